@@ -136,7 +136,7 @@ def test_what_earlier_starts_spent_counts(questions: Path) -> None:
         again = plan(questions, base_url=server.base_url, prices=PRICE, max_cost=1, **judge)
         assert again.folder == done.folder
     journal = Journal.open(done.folder / "run.sqlite")
-    budget = make_budget(journal, again.options, again.prices, again.scorers.judge)
+    budget = make_budget(journal, again.options, again.prices, again.scorers.judges)
     n = 4 + done.summary.requests["judge"]
     assert (budget.tokens, budget.n_requests) == (12 * n, n)
     assert budget.cost == pytest.approx(n * A_REPLY) == pytest.approx(done.summary.cost)
@@ -187,7 +187,7 @@ def test_each_judge_has_its_own_price(questions: Path, tmp_path: Path) -> None:
         assert limited.exit_code == 0, "all is said already"
     again = plan(questions, base_url=server.base_url, max_cost=1, judge="openai/k", **judge)
     budget = make_budget(
-        Journal.open(first.folder / "run.sqlite"), again.options, again.prices, again.scorers.judge
+        Journal.open(first.folder / "run.sqlite"), again.options, again.prices, again.scorers.judges
     )
     assert budget.cost == pytest.approx(both)
 

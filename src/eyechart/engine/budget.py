@@ -16,7 +16,7 @@ from eyechart.errors import ModelError
 from eyechart.model.prices import Price, format_usd
 from eyechart.types import Usage
 
-Role = Literal["model", "judge"]
+Role = str  # "model", "judge"; of several judges "judge:" and the name
 
 _FIRST_REQUESTS = 4  # in flight at most, as long as the size of a request is unknown
 

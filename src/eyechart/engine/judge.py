@@ -1,9 +1,9 @@
-"""Scoring replies that are safe in the journal, by rules and by a judge.
+"""Scoring replies that are safe in the journal, by rules and by one judge or several.
 
 `Scoring` applies the scorers of a run and writes their scores. A judged scorer is a generator that yields
 `JudgeCall`s (types.py); `Judge.score` drives it: every call is looked up in the journal, or else sent to the
-judge and kept. A failed judge call never counts against the model: its score is provisional, and the judge is
-asked again on the next start.
+judge and kept. Of several judges each is asked, and the majority decides (score/judged.py). A failed judge
+call never counts against the model: its score is provisional, and the judge is asked again on the next start.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TypeVar
 import msgspec
 
 from eyechart.circular import OpenCircle, find_open_circles
-from eyechart.engine.budget import BudgetGate
+from eyechart.engine.budget import BudgetGate, Role
 from eyechart.engine.pool import Stopped, StopSignal
 from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
-from eyechart.score.judged import render_call
+from eyechart.score.judged import Opinion, decide_by_majority, render_call
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (
@@ -193,15 +193,28 @@ async def work_on_all(
 
 
 class JudgeSetup(msgspec.Struct, frozen=True):
-    """Which model judges, and with which prompts."""
+    """Which model judges, or which ones, and with which prompts."""
 
     model: Model
     prompts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    further: tuple[Model, ...] = ()  # of several judges: the others
+
+    @property
+    def roles(self) -> dict[Role, Model]:
+        """Each judge by what prices and budgets call it."""
+        if not self.further:
+            return {"judge": self.model}
+        return {f"judge:{model.name}": model for model in (self.model, *self.further)}
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """All that can change a verdict: the judge, its parameters, the prompts."""
-        return {"judge": self.model.name, **self.model.identity, "prompts": dict(self.prompts)}
+        """All that can change a verdict: the judges, their parameters, the prompts."""
+        further = [self.identify(model) for model in self.further]
+        return {**self.identify(self.model), **({"further": further} if further else {})}
+
+    def identify(self, model: Model) -> Mapping[str, object]:
+        """All that can change what one judge says: its calls are found again beside other judges."""
+        return {"judge": model.name, **model.identity, "prompts": dict(self.prompts)}
 
     def bind(self, scorer: JudgedScorer) -> JudgedScorer:
         """The scorer with a version that names this judge, so that another judge scores again."""
@@ -230,9 +243,9 @@ class _BoundScorer(msgspec.Struct, frozen=True):
 class Judge:
     """Answers the calls of scorers: from the journal, or by asking the judge's model."""
 
-    def __init__(self, setup: JudgeSetup, client: RetryingClient, calls: Calls) -> None:
+    def __init__(self, setup: JudgeSetup, clients: Sequence[RetryingClient], calls: Calls) -> None:
         self._setup = setup
-        self._client = client
+        self._clients = clients  # one per judge
         self._calls = calls
 
     @classmethod
@@ -247,23 +260,46 @@ class Judge:
         gate: BudgetGate | None,
     ) -> Judge:
         """The judge of a run, until `stop` is set."""
-        is_proven = journal.has_judged(setup.model.name)
-        client = RetryingClient.open(
-            setup.model, settings, stop, gate=gate, role="judge", is_proven=is_proven
-        )
-        return cls(setup, client, calls)
+        clients = [
+            RetryingClient.open(
+                model,
+                settings,
+                stop,
+                gate=gate,
+                role=role,
+                is_proven=journal.has_judged(model.name),
+            )
+            for role, model in setup.roles.items()
+        ]
+        return cls(setup, clients, calls)
 
     @property
     def is_stopped(self) -> bool:
         """The run is ending: the judge is asked nothing more."""
-        return self._client.stop.is_set
+        return self._clients[0].stop.is_set
 
     async def score(
         self, scorer: JudgedScorer, item: Answered, *, in_thread: bool = False
     ) -> tuple[Score, bool]:
         """The score, and whether it is provisional for want of a reply. `in_thread`: the rules run in one."""
+        first, *others = self._clients
+        opinion, n_calls = await self._ask(first, scorer, item, in_thread=in_thread)
+        if not n_calls or not others:  # the rules decided, or there is one judge
+            return opinion.score, opinion.has_failed
+        asking = (self._ask(client, scorer, item, in_thread=in_thread) for client in others)
+        asked = await asyncio.gather(*asking, return_exceptions=True)  # what the others say is kept
+        for one in asked:
+            if isinstance(one, BaseException):
+                raise one
+        return decide_by_majority([opinion, *(one[0] for one in asked if not isinstance(one, BaseException))])
+
+    async def _ask(
+        self, client: RetryingClient, scorer: JudgedScorer, item: Answered, *, in_thread: bool
+    ) -> tuple[Opinion, int]:
+        """What one judge makes of a reply, and how many calls that took."""
         made: Counter[str] = Counter()
         failures: list[NoReply] = []
+        identity = self._setup.identify(client.model)
 
         async def answer(call: JudgeCall) -> str:
             text = render_call(call, self._setup.prompts)
@@ -273,10 +309,10 @@ class Judge:
                 sample=Sample(id=item.sample.id, question=""),  # nothing of it but its id
                 trial=item.trial,
             )
-            key = make_key(self._setup.identity, item.key, text, made[text])
+            key = make_key(identity, item.key, text, made[text])
             written = [{"role": "user", "parts": [{"text": text}]}]
             try:
-                said = await self._calls.reply(self._client, request, key, written, f"judge:{call.stage}")
+                said = await self._calls.reply(client, request, key, written, f"judge:{call.stage}")
             except NoReply as failed:
                 failures.append(failed)
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed
@@ -285,7 +321,7 @@ class Judge:
             return said.text
 
         score = await _drive(scorer.steps(item.reply, item.sample), answer, in_thread=in_thread)
-        return score, bool(failures)
+        return Opinion(client.model.name, score, has_failed=bool(failures)), made.total()
 
 
 async def _drive(

@@ -51,7 +51,13 @@ def show_json(
         "judge_cost": _judge_cost(calls, prices),
         "asked": [dict(message) for message in asked],
         "calls": [
-            {"purpose": call.purpose, "asked": call.messages, "reply": call.reply.text} for call in calls
+            {
+                "purpose": call.purpose,
+                "model": call.model,
+                "asked": call.messages,
+                "reply": call.reply.text,
+            }
+            for call in calls
         ],
         "why": explain_outcome(result),
     }
@@ -125,7 +131,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
             yield from _section(call.purpose)
             for message in call.messages:
                 yield from _message(message)
-            yield _line("judge:", "italic")
+            yield _line(f"{call.model or 'judge'}:", "italic")
             yield _body(call.reply.text or "(empty)")
     if (judge_cost := _judge_cost(calls, prices)) is not None:
         yield _line(f"the judge: {format_usd(judge_cost)} USD", "dim")

@@ -26,40 +26,39 @@ def is_free(model: Model) -> bool:
     return read_capabilities(model).is_free
 
 
-def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:
-    """The prices of a run's model and its judge; None for a price that is not known.
+def find_prices(model: Model, judges: Mapping[str, Model], options: Options) -> dict[str, Price | None]:
+    """The prices of a run's model and of its judges by role; None for a price that is not known.
 
     With ``--max-cost``, an unknown price is refused: the limit could not be enforced.
     """
     prices = {"model": find_price(model.name, _served(model), options.prices)}
-    if judge is not None:
+    for who, judge in judges.items():
         is_same = (judge.name, _where(judge)) == (model.name, _where(model))
-        prices["judge"] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
-    for who, one in (("model", model), ("judge", judge)):
-        if one is not None:
-            _refuse_unpriced(one, who, prices[who], options)
+        prices[who] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
+    for who, one in {"model": model, **judges}.items():
+        _refuse_unpriced(one, who, prices[who], options)
     return prices
 
 
-def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price | None]:
-    """The price of a judge that scores stored replies: ``--prices`` given as text is the judge's.
+def find_judge_prices(judges: Mapping[str, Model], options: Options) -> dict[str, Price | None]:
+    """The prices of judges that score stored replies: ``--prices`` given as text is theirs.
 
-    Empty if no judge is named now: the price in the run stays.
+    Empty if no judge is named now: the prices in the run stay.
     """
-    if options.judge is None or judge is None:
+    if not options.judge:
         return {}
-    price = find_price(judge.name, _served(judge), options.prices)
-    _refuse_unpriced(judge, "judge", price, options)
-    return {"judge": price}
+    prices = {}
+    for who, judge in judges.items():
+        prices[who] = find_price(judge.name, _served(judge), options.prices)
+        _refuse_unpriced(judge, who, prices[who], options)
+    return prices
 
 
 def find_unpriced(plan: Plan) -> list[str]:
-    """The model and judge without a price although prices are given: most likely a typo in a name."""
-    judge = plan.scorers.judge
-    everyone = [("model", plan.model), *([("judge", judge)] if judge else [])]
+    """The model and judges without a price although prices are given: most likely a typo in a name."""
     return [
         _called(one, who)
-        for who, one in everyone
+        for who, one in {"model": plan.model, **plan.scorers.judges}.items()
         if plan.options.prices and plan.prices.get(who) is None and not is_free(one)
     ]
 
@@ -72,12 +71,16 @@ def replace_prices(manifest: Mapping[str, Any], prices: Mapping[str, Price | Non
     return {**manifest, "prices": {**(manifest.get("prices") or {}), **new}}
 
 
-def record_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str, Price | None]) -> None:
-    """Record the price of this judge by name: a run may have several judges over time."""
-    if judge is not None and "judge" in prices:
-        price = prices["judge"]
+def record_judge_prices(
+    journal: Journal, judges: Mapping[str, Model], prices: Mapping[str, Price | None]
+) -> None:
+    """Record the prices of these judges by name: a run may have several judges over time."""
+    new = {judge.name: prices[who] for who, judge in judges.items() if who in prices}
+    if new:
         known = journal.read_mapping(_JUDGES)
-        journal.set_meta(_JUDGES, {**known, judge.name: price and price.to_json()})
+        journal.set_meta(
+            _JUDGES, {**known, **{name: price and price.to_json() for name, price in new.items()}}
+        )
 
 
 def read_judge_prices(journal: Journal) -> dict[str, Price | None]:
@@ -118,26 +121,23 @@ def count_judge_requests(judged: Sequence[JudgeTotals]) -> dict[str, int]:
 
 
 def make_budget(
-    journal: Journal, options: Options, prices: Mapping[str, Price | None], judge: Model | None
+    journal: Journal, options: Options, prices: Mapping[str, Price | None], judges: Mapping[str, Model]
 ) -> Budget:
     """The limits of a run, less what its earlier starts have spent.
 
-    When stored replies are scored again, only the judge counts.
+    When stored replies are scored again, only the judges count.
     """
     from eyechart.engine.budget import Budget
 
-    model_price, judge_price = prices.get("model"), prices.get("judge")
-    budget = Budget(
-        max_cost=options.max_cost,
-        max_tokens=options.max_total_tokens,
-        prices={"model": model_price, "judge": judge_price},
-    )
-    by_name = {**read_judge_prices(journal), **({judge.name: judge_price} if judge else {})}
+    budget = Budget(max_cost=options.max_cost, max_tokens=options.max_total_tokens, prices=dict(prices))
+    roles = {judge.name: who for who, judge in judges.items()}
+    by_name = {**read_judge_prices(journal), **{name: prices.get(who) for name, who in roles.items()}}
     to_model, to_judges = journal.paid_totals()
     if "model" in prices and to_model.n:
-        budget.carry("model", to_model.usage, model_price, to_model.n)
+        budget.carry("model", to_model.usage, prices["model"], to_model.n)
     for name, paid in to_judges.items():
-        budget.carry("judge", paid.usage, by_name.get(name, judge_price), paid.n)
+        price = by_name.get(name, prices.get("judge"))
+        budget.carry(roles.get(name, "judge"), paid.usage, price, paid.n)
     return budget
 
 
@@ -161,10 +161,10 @@ def _where(model: Model) -> object:
 
 
 def _called(model: Model, who: str) -> str:
-    return f"the judge {model.name}" if who == "judge" else model.name
+    return model.name if who == "model" else f"the judge {model.name}"
 
 
 def _hint(who: str) -> str:
-    if who == "judge":
+    if who != "model":
         return "give one in a file: --prices FILE with prices: {my-judge: {input: 2.5, output: 10}}"
     return "give one with --prices input=2.5,output=10 (USD per million tokens), or a file of prices"

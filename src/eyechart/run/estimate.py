@@ -305,9 +305,10 @@ class Workload:
 
     @property
     def judge_requests(self) -> tuple[int, int]:
-        """None if rules can decide everything; at most one per verdict."""
+        """None if rules can decide everything; at most one per verdict and judge."""
         needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
-        return self._judged_replies * needed, self._judged_replies * len(self._judged)
+        n_asked = self._judged_replies * len(self._plan.scorers.judges)
+        return n_asked * needed, n_asked * len(self._judged)
 
     @property
     def judge_tokens(self) -> tuple[int, int]:
@@ -318,8 +319,10 @@ class Workload:
         """In USD; None if a price is not known."""
         nothing = Price(input=0.0, output=0.0)
         is_free = self._is_free or not self.requests  # nothing to ask: free at any price
-        model, judge = nothing if is_free else prices.get("model"), prices.get("judge")
-        if model is None or (judge is None and self.judge_requests[1]):
+        model = nothing if is_free else prices.get("model")
+        judges = [prices.get(who) for who in self._plan.scorers.judges] if self.judge_requests[1] else []
+        known = [price for price in judges if price is not None]
+        if model is None or len(known) < len(judges):
             return None
         ends = []
         for end in (0, 1):
@@ -327,7 +330,8 @@ class Workload:
                 prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
             )
             total = model.cost(usage)
-            ends.append(total + (judge.cost(self._judge_usage(end)) if judge else 0.0))
+            judged = self._judge_usage(end)
+            ends.append(total + sum(price.cost(judged) / len(known) for price in known))  # equal shares
         return ends[0], ends[1]
 
     def assumptions(
@@ -354,7 +358,8 @@ class Workload:
                 f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
             )
         if self.judge_requests[1]:
-            yield "judge: at most one call per verdict; rules decide what they can"
+            each = " and judge" if len(self._plan.scorers.judges) > 1 else ""
+            yield f"judge: at most one call per verdict{each}; rules decide what they can"
         if options.cache and self.requests:
             yield "replies in the response cache are not taken into account"
         for who, price in prices.items():

@@ -57,12 +57,12 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
 
 def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
     """Read the whole source into the journal before the first request."""
-    from eyechart.run.cost import record_judge_price
+    from eyechart.run.cost import record_judge_prices
     from eyechart.run.sources import watch_samples
 
     n_samples = journal.replace_samples(watch_samples(plan, told))
     journal.set_meta("manifest", plan.manifest())
-    record_judge_price(journal, plan.scorers.judge, plan.prices)
+    record_judge_prices(journal, plan.scorers.judges, plan.prices)
     return n_samples
 
 
@@ -75,7 +75,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     session = Session()
     journal.start_session()
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
-    known = open_known_replies(plan.options, earlier, plan.model, plan.scorers.judge)
+    known = open_known_replies(plan.options, earlier, plan.model, *plan.scorers.judges.values())
     try:
         run_async(_drive(plan, journal, n_samples, known, session))
     finally:
@@ -107,8 +107,8 @@ async def _drive(plan: Plan, journal: Journal, n_samples: int, known: KnownRepli
         session.n_asked = executor.progress.sent + executor.progress.cached
         executor.close()
         await plan.model.close()
-        if plan.scorers.judge is not None:
-            await plan.scorers.judge.close()
+        for judge in plan.scorers.judges.values():
+            await judge.close()
 
 
 async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, session: Session) -> None:
@@ -164,7 +164,7 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
         judge=scorers.judge_setup,
         is_circular=plan.benchmark.circular == "headline",
         known=known,
-        gate=BudgetGate(make_budget(journal, options, plan.prices, scorers.judge)),
+        gate=BudgetGate(make_budget(journal, options, plan.prices, scorers.judges)),
     )
     executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
     return executor
@@ -209,7 +209,7 @@ def make_settings(options: Options) -> EngineSettings:
     )
 
 
-def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Model | None) -> KnownReplies:
+def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Model) -> KnownReplies:
     """The replies of earlier runs and, if an endpoint is asked, the response cache; close it at the end."""
     from eyechart.engine.sample import KnownReplies
 

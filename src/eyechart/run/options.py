@@ -243,8 +243,11 @@ class Options:
         metavar="NAME",
         help="a further scorer, shown beside the score; repeatable",
     )
-    judge: str | None = option(
-        None, group=SCORING, metavar="MODEL", help="a model that scores replies which rules cannot"
+    judge: str | tuple[str, ...] | None = option(
+        None,
+        group=SCORING,
+        metavar="MODEL",
+        help="a model that scores replies which rules cannot; repeatable: the majority decides",
     )
     judge_base_url: str | tuple[str, ...] | None = option(
         None,
@@ -356,7 +359,14 @@ class Options:
         if "judge" in plain:
             from eyechart.run.models import expand_judge_options
 
-            plain = expand_judge_options(plain)
+            judges = plain["judge"]
+            several = list(judges) if isinstance(judges, list | tuple) else [judges]
+            if len(several) == 1:
+                plain = expand_judge_options({**plain, "judge": several[0]})
+            elif any(not isinstance(one, str) for one in several):
+                raise UsageError(
+                    "several judges must be texts", hint="write each as openai/NAME@URL,temperature=0"
+                )
         for name in ("base_url", "judge_base_url"):
             if isinstance(plain.get(name), list | tuple):
                 addresses = tuple(dict.fromkeys(_texts(plain[name])))
@@ -415,6 +425,22 @@ class Options:
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
         )
+
+    def list_judges(self) -> list[Options]:
+        """These options for each judge: of several, each with what stands behind its name."""
+        if not isinstance(self.judge, tuple):
+            return [self] if self.judge else []
+        from eyechart.run.models import expand_judge_options
+
+        each = []
+        for judge in self.judge:
+            own = expand_judge_options({"judge": judge})
+            if isinstance(own.get("judge_base_url"), list):
+                own["judge_base_url"] = tuple(own["judge_base_url"])
+            own["judge_params"] = {**self.judge_params, **own.get("judge_params", {})}
+            each.append(replace(self, **own))
+            each[-1].check()
+        return each
 
     def make_judge_settings(self) -> ModelSettings:
         """The settings from which the judge is made."""

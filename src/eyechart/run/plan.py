@@ -48,7 +48,7 @@ class Plan:
     scorers: RunScorers
     options: Options
     folder: Path
-    prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the "judge"
+    prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
     earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
 
     @property
@@ -103,7 +103,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         scorers=scorers,
         options=options,
         folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
-        prices=find_prices(the_model, scorers.judge, options),
+        prices=find_prices(the_model, scorers.judges, options),
     )
 
 
@@ -274,16 +274,16 @@ def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScorers:
-    """The scorers of a run and its judge. Scorers that can ask a judge are bound to it."""
+    """The scorers of a run and its judges. Scorers that can ask a judge are bound to them."""
 
     scorer: Scorer
     beside: tuple[Scorer, ...] = ()
     judge_setup: JudgeSetup | None = field(default=None)
 
     @property
-    def judge(self) -> Model | None:
-        """The judge's model, if the run has a judge."""
-        return self.judge_setup.model if self.judge_setup else None
+    def judges(self) -> Mapping[str, Model]:
+        """The models that judge, by role: "judge", or "judge:NAME" if there are several."""
+        return self.judge_setup.roles if self.judge_setup else {}
 
     def describe(self) -> dict[str, Any]:
         """Their part of the manifest."""
@@ -298,6 +298,7 @@ class RunScorers:
                 "model": setup.model.name,
                 "identity": dict(setup.model.identity),
                 "prompts": dict(setup.prompts),
+                "further": [{"model": one.name, "identity": dict(one.identity)} for one in setup.further],
             },
         }
 
@@ -342,19 +343,31 @@ def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None)
 
 
 def find_judge(options: Options) -> JudgeSetup | None:
-    """The judge that the options name, with its prompts."""
-    if options.judge is None:
+    """The judge that the options name, or the judges, with their prompts."""
+    if not options.judge:
         return None
     from eyechart.engine.judge import JudgeSetup
-    from eyechart.model.specs import make_model
     from eyechart.score.judged import read_prompts
 
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
+    first, *further = (_make_judge(one) for one in options.list_judges())
+    names = [first.name, *(one.name for one in further)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(
+            f"the judge {twice[0]} is given twice",
+            hint="to see how far a judge agrees with itself, use --judge-repeat N",
+        )
+    return JudgeSetup(first, prompts, tuple(further))
+
+
+def _make_judge(options: Options) -> Model:
+    from eyechart.model.specs import make_model
+
+    assert isinstance(options.judge, str)
     try:
-        model = make_model(options.judge, options.make_judge_settings())
+        return _AsJudge(make_model(options.judge, options.make_judge_settings()))
     except UsageError as err:
         raise UsageError(f"the judge: {err.message}", hint=_adapt_hint(err.hint)) from err
-    return JudgeSetup(_AsJudge(model), prompts)
 
 
 def _adapt_hint(hint: str) -> str:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from eyechart.errors import DataError, UsageError
-from eyechart.run.cost import find_judge_price, replace_prices
+from eyechart.run.cost import find_judge_prices, replace_prices
 from eyechart.run.evaluate import finish_run
 from eyechart.run.options import Options
 from eyechart.run.plan import choose_benchmark, choose_scorers, describe_run
@@ -50,7 +50,7 @@ def score_replies(
     log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
     benchmark, options = _find_benchmark(source, file, log, options)
     scorers = choose_scorers(benchmark, options)
-    prices = find_judge_price(scorers.judge, options)
+    prices = find_judge_prices(scorers.judges, options)
     loaded = _load(benchmark, file, log, is_named=source is not None)
     samples = loaded.source or benchmark.source
     loaded = match_ids(loaded, samples, str(replies), benchmark.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
-from eyechart.run.cost import find_judge_price, make_budget, record_judge_price, replace_prices
+from eyechart.run.cost import find_judge_prices, make_budget, record_judge_prices, replace_prices
 from eyechart.run.evaluate import (
     Session,
     finish_run,
@@ -63,7 +63,7 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     old = Run(folder)
     options = options or Options()
     scorers = _choose_scorers(old, options)
-    prices = find_judge_price(scorers.judge, options)
+    prices = find_judge_prices(scorers.judges, options)
     with folders.lock_folder(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
@@ -120,7 +120,10 @@ def _recall_judge(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
         return None
     from eyechart.engine.judge import JudgeSetup
 
-    return JudgeSetup(_RecordedModel(judge["model"], judge["identity"]), judge["prompts"])
+    first, *further = (
+        _RecordedModel(one["model"], one["identity"]) for one in (judge, *judge.get("further", ()))
+    )
+    return JudgeSetup(first, judge["prompts"], tuple(further))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +146,11 @@ def score_run(
     """Score every reply of a run with each of its scorers."""
     from eyechart.engine.budget import BudgetGate
 
-    judge = scorers.judge
-    record_judge_price(journal, judge, prices)
-    gate = BudgetGate(make_budget(journal, options, prices, judge))
-    earlier = open_earlier(run.folder, options, None) if judge is not None else None
-    known = open_known_replies(options, earlier, judge)
+    judges = scorers.judges
+    record_judge_prices(journal, judges, prices)
+    gate = BudgetGate(make_budget(journal, options, prices, judges))
+    earlier = open_earlier(run.folder, options, None) if judges else None
+    known = open_known_replies(options, earlier, *judges.values())
     try:
         trouble = run_async(_score(run, journal, scorers, make_settings(options), known, gate))
     finally:
@@ -182,8 +185,8 @@ async def _score(
         )
     finally:
         store.close()
-        if setup is not None:
-            await setup.model.close()
+        for one in scorers.judges.values():
+            await one.close()
     return stop.trouble if isinstance(stop.trouble, ModelError) else None
 
 

@@ -9,10 +9,11 @@ reply cannot be read, leaves the sample unscored: it never counts against the mo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
@@ -127,6 +128,65 @@ def read_verdict(said: str) -> str | None:
 
 def _word(said: str) -> str:
     return said.strip(_AROUND).rstrip("!" + _AROUND)
+
+
+# -- Several judges
+
+
+class Opinion(NamedTuple):
+    """What one of several judges makes of a reply."""
+
+    judge: str
+    score: Score
+    has_failed: bool = False  # it gave no reply
+
+
+def decide_by_majority(opinions: Sequence[Opinion]) -> tuple[Score, bool]:
+    """One score of several judges, and whether it is provisional.
+
+    Each judge whose reply could be read has one vote, for a value: right or wrong. Of the outcomes with that
+    value the most frequent counts, then the first judge's. A tie leaves the reply unscored. A call that
+    failed is asked again on the next start, unless the majority stands whatever it would say.
+
+    >>> right, wrong = Score(outcome="correct", value=1.0), Score(outcome="wrong", value=0.0)
+    >>> decide_by_majority([Opinion("a", right), Opinion("b", wrong), Opinion("c", right)])[0].outcome
+    'correct'
+    >>> decide_by_majority([Opinion("a", right), Opinion("b", wrong)])[0].route
+    'judge:tie'
+    """
+    votes = [one.score for one in opinions if not one.has_failed and one.score.outcome != "unscored"]
+    n_failed = sum(one.has_failed for one in opinions)
+    (value, n_first), (_, n_second) = [
+        *Counter(vote.value for vote in votes).most_common(2),
+        (0.0, 0),
+        (0.0, 0),
+    ][:2]
+    detail = {"judges": [_describe_opinion(one) for one in opinions]}
+    if n_first - n_second > n_failed:
+        outcomes = Counter(vote.outcome for vote in votes if vote.value == value)
+        [(outcome, _)] = outcomes.most_common(1)
+        decisive = next(vote for vote in votes if (vote.value, vote.outcome) == (value, outcome))
+        return replace(decisive, detail={**decisive.detail, **detail}), False
+    if n_failed:
+        reason, route = "judge_failed", opinions[0].score.route
+    elif votes:
+        reason, route = "judges_disagree", "judge:tie"
+    else:
+        reason, route = UNREADABLE, opinions[0].score.route
+    score = Score(outcome="unscored", value=0.0, route=route, detail={"fail_reason": reason, **detail})
+    return score, n_failed > 0
+
+
+def _describe_opinion(opinion: Opinion) -> dict[str, Any]:
+    """A judge's verdict as the journal keeps it."""
+    score = opinion.score
+    said = {"read": score.read, "said": score.detail.get("judge"), "failed": opinion.has_failed or None}
+    return {
+        "judge": opinion.judge,
+        "outcome": score.outcome,
+        "value": score.value,
+        **{name: value for name, value in said.items() if value is not None},
+    }
 
 
 # -- Judge prompts

@@ -1,0 +1,216 @@
+"""Several judges: each is asked, the majority decides, and a failed call of one counts against nobody."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.run.options import Options
+from eyechart.score.judged import Opinion, decide_by_majority
+from eyechart.types import Score
+from support.command import Outcome, eyechart, start
+from support.files import jsonl
+from support.runs import server_fixture
+from support.server import Answer, Asked, Server
+
+GOLDS = {"1": "cat", "2": "poodle", "3": "robin", "4": "trout"}
+# What each judge says on the reply to each question; "down" is a call that fails.
+SAYS: dict[str, dict[str, str]] = {
+    "a": {"1": "CORRECT", "2": "CORRECT", "3": "INCORRECT", "4": "CORRECT"},
+    "b": {"1": "CORRECT", "2": "INCORRECT", "3": "INCORRECT", "4": "INCORRECT"},
+    "c": {"1": "INCORRECT", "2": "down", "3": "down", "4": "maybe"},
+}
+
+
+def answer(asked: Asked) -> Answer | str:
+    judge = str(asked.body["model"])
+    if judge not in SAYS:
+        return "some animal"
+    [number] = [n for n, gold in GOLDS.items() if f"Reference answer: {gold}" in asked.text]
+    said = SAYS[judge][number]
+    return Answer(status=400) if said == "down" else said
+
+
+server = server_fixture(answer)
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    rows = [{"id": n, "question": f"Which animal is {n}?", "answer": gold} for n, gold in GOLDS.items()]
+    return jsonl(tmp_path / "open.jsonl", rows)
+
+
+def judged_by(*judges: str, server: Server) -> list[str]:
+    each = [word for judge in judges for word in ("--judge", f"openai/{judge}")]
+    return [*each, "--judge-base-url", server.base_url]
+
+
+def run(questions: Path, server: Server, *judges: str, flags: tuple[object, ...] = ()) -> Outcome:
+    words = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--json", "--no-cache"]
+    return eyechart(*words, *judged_by(*judges, server=server), *flags, cwd=questions.parent)
+
+
+def calls(server: Server, judge: str) -> int:
+    return sum(asked.body["model"] == judge for asked in server.asked)
+
+
+def shown(folder: Path, number: str) -> dict[str, Any]:
+    return eyechart("show", "runs", number, "--json", cwd=folder).json
+
+
+def test_the_majority_decides_and_what_it_cannot_is_unscored(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    done = run(questions, server, "a", "b", "c")
+    outcomes = done.json["outcomes"]
+    assert (outcomes["correct"], outcomes["wrong"], outcomes["unscored"]) == (1, 1, 2)
+    assert done.code == 1, "the second reply waits for the third judge"
+    assert "1 reply has no score, because the judge did not answer" in done.err
+    one = shown(tmp_path, "1")
+    assert [(vote["judge"], vote["outcome"]) for vote in one["detail"]["judges"]] == [
+        ("openai/a", "correct"), ("openai/b", "correct"), ("openai/c", "wrong"),
+    ]  # fmt: skip
+    assert (one["outcome"], one["route"]) == ("correct", "judge:verdict")
+    assert shown(tmp_path, "3")["outcome"] == "wrong", "two of three agree, whatever the third would say"
+    assert shown(tmp_path, "2")["detail"]["fail_reason"] == "judge_failed"
+    tie = shown(tmp_path, "4")
+    assert (tie["outcome"], tie["route"], tie["detail"]["fail_reason"]) == (
+        "unscored", "judge:tie", "judges_disagree",
+    )  # fmt: skip
+    text = eyechart("show", "runs", "1", cwd=tmp_path).out
+    assert all(f"openai/{judge}:" in text for judge in "abc")
+
+
+def test_only_the_failed_call_is_asked_again_and_then_decides(questions: Path, server: Server) -> None:
+    run(questions, server, "a", "b", "c")
+    before = {judge: calls(server, judge) for judge in "abc"}
+    server.answer = lambda asked: "CORRECT" if asked.body["model"] == "c" else answer(asked)
+    again = run(questions, server, "a", "b", "c")
+    assert (again.code, again.json["outcomes"]["correct"]) == (0, 2)
+    assert (calls(server, "a"), calls(server, "b")) == (before["a"], before["b"])
+    assert calls(server, "c") == before["c"] + 1, "the verdict on 3 stands without it"
+
+
+def test_a_judge_keeps_what_it_said_when_others_join_it(questions: Path, server: Server) -> None:
+    run(questions, server, "a")
+    n = calls(server, "a")
+    assert n == 4
+    run(questions, server, "a", "b")
+    assert (calls(server, "a"), calls(server, "b")) == (4, 4)
+
+
+def test_rules_decide_before_any_judge_is_asked(questions: Path, server: Server) -> None:
+    server.answer = lambda asked: answer(asked) if asked.body["model"] in SAYS else "It is a cat."
+    run(questions, server, "a", "b")
+    assert (calls(server, "a"), calls(server, "b")) == (3, 3), "the cat is right by rule"
+
+
+def test_each_judge_has_its_price_and_all_share_the_limit(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("prices:\n  m: {input: 0, output: 0}\n  a: {input: 1, output: 1}\n", encoding="utf-8")
+    flags = ("--prices", prices, "--max-cost", 1)
+    refused = run(questions, server, "a", "b", flags=flags)
+    assert (refused.code, "no price is known for the judge openai/b" in refused.err) == (2, True)
+    assert not server.asked, "nothing was spent"
+    with prices.open("a", encoding="utf-8") as file:
+        file.write("  b: {input: 3, output: 3}\n")
+    done = run(questions, server, "a", "b", flags=flags)
+    assert done.json["cost"] == pytest.approx(4 * (1 + 3) * 12 / 1e6)  # 10 tokens in and 2 out each
+    tight = run(questions, server, "a", "b", flags=("--prices", prices, "--max-cost", 1e-4, "--fresh"))
+    assert tight.code == 1
+    assert "--max-cost" in tight.err
+    assert tight.json["outcomes"]["wrong"] == 0, "what the limit left out counts against nobody"
+
+
+def test_a_run_that_is_killed_asks_no_judge_twice(questions: Path, server: Server, tmp_path: Path) -> None:
+    words = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--no-cache"]
+    judges = judged_by("a", "b", server=server)
+
+    def slowly(asked: Asked) -> Answer | str:
+        said = answer(asked)
+        if asked.body["model"] == "b" and calls(server, "b") > 2:
+            return Answer(text=str(said), delay_s=30)
+        return said
+
+    server.answer = slowly
+    process = start(*words, *judges, "--concurrency", 1, cwd=tmp_path)
+    while calls(server, "b") < 3 and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    server.answer = answer
+    done = eyechart(*words, *judges, "--json", cwd=tmp_path)
+    assert done.json["outcomes"]["unscored"] == 2, done.err  # the ties
+    assert calls(server, "b") == 5, "the call that was cut off, and the one that was never made"
+    assert calls(server, "a") in (4, 5), "a verdict may have been on its way to the disk"
+
+
+@pytest.mark.parametrize(
+    ("judges", "message"),
+    [
+        (("openai/a", "openai/a"), "the judge openai/a is given twice"),
+        (("openai/a@http://x/v1,max_cost=1", "openai/b"), "applies to the whole run"),
+    ],
+)
+def test_judges_that_cannot_be_are_refused(
+    questions: Path, server: Server, judges: tuple[str, ...], message: str
+) -> None:
+    words = [word for judge in judges for word in ("--judge", judge)]
+    done = eyechart(
+        "run", questions, "-m", "baseline/random", *words, "--judge-base-url", server.base_url,
+        cwd=questions.parent,
+    )  # fmt: skip
+    assert done.code == 2
+    assert message in done.err
+    assert not server.asked
+
+
+def test_what_stands_behind_a_judges_name_is_its_own() -> None:
+    options = Options.of(
+        {
+            "judge": ["openai/a@http://one/v1,temperature=0", "openai/b"],
+            "judge_base_url": "http://two/v1",
+            "judge_params": {"max_tokens": 8},
+        }
+    )
+    first, second = options.list_judges()
+    assert (first.judge, first.judge_base_url) == ("openai/a", "http://one/v1")
+    assert first.judge_params == {"max_tokens": 8, "temperature": 0}
+    assert (second.judge, second.judge_base_url) == ("openai/b", "http://two/v1")
+    assert second.judge_params == {"max_tokens": 8}
+    assert Options.of({"judge": ["openai/a"]}) == Options.of({"judge": "openai/a"})
+
+
+# -- the majority
+
+
+RIGHT, WRONG = Score(outcome="correct", value=1.0), Score(outcome="wrong", value=0.0)
+UNREAD, MUTE = Score(outcome="unparsed", value=0.0), Score(outcome="unscored", value=0.0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "n_failed", "outcome", "is_provisional"),
+    [
+        ((RIGHT, WRONG, RIGHT), 0, "correct", False),
+        ((WRONG, UNREAD, RIGHT), 0, "wrong", False),  # two values of 0; the first judge says which kind
+        ((RIGHT, UNREAD, WRONG, UNREAD), 0, "unparsed", False),
+        ((RIGHT, WRONG), 0, "unscored", False),
+        ((RIGHT, MUTE, MUTE), 0, "correct", False),  # who cannot be read does not vote
+        ((MUTE, MUTE), 0, "unscored", False),
+        ((RIGHT, RIGHT), 1, "correct", False),
+        ((RIGHT,), 1, "unscored", True),
+        ((RIGHT, RIGHT, WRONG), 1, "unscored", True),
+        ((), 2, "unscored", True),
+    ],
+)
+def test_majorities(scores: tuple[Score, ...], n_failed: int, outcome: str, is_provisional: bool) -> None:
+    opinions = [Opinion(f"j{n}", score) for n, score in enumerate(scores)]
+    opinions += [Opinion(f"down{n}", MUTE, has_failed=True) for n in range(n_failed)]
+    score, is_waiting = decide_by_majority(opinions)
+    assert (score.outcome, is_waiting) == (outcome, is_provisional)
+    assert len(score.detail["judges"]) == len(opinions)
