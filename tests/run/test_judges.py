@@ -131,8 +131,8 @@ def test_each_judge_has_its_price_and_all_share_the_limit(
         file.write("  b: {input: 3, output: 3}\n")
     done = run(questions, server, "a", "b", flags=flags)
     assert done.json["cost"] == pytest.approx(4 * (1 + 3) * 12 / 1e6)  # 10 tokens in and 2 out each
-    flags = ("--prices", prices, "--max-cost", 1e-4, "--fresh", "--concurrency", 1)
-    tight = run(questions, server, "a", "b", flags=flags)
+    little = ("--prices", prices, "--max-cost", 1e-4, "--fresh", "--concurrency", 1)
+    tight = run(questions, server, "a", "b", flags=little)
     assert tight.code == 1
     assert "--max-cost" in tight.err
     assert tight.json["outcomes"]["wrong"] == 0, "what the limit left out counts against nobody"
