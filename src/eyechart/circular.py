@@ -255,10 +255,16 @@ class _Circle(msgspec.Struct):
     failed: tuple[int, Failure] | None = None
     is_unscored: bool = False
     is_pending: bool = False
+    cluster: str = ""
 
     @classmethod
     def of(cls, result: Result) -> _Circle:
-        circle = cls(sample=_strip(result.sample), position=result.position, trial=result.trial)
+        circle = cls(
+            sample=_strip(result.sample),
+            position=result.position,
+            trial=result.trial,
+            cluster=result.cluster,
+        )
         circle.add(result)
         return circle
 
@@ -285,6 +291,7 @@ class _Circle(msgspec.Struct):
             trial=self.trial,
             attempts=self.attempts,
             n_rows=self.n_rows,
+            cluster=self.cluster,
         )
         if self.wrong is not None and not (self.is_unscored and self.wrong[2] in _UNREAD):
             return replace(plain, score=self._score(self.wrong[2]))

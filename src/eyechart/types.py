@@ -255,6 +255,7 @@ class Result:
     asked: tuple[Mapping[str, Any], ...] = ()  # the messages as sent: role, and parts with text or image
     attempts: int = 0
     n_rows: int = 1  # the rotations that it stands for, where a circle was made one result
+    cluster: str = ""  # the id of the first sample that shares an image or the like; empty: it is alone
 
     @property
     def outcome(self) -> Outcome | None:
@@ -559,6 +560,9 @@ class Benchmark:
     scorer: str = "default"
     judged_scorer: str = ""
     group_by: tuple[str, ...] = ("split", "l2-category", "category")
+    # Columns whose equal values belong together, besides samples with the same image and rotations of one
+    # question: intervals then count them as one cluster.
+    cluster: tuple[str, ...] = ()
     circular: Literal["", "headline", "beside"] = ""  # all rotations right: the number, or one beside it
     official: Mapping[str, Any] = field(default_factory=dict)
     files: str = ""  # the exporter that writes the pipeline's own result files
@@ -578,6 +582,9 @@ def _check_benchmark(benchmark: Any) -> None:
     if isinstance(benchmark.group_by, str):
         wrong = "group_by is a tuple of keys, not a text"
         hint = f"write group_by=({benchmark.group_by!r},)"
+    elif isinstance(benchmark.cluster, str):
+        wrong = "cluster is a tuple of columns, not a text"
+        hint = f"write cluster=({benchmark.cluster!r},)"
     elif benchmark.circular not in ("", "headline", "beside"):
         wrong = f"circular is 'headline' or 'beside', not {benchmark.circular!r}"
         hint = "leave it empty where rotations do not count as one question"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from eyechart.console import RUN_HELP, build_changes_table, find_run, note, print_json, print_rich
 from eyechart.errors import StoreError, UsageError
+from eyechart.option import add_option
 from eyechart.registry import Execute, command
+from eyechart.run.options import Options
 
 if TYPE_CHECKING:
     from eyechart.run.results import Run
@@ -51,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="FILE",
         help="print the numbers as JSON on stdout; with FILE, write numbers and samples to it",
     )
+    add_option(parser, Options, "cluster")
     return execute
 
 
@@ -59,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.report.table import make_run_table
     from eyechart.run.results import Run
 
-    done = Run(find_run(args.run))
+    done = Run(find_run(args.run), cluster=args.cluster)
     _check_files(args)
     for name in FORMATS:
         if path := getattr(args, name):

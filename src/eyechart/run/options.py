@@ -243,6 +243,14 @@ class Options:
         metavar="NAME",
         help="a further scorer, shown beside the score; repeatable",
     )
+    cluster: str | None = option(
+        None,
+        group=SCORING,
+        metavar="KEY|none",
+        help="count samples with the same value in this column as one cluster when computing intervals; "
+        "none: every sample alone (default: the same image, rotations of one question, and what the "
+        "benchmark declares)",
+    )
     judge: str | tuple[str, ...] | None = option(
         None,
         group=SCORING,
@@ -412,6 +420,8 @@ class Options:
         for name in ("endpoint_name", "judge_endpoint_name"):
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
+        if self.cluster == "":
+            raise UsageError("cluster is empty", hint="name a column, or none")
 
     def make_model_settings(self) -> ModelSettings:
         """The settings from which the model is made."""

@@ -62,7 +62,13 @@ class Plan:
 
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
         return {
-            **describe_run(self.benchmark, self.scorers, self.model.name, trials=self.options.trials),
+            **describe_run(
+                self.benchmark,
+                self.scorers,
+                self.model.name,
+                trials=self.options.trials,
+                cluster=self.options.cluster,
+            ),
             "identity": dict(self.model.identity),
             "options": redact_parameters(options),
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
@@ -199,10 +205,13 @@ def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
         return
 
 
-def describe_run(benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1) -> dict[str, Any]:
+def describe_run(
+    benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1, cluster: str | None = None
+) -> dict[str, Any]:
     """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
     from eyechart import __version__
     from eyechart.model.redact import redact_parameters
+    from eyechart.report.clusters import choose_rules
 
     return {
         "eyechart": __version__,
@@ -210,6 +219,7 @@ def describe_run(benchmark: Benchmark, scorers: RunScorers, model: str, *, trial
         "about": benchmark.about,
         "origin": benchmark.source.origin,
         "group_by": list(benchmark.group_by),
+        "cluster": choose_rules(benchmark.cluster, cluster),
         "circular": benchmark.circular,
         "files": benchmark.files,
         "judged_scorer": benchmark.judged_scorer,

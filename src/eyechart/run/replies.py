@@ -43,6 +43,7 @@ def score_replies(
     judge's earlier verdicts.
     """
     from eyechart.data.replies import read_log
+    from eyechart.report.clusters import refuse_unknown_column
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
@@ -54,6 +55,7 @@ def score_replies(
     loaded = _load(benchmark, file, log, is_named=source is not None)
     samples = loaded.source or benchmark.source
     loaded = match_ids(loaded, samples, str(replies), benchmark.name)
+    refuse_unknown_column(samples, options.cluster)
     model = loaded.model or _read_model_name(file, benchmark) or f"replies/{file.stem}"
     # The same file of replies to the same questions is the same run.
     identity = {
@@ -70,7 +72,7 @@ def score_replies(
         try:
             journal.replace_samples(samples)
             _append_replies(journal, loaded, model=model, file=str(replies))
-            manifest = describe_run(benchmark, scorers, model, trials=loaded.trials)
+            manifest = describe_run(benchmark, scorers, model, trials=loaded.trials, cluster=options.cluster)
             journal.set_meta("manifest", replace_prices({**manifest, "replies": str(replies)}, prices))
             journal.flush()
             session = score_run(Run(folder), journal, scorers, options, prices)

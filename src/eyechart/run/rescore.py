@@ -60,8 +60,10 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
-    old = Run(folder)
     options = options or Options()
+    old = Run(folder, cluster=options.cluster)
+    if options.cluster is not None:
+        _ = old.clusters  # a column that does not exist is an error before anything is scored
     scorers = _choose_scorers(old, options)
     prices = find_judge_prices(scorers.judges, options)
     with folders.lock_folder(old.folder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,14 @@ class Run:
     """A run on disk: its numbers, and every sample behind them."""
 
     def __init__(
-        self, folder: str | Path, *, is_interrupted: bool = False, trouble: ModelError | None = None
+        self,
+        folder: str | Path,
+        *,
+        cluster: str | None = None,  # as --cluster: a column, "image" or "none"
+        is_interrupted: bool = False,
+        trouble: ModelError | None = None,
     ) -> None:
+        from eyechart.report.clusters import choose_rules
         from eyechart.store.journal import FILE_NAME, Journal
 
         self.folder = Path(folder)
@@ -37,6 +43,8 @@ class Run:
         self.cache_trouble = ""  # why the response cache could not be used
         self.journal = Journal.open(self.folder / FILE_NAME)
         self.manifest: dict[str, Any] = self.journal.read_mapping("manifest")
+        if cluster is not None or "cluster" not in self.manifest:
+            self.manifest["cluster"] = choose_rules((), cluster)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, score={self.score})"
@@ -50,7 +58,7 @@ class Run:
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
         plain = summarise(
-            self._counted(),
+            self.counted(),
             in_order=True,
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
@@ -99,7 +107,7 @@ class Run:
         summary, also = plain, {}
         if circular:
             group_by = self.manifest.get("group_by", [])
-            merged = summarise(merge_rotations(self._counted()), benchmark="", model="", group_by=group_by)
+            merged = summarise(merge_rotations(self.counted()), benchmark="", model="", group_by=group_by)
             if circular == "headline":
                 also["plain"] = plain.overall
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
@@ -113,11 +121,26 @@ class Run:
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):
-            results = self._counted(scorer)
+            results = self.counted(scorer)
             found[scorer] = count_results(
                 merge_rotations(results) if self.manifest.get("circular") == "headline" else results
             )
         return found
+
+    @cached_property
+    def clusters(self) -> Mapping[int, str]:
+        """The clusters of samples, by position: see `report.clusters.find_clusters`."""
+        from eyechart.report.clusters import check_column, find_clusters
+
+        rules = [str(rule) for rule in self.manifest["cluster"]]
+        if not rules:
+            return {}
+        # With other inputs, the image that was sent is not the one that the question is about.
+        options = self.manifest.get("options")
+        is_own = not isinstance(options, Mapping) or options.get("input", "image") in ("image", "any")
+        found = self.journal.belongings(with_sent=is_own)
+        # A single rule is the user's choice; a benchmark's own columns may be missing from a file.
+        return find_clusters(check_column(found, rules[0]) if len(rules) == 1 else found, rules)
 
     @property
     def trials(self) -> int:
@@ -157,7 +180,7 @@ class Run:
         """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily."""
         return self._results(self.manifest.get("scorer", ""), trial)
 
-    def _counted(self, scorer: str | None = None) -> Iterator[Result]:
+    def counted(self, scorer: str | None = None) -> Iterator[Result]:
         """Every trial of every sample, without what was asked: enough for counting."""
         return self._results(scorer or self.manifest.get("scorer", ""), is_brief=True)
 
@@ -174,7 +197,13 @@ class Run:
             raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
         version = self.manifest.get("versions", {}).get(scorer, "")
         return self.journal.results(
-            scorer, version=version, trials=self.trials, trial=trial, sample=sample, is_brief=is_brief
+            scorer,
+            version=version,
+            trials=self.trials,
+            trial=trial,
+            sample=sample,
+            is_brief=is_brief,
+            clusters=self.clusters if sample is None else {},
         )
 
     def verdicts(self, scorer: str | None = None) -> Iterator[Verdict]:
@@ -264,6 +293,46 @@ class Run:
         if self.is_interrupted:
             return 130
         return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleValue:
+    """One sample as statistics see it."""
+
+    id: str
+    position: int  # in the benchmark's order, from 0
+    value: float | None  # the mean over the scored trials, from 0 to 1; None if no trial is scored
+    weight: float  # the points it can earn; 1 where all questions count the same
+    cluster: str  # the id of the first sample of its cluster; its own id if it is alone
+    meta: Mapping[str, Any]  # the columns of the benchmark's file
+    trials: tuple[float | None, ...]  # the credit of every trial; None where it has no score
+
+
+def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]:
+    """One value per sample, in one pass and in the benchmark's order: what `eyechart.stats` takes.
+
+    `scorer` names another scorer of the run. Where CircularEval is the headline, a question with all its
+    rotations is one value, and questions without rotations come first. Samples that failed, have no public
+    answer or are pending have the value None.
+    """
+    from eyechart.circular import merge_rotations
+    from eyechart.report.summary import compute_credit, group_trials
+
+    results = run.counted(scorer)
+    merged = merge_rotations(results) if run.manifest.get("circular") == "headline" else results
+    for trials in group_trials(merged):
+        first = trials[0]
+        credits = tuple(compute_credit(result) for result in trials)
+        scored = [value for value in credits if value is not None]
+        yield SampleValue(
+            id=first.sample.id,
+            position=first.position,
+            value=sum(scored) / len(scored) if scored else None,
+            weight=first.sample.weight,
+            cluster=first.cluster or first.sample.id,
+            meta=first.sample.meta,
+            trials=credits,
+        )
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:

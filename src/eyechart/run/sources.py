@@ -273,8 +273,10 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
 
     Findings in `told` were printed before and are not repeated; new ones are added to it.
     """
+    from eyechart.report.clusters import check_column
+
     lint = make_lint(plan.benchmark, plan.options)
-    for sample in plan.benchmark.source:
+    for sample in check_column(plan.benchmark.source, plan.options.cluster):
         yield sample
         lint.check_sample(sample)  # after the consumer accepted it as a sample
     report = lint.finish()

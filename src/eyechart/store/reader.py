@@ -8,19 +8,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from eyechart.store import sqlite
 from eyechart.store.sqlite import connect_to_read, store_errors
-from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer, Usage
+from eyechart.types import Failure, ImageRef, Reply, Result, Sample, Score, Scorer, Usage
 
 PROVISIONAL = "?"  # ends the version of a verdict that waits for a judge; it is scored again next time
 PAGE = 500  # rows per query: short reads let SQLite checkpoint its write-ahead log
+NO_CLUSTERS: Mapping[int, str] = MappingProxyType({})
 _HELD_BYTES = 8 * 2**20  # of texts: longer rows are yielded before the page is complete
 
 _sample = msgspec.json.Decoder(Sample)
@@ -73,6 +75,30 @@ class Call:
     model: str = ""  # the judge's name: a run may have had several judges
 
 
+class Belonging(msgspec.Struct, frozen=True, kw_only=True):
+    """What says which samples belong together: the images of a sample, its circle and its columns."""
+
+    position: int = 0
+    id: str = ""
+    images: tuple[ImageRef, ...] = ()
+    circle: str = ""
+    meta: Mapping[str, Any] = {}
+    withheld: Mapping[str, Any] = {}
+    sent: tuple[str, ...] = ()  # the SHA-256 of every image that was sent
+
+
+class _SentImage(msgspec.Struct):
+    sha256: str = ""  # none where a URL was sent
+
+
+class _SentPart(msgspec.Struct):
+    image: _SentImage | None = None
+
+
+class _SentTurn(msgspec.Struct):
+    parts: list[_SentPart] = []
+
+
 class PaidTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that this run paid for, and their tokens, estimated if the endpoint did not count them."""
 
@@ -88,6 +114,10 @@ class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
     n_cached: int  # found in the cache of other runs
     n_counted: int
     usage: Usage
+
+
+_belonging = msgspec.json.Decoder(Belonging)
+_sent = msgspec.json.Decoder(list[_SentTurn])
 
 
 class JournalReader:
@@ -113,6 +143,20 @@ class JournalReader:
         with store_errors(self.path):
             for row in self._pages(sql):
                 yield _sample.decode(row[0])
+
+    def belongings(self, *, with_sent: bool = True) -> Iterator[Belonging]:
+        """What says which samples belong together, in order; `with_sent`: with the images that were sent."""
+        sql = """
+            SELECT s.position, s.body, a.body FROM samples s
+            LEFT JOIN asks a ON ?3 AND a.sample = s.id AND a.trial = 0
+            WHERE s.position > ?1 AND s.position <= ?2
+            ORDER BY s.position"""
+        with store_errors(self.path):
+            for position, body, asked in self._pages(sql, with_sent):
+                turns = () if asked is None else _sent.decode(asked)
+                images = (part.image for turn in turns for part in turn.parts)
+                sent = tuple(image.sha256 for image in images if image and image.sha256)
+                yield msgspec.structs.replace(_belonging.decode(body), position=position, sent=sent)
 
     def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
         """Every trial of every sample, with the keys of its replies.
@@ -141,11 +185,12 @@ class JournalReader:
         trial: int | None = None,
         sample: str | None = None,
         is_brief: bool = False,
+        clusters: Mapping[int, str] = NO_CLUSTERS,
     ) -> Iterator[Result]:
         """How each trial of each sample ended, with the verdict of `scorer`.
 
         With `version`, verdicts of other versions do not count. With `trial`, only that trial.
-        `is_brief`: without the messages, which counting does not need.
+        `is_brief`: without the messages, which counting does not need. `clusters`: by position.
         """
         asked = "NULL" if is_brief else "a.body"
         sql = f"""
@@ -177,6 +222,7 @@ class JournalReader:
                     attempts=row[6] or 0,
                     score=_score.decode(row[7]) if row[7] is not None else None,
                     failure=_failure.decode(row[8]) if row[8] is not None else None,
+                    cluster=clusters.get(row[0], ""),
                 )
 
     def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[Answered]:

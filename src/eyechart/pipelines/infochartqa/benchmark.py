@@ -32,7 +32,7 @@ def infochartqa(
     """The hub's questions, or those of `file`; `image_root` is a folder of charts named by `figure_id`."""
     from eyechart.data.formats import resolve_origin
     from eyechart.data.source import LazySource
-    from eyechart.pipelines.infochartqa.data import HUB, open_infochartqa, read_model_response
+    from eyechart.pipelines.infochartqa.data import HUB, PAIR, open_infochartqa, read_model_response
 
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}
     origin = resolve_origin(file) if file else f"{HUB}:{split}" if split else HUB
@@ -51,6 +51,7 @@ def infochartqa(
             "chart_form",
             "split",
         ),
+        cluster=("figure_id", PAIR),
         files="infochartqa",
         read_replies=read_model_response,
         prompt_settings=("builder",),

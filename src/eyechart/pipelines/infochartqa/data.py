@@ -30,6 +30,7 @@ from eyechart.types import ImageRef, Replies, Reply, Sample
 
 HUB = "hf:Jietson/InfoChartQA"
 SPLITS = ("text", "visual_basic", "visual_metaphor")  # of the current release
+PAIR = "chart_pair"  # names an infographic and the plain chart of the same data
 FORMS = {"info": "infographic", "infographic": "infographic", "plain": "plain"}
 CHARTS = ("figure_path", "image", "url")  # the chart itself; the first one given
 CROPS = "visual_figure_path"  # further images, already cropped
@@ -148,6 +149,7 @@ def _to_sample(
     figure_id = _first_text(values.get("figure_id"))
     answer = values["answer"]
     choices, choices_text = _choices(values.get("options"), where)
+    meta = {"question_id": question_id, **_meta(values, split, figure_id, where)}
     return Sample(
         id=sample_id,
         question=_broken_lines(values["question"]),
@@ -156,7 +158,9 @@ def _to_sample(
         golds=() if answer is None else (answer if isinstance(answer, str) else str(answer),),
         choices=choices,
         choices_text=choices_text,
-        meta={"question_id": question_id, **_meta(values, split, figure_id, where)},
+        meta=meta,
+        # Questions on both charts of a pair have one pair_id, or in the earlier release one question_id.
+        withheld={PAIR: str(meta.get("pair_id", question_id))} if "chart_form" in meta else {},
         row=row.number,
     )
 

@@ -135,6 +135,7 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
         prompt=prompt,
         scorer="multi" if options.answer_position == "start" else "multi-end",
         group_by=("level", "image_class", "question_type", "subject"),
+        cluster=("problem_id",),
         files="multi",
         read_replies=read,
         settings=asdict(options),

@@ -1,0 +1,182 @@
+"""Which samples belong together: questions on one image, rotations of one question, parts of one problem.
+
+Answers to questions that share an image rise and fall together, so they tell less than as many questions on
+different images. Intervals count clusters (docs/intervals.md); this module finds them. Samples that share
+any key are in one cluster, also by way of a third sample: the clusters are the connected components.
+
+The keys are named by *rules*: ``image`` (content and place of every image), ``circle`` (rotations of one
+question), and any other name is a column of the benchmark's file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from eyechart.errors import UsageError
+from eyechart.registry import suggest_name
+from eyechart.store.reader import Belonging
+from eyechart.types import ImageRef, Sample
+
+S = TypeVar("S", Belonging, Sample)
+
+IMAGE = "image"
+CIRCLE = "circle"
+NO_CLUSTERS = "none"
+USUAL_RULES = (IMAGE, CIRCLE)
+_DIGEST_BYTES = 12  # of a key: with 10 million keys, two agree with a chance of 1 in 10^15
+
+
+def choose_rules(declared: Iterable[str], given: str | None) -> list[str]:
+    """The rules of a run: what the user gave, otherwise image, circle and the benchmark's own columns.
+
+    >>> choose_rules(("problem_id",), None), choose_rules(("problem_id",), "page"), choose_rules((), "none")
+    (['image', 'circle', 'problem_id'], ['page'], [])
+    """
+    if given is None:
+        return [*USUAL_RULES, *declared]
+    return [] if given == NO_CLUSTERS else [given]
+
+
+def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[int, str]:
+    """The cluster of every sample that is not alone, by position: the id of the cluster's first sample.
+
+    An image that every sample has tells no samples apart (an example in the prompt, a single page that all
+    questions are about): it makes no cluster.
+
+    >>> def on(position, image):
+    ...     ref = ImageRef(kind="file", location=image)
+    ...     return Belonging(position=position, id=f"q{position}", images=(ref,))
+    >>> find_clusters([on(0, "a.png"), on(1, "b.png"), on(2, "a.png")], ["image"])
+    {0: 'q0', 2: 'q0'}
+    """
+    joined = _Components()
+    shared = {kind: _SharedByAll() for kind in ("sent", "place")}
+    ids: list[str] = []
+    columns = [rule for rule in rules if rule not in USUAL_RULES]
+    for sample in samples:
+        number = len(ids)
+        ids.append(sample.id)
+        joined.add(sample.position)
+        if IMAGE in rules:
+            sent = (_hash("sent", digest) for digest in sample.sent)
+            for key in shared["sent"].filter(number, sent):
+                joined.link(number, key)
+            for key in shared["place"].filter(number, map(_locate, sample.images)):
+                joined.link(number, key)
+        if CIRCLE in rules and sample.circle:
+            joined.link(number, _hash(CIRCLE, sample.circle))
+        for column in columns:
+            if (value := read_column(sample, column)) is not None:
+                joined.link(number, _hash("column", column, value))
+    for kind in shared.values():
+        for key, numbers in kind.list_partial():
+            for number in numbers:
+                joined.link(number, key)
+    return joined.name_groups(ids)
+
+
+def read_column(sample: Belonging | Sample, column: str) -> str | None:
+    """The value of a column as text; None where it is missing or empty."""
+    value = sample.meta.get(column, sample.withheld.get(column))
+    if value is None or value != value:
+        return None
+    return str(value).strip() or None
+
+
+def check_column(samples: Iterable[S], column: str | None) -> Iterator[S]:
+    """The same samples; raises at the end if none of them has a value in the column of ``--cluster``."""
+    if column is None or column in (*USUAL_RULES, NO_CLUSTERS):
+        yield from samples
+        return
+    is_found = False
+    known: dict[str, None] = {}
+    sample: S
+    for sample in samples:
+        yield sample  # its consumer checks that it is one
+        if not is_found:
+            is_found = read_column(sample, column) is not None
+            known |= dict.fromkeys((*sample.meta, *sample.withheld))
+    if not is_found:
+        names = [str(name) for name in known]
+        found = f"columns: {', '.join(names[:20])}" if names else "the file has no further columns"
+        raise UsageError(
+            f"--cluster {column}: no sample has a value in this column",
+            hint=f"{suggest_name(column, names, otherwise='')} {found}; or: image, circle, none".strip(),
+        )
+
+
+def refuse_unknown_column(samples: Iterable[Sample], column: str | None) -> None:
+    """Refuse a column of ``--cluster`` that no sample has."""
+    if column is not None:
+        for _ in check_column(samples, column):
+            pass
+
+
+def _locate(ref: ImageRef) -> bytes:
+    """Where an image is. A crop counts as the image that it is cut from."""
+    return _hash("place", ref.kind, ref.location, str(ref.offset), ref.column)
+
+
+def _hash(*parts: str) -> bytes:
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest()
+
+
+class _SharedByAll:
+    """Holds back the first sample's images until it is known whether every sample has them."""
+
+    def __init__(self) -> None:
+        self._n_samples = 0  # that have an image
+        self._numbers: dict[bytes, list[int]] = {}  # of the first one's images: who else has them
+
+    def filter(self, number: int, keys: Iterable[bytes]) -> Iterator[bytes]:
+        own = set(keys)
+        if not own:
+            return
+        self._n_samples += 1
+        if self._n_samples == 1:
+            self._numbers = {key: [] for key in own}
+        for key in own:
+            if key in self._numbers:
+                self._numbers[key].append(number)
+            else:
+                yield key
+
+    def list_partial(self) -> Iterator[tuple[bytes, list[int]]]:
+        for key, numbers in self._numbers.items():
+            if len(numbers) < self._n_samples:
+                yield key, numbers
+
+
+class _Components:
+    """Connected components of samples, by union-find; the root of a component is its first sample."""
+
+    def __init__(self) -> None:
+        self._positions = array("q")
+        self._parents = array("q")
+        self._holders: dict[bytes, int] = {}  # a key to the first sample that has it
+
+    def add(self, position: int) -> None:
+        self._parents.append(len(self._parents))
+        self._positions.append(position)
+
+    def link(self, number: int, key: bytes) -> None:
+        holder = self._holders.setdefault(key, number)
+        if holder != number:
+            one, other = sorted((self._find(number), self._find(holder)))
+            self._parents[other] = one
+
+    def name_groups(self, ids: Sequence[str]) -> dict[int, str]:
+        roots = [self._find(number) for number in range(len(self._parents))]
+        shared = {root for number, root in enumerate(roots) if root != number}
+        return {self._positions[n]: ids[root] for n, root in enumerate(roots) if root in shared}
+
+    def _find(self, number: int) -> int:
+        parents = self._parents
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]  # halve the path
+            number = parents[number]
+        return number
