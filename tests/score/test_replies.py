@@ -1,0 +1,72 @@
+"""The labelled replies, and the floor below which our figures on them may not fall (bench/readers.py)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2] / "bench"))
+
+from readers import (
+    NONE,
+    SHIPPED,
+    ChoiceFigures,
+    OpenFigures,
+    draw_choice,
+    draw_errors,
+    draw_open,
+    load_rows,
+    read_eyechart,
+)
+
+FILES = sorted(SHIPPED.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_labelled_replies_are_well_formed(path: Path) -> None:
+    rows = load_rows(path)
+    assert rows
+    for row in rows:
+        assert set(row) in (
+            {"reply", "options", "expected", "style", "language"},
+            {"reply", "golds", "expected", "style", "language"},
+        ), row
+        if "options" in row:
+            assert row["expected"] in {*row["options"], NONE}, row
+        else:
+            assert isinstance(row["expected"], bool), row
+    questions = [(row["reply"], str(row.get("options") or row["golds"])) for row in rows]
+    assert len(set(questions)) == len(questions)
+
+
+def test_choice_figures_count_letters_read_where_none_is_expected() -> None:
+    figures = ChoiceFigures()
+    for read, expected in (("A", "A"), ("B", "A"), (None, "C"), ("D", NONE), (None, NONE)):
+        figures.add(read, expected)
+    assert (figures.n, figures.precision, figures.recall, figures.wrong_reads) == (5, 1 / 3, 1 / 3, 2)
+
+
+def test_open_figures_tell_both_mistakes_apart() -> None:
+    figures = OpenFigures()
+    for is_right, expected in ((True, True), (True, False), (False, True), (False, True), (False, False)):
+        figures.add(is_right, expected)
+    assert (figures.false_right, figures.n_wrong, figures.false_wrong, figures.n_right) == (1, 2, 2, 3)
+
+
+def test_tables_and_errors_are_drawn() -> None:
+    options = {"A": "cat", "B": "dog"}
+    right = {"reply": "B", "options": options, "expected": "B", "style": "bare", "language": "en"}
+    wrong = {**right, "expected": "A"}
+    open_row = {"reply": "Rome", "golds": ["Paris"], "expected": True, "style": "text", "language": "en"}
+    assert list(draw_choice([right, wrong], {"ours": read_eyechart}))[1].split()[:4] == [
+        "ours",
+        "0.500",
+        "0.500",
+        "1",
+    ]
+    assert list(draw_open([open_row]))[1].split() == ["all", "0", "of", "0", "1", "of", "1"]
+    choice_error, open_error = draw_errors([right, wrong, open_row])
+    assert choice_error.startswith("   A read B")
+    assert open_error.startswith("false wrong")
