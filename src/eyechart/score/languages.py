@@ -1,0 +1,1373 @@
+"""The words that readers know, per language: one table, plain data, for people to extend.
+
+A reader never asks which language it reads. It looks words up here by what they do: name the answer, deny
+what follows, begin a condition. To teach the readers a language, add a `Language` to `LANGUAGES`; to teach
+them a phrase, add it to a field. Phrases are written in lower case, separated by ``|``; a phrase of several
+words is found as these words in this order, and the longest phrase wins ("no doubt" is not "no"). In scripts
+without spaces between words (Chinese, Japanese, Korean) a phrase is found wherever its characters stand.
+
+Languages of one script share words that mean different things ("si", "so", "die"). `function` holds the small
+words by which a reply's language is recognised; they mean nothing else.
+"""
+
+# ruff: noqa: E501  (a field of phrases is one line, however long)
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Phrases = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """What the words of one language do in an answer. Fields that a language does not need stay empty."""
+
+    name: str
+
+    # What states an answer
+    answer: Phrases = ()  # nouns: "the [answer] is B"
+    option: Phrases = ()  # nouns beside a letter: "[option] B"
+    copula: Phrases = ()  # "it [is] B", "must be", "="
+    pronoun: Phrases = ()  # subjects that stand for the thing in question: "[it] is B"
+    choose: Phrases = ()  # verbs: "I [choose] B"
+    believe: Phrases = ()  # "[I think] B"
+    right: Phrases = ()  # "B is [correct]", "B [matches]"
+    only: Phrases = ()  # "[only] B fits"
+    conclude: Phrases = ()  # "[so] B", "[final]: B"
+    reason: Phrases = ()  # "B [because] it barks"
+
+    # What takes an answer back, or keeps it from being one
+    wrong: Phrases = ()  # "B is [wrong]", "B is [absent]", "[ruled out]": denies what it is said of
+    deny: Phrases = ()  # before: "[not] B"; where nothing follows, what precedes: "B does [not] fit"
+    deny_next: Phrases = ()  # only what follows: "B [rather than] C", "[anything but] B"
+    deny_last: Phrases = ()  # only what precedes: "B [ではない]", "B [değil]"
+    doubt: Phrases = ()  # "I [doubt] it is B"
+    possible: Phrases = ()  # "it [might] be B"
+    condition: Phrases = ()  # "[if] it barks, B"
+    report: Phrases = ()  # what others say: "[someone said] B", "[the student] chose B"
+    given_up: Phrases = ()  # "[I thought] it was B", "[at first] B"
+    consider: Phrases = ()  # "[let me check] B", "[compared to] B"
+    correction: Phrases = ()  # "B. [Wait], C", "B? [No], C"
+    contrast: Phrases = ()  # "[but]": what was said before does not hold for what comes
+    otherwise: Phrases = ()  # "[otherwise] C": the second branch of a condition
+    neutral: Phrases = ()  # idioms that hold one of these words and do not mean it: "no doubt", "if I had to guess"
+
+    # Small words
+    either: Phrases = ()  # "A [or] B"
+    both: Phrases = ()  # "A [and] B"
+    article: Phrases = ()
+    filler: Phrases = ()  # adverbs and particles that may stand between a cue and a letter: "clearly", "です"
+    function: Phrases = ()  # other small words, verbs of seeing and being: neither part of a name nor an answer
+
+    # Yes and no, numbers, names
+    yes: Phrases = ()
+    no: Phrases = ()
+    true: Phrases = ()
+    false: Phrases = ()
+    bound: Phrases = ()  # "[at least] 3", "[more than] 3", "[between] 3 and 5": not that number
+    label: Phrases = ()  # "[Figure] 3", "[page] 3": a number that is a name
+    modifier: Phrases = ()  # adjectives that leave a thing what it is: "a [brown] dog"; also "a red car"
+    modifier_endings: Phrases = ()  # endings of such adjectives
+    letter_endings: Phrases = ()  # what may be joined to a letter by an apostrophe: "B'[dir]"
+    abstain: Phrases = ()  # "I [cannot tell]"
+
+
+def _(phrases: str) -> Phrases:
+    return tuple(phrase for part in phrases.split("|") if (phrase := part.strip()))
+
+
+ENGLISH = Language(
+    name="English",
+    answer=_(
+        "answer | answers | ans | solution | final answer | prediction | verdict | response | output | result | assistant"
+    ),
+    option=_(
+        "option | options | choice | choices | letter | alternative | selection | pick | item | statement | candidate | possibility | answer choice | answer option"
+    ),
+    copula=_(
+        "is | are | was | were | be | it's | that's | this's | there's | would be | should be | must be | will be | can only be | could only be | has to be | have to be | needs to be | "
+        "seems to be | appears to be | seems | appears | looks | looks like | seems like | is likely | is most likely | equals | would have to be | is going to be | ought to be | turns out to be | answer's | turned out to be | i'm | he's | she's"
+    ),
+    pronoun=_(
+        "it | this | that | it's | that's | which | these | the animal | the object | here | they | one"
+    ),
+    choose=_(
+        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | "
+        "vote for | vote | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | "
+        "stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | point to | points to | pointing to | "
+        "leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | remains | "
+        "i'm confident in | goes to | go for | going for | went for | favor | favour | supports | support | indicates | confirms | suggests | i say"
+    ),
+    believe=_(
+        "i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | "
+        "in my opinion | in my view | i'm going to say | i am going to say | i'm thinking | i assume | i suppose | we think | we believe | i'd think | guess"
+    ),
+    right=_(
+        "correct | right | best | true | accurate | appropriate | suitable | fitting | valid | matches | match | fits | fit | matching | describes | best describes | best matches | best fits | corresponds to | corresponds | satisfies | "
+        "represents | likely | most likely | plausible one | correctly | accurately | perfectly | winner | consistent with | works | checks out | holds | yes | the one | is it | wins | ✓ | ✔ | ✅ | most appropriate | most accurate | the only possibility | "
+        "makes sense | makes the most sense | is supported | is consistent | is the way to go"
+    ),
+    only=_("only | just | solely | nothing but | the only one | the only"),
+    conclude=_(
+        "so | thus | therefore | hence | consequently | accordingly | finally | final | in conclusion | conclusion | in summary | summary | to conclude | to sum up | in short | overall | ultimately | as a result | "
+        "final choice | final selection | final decision | the final | all in all | which means | that means | this means | meaning | putting it together | bottom line | tl;dr | decision | in the end | so then | ergo | this gives | which gives | giving | by elimination | after all | "
+        "upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection"
+    ),
+    reason=_(
+        "because | since | as | due to | given | given that | based on | for | considering that | seeing that | thanks to | which shows | as shown | with | where | who | whose | while | when | whereas | that is | i.e. | namely"
+    ),
+    wrong=_(
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | out | excluded | eliminated | ruled out | "
+        "rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | "
+        "too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | "
+        "can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch"
+    ),
+    deny=_(
+        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | hardly | scarcely | barely | "
+        "rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | "
+        "excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | against | failed to"
+    ),
+    deny_next=_(
+        "rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | than | but not | and not | not"
+    ),
+    deny_last=(),
+    doubt=_(
+        "doubt | i doubt | doubtful | doubtfully | not convinced | not sure if | not sure whether | not sure that | unsure if | unsure whether | can't tell if | can't tell whether | cannot tell if | cannot tell whether | cannot tell | can't tell | not clear if | not clear whether | unclear if | unclear whether | "
+        "don't think | do not think | don't believe | do not believe | wouldn't say | would not say | wouldn't choose | would not choose | don't see | hard to say | hard to believe | no reason to | whether | would be wrong | questionable | can't say | cannot say | unclear | "
+        "toss-up | toss up | torn between | tie between | undecided | close call between | hesitate between"
+    ),
+    possible=_(
+        "might | may | could | maybe | perhaps | possibly | potentially | possible | conceivably | can be | could be | might be | may be | plausible | arguably | tempting | could also | tends to | reminiscent | resembles | similar to"
+    ),
+    condition=_(
+        "if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional"
+    ),
+    report=_(
+        "someone | somebody | some people | some say | some might | some would | some may | some might say | some | many | most people | people | others | other people | one might | one may | one could | you might | you may | you could think | you'd think | one would | the student | a student | students | the teacher | my teacher | teacher | my friend | a friend | friend | "
+        "my colleague | colleague | classmate | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | the user | user says | the other model | other models | another model | "
+        "previous model | the previous answer | previous answer | previous response | another person | experts | the author | the annotator | annotator | annotators | annotated | the key | a human | humans | a common answer | a common mistake | a common misconception | popular answer | commonly chosen | rumor | rumour | "
+        "according to him | according to her | according to them | according to some | it is said | it's said | was told | been told | told me | they chose | they picked | everyone | majority | my brother | my sister | brother | sister | my mother | my father | mom | dad | respondent | "
+        "respondents | reviewer | the textbook | the caption claims | claims | claimed | claim | alleges | alleged | supposedly | reportedly | allegedly | gpt | gpt-4 | chatgpt | gemini | claude | llama | another ai | other ai | the internet | online | reddit | wikipedia | a casual viewer | a naive | naively | viewers | readers"
+    ),
+    given_up=_(
+        "initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | "
+        "i originally | originally | previously | formerly | earlier | before | my earlier | my previous | used to think | i had | i'd have | would have | would've | it seemed | seemed | appeared | looked | seemed like | looked like | i considered | i mistook | i misread | until | on the surface | on the face of it | superficially | at a glance | was leaning"
+    ),
+    consider=_(
+        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | "
+        "inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | test | testing | try | trying | explore | "
+        "recheck | re-check | revisit | focus on | between"
+    ),
+    correction=_(
+        "wait | no | nope | actually | correction | scratch that | on second thought | on second thoughts | second thought | i mean | i meant | sorry | oops | whoops | just kidding | kidding | my mistake | my bad | let me correct | i made a mistake | i made an error | i was wrong | i stand corrected | hmm | hold on | hang on | or rather | more precisely | strike that | "
+        "never mind | nevermind | edit | update | revised | revision | corrected | correcting | changed my mind | change my mind | changing my mind | let me reconsider | reconsidering | rethinking | rethink | let me rethink | let me re-read | looking again | on closer inspection | upon closer inspection | upon reflection | on reflection | should have been | instead | apologies | my apologies | apologize | not so fast | disregard | ignore that"
+    ),
+    contrast=_(
+        "but | however | yet | though | nevertheless | nonetheless | still | instead | in fact | in reality | actually | whereas | but rather | but instead | only then | rather"
+    ),
+    otherwise=_("otherwise | else | or else | if not | if so"),
+    neutral=_(
+        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | not only | no problem | no need to | why not | if i had to | if i have to | if i must | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | "
+        "as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | "
+        "must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | "
+        "wait a minute | at least one | right away | right side | right hand | right-hand | on the right | to the right | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as well as | as well | as the | such as | so far | so many | so much | so that | so it seems | or so | "
+        "only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | "
+        "rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | the best | as described | looks like | look like | looks right | looks correct | look right | seems right | seems correct | "
+        "many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared"
+    ),
+    either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor"),
+    both=_("and | both | plus | as well as | & | +"),
+    article=_("a | an | the | my | our | your | its | their | his | her"),
+    filler=_(
+        "clearly | definitely | obviously | certainly | surely | indeed | simply | probably | presumably | evidently | apparently | undoubtedly | most | likely | very | really | quite | pretty | rather | of course | in this case | here | then | now | also | again | exactly | of | to | to be | be | being | been | by far | "
+        "for sure | i | we | would | will | should | must | shall | have | has | i'll | i'd | we'll | as | following | one | correct | number | called | labeled | labelled | lettered | namely | would therefore | would thus | please | ok | okay | well | alright | sure | ah | oh | yes | true | great | good | therefore | with confidence | confidently | strongly | i am | i'm"
+    ),
+    function=_(
+        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | "
+        "this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | "
+        "looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | we | us | gets | get | goes | go | make | makes | made | called | named | found | seen | used | given | instead | again | today | now | then | there's | am"
+    ),
+    yes=_("yes | yeah | yep | yup | yes indeed | affirmative | correct"),
+    no=_("no | nope | nah | negative"),
+    true=_("true | correct | right"),
+    false=_("false | incorrect | wrong | untrue"),
+    bound=_(
+        "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between"
+    ),
+    label=_(
+        "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | no. | no | item | level | grade | version | model | type | group | team | class | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | week | day | year | age | size | "
+        "platform | floor | building | unit | block | zone | section | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | option | hour | minute | month"
+    ),
+    modifier=_(
+        "red | green | blue | yellow | orange | purple | pink | brown | black | white | gray | grey | beige | golden | gold | silver | dark | light | pale | bright | big | small | large | little | tiny | huge | giant | tall | short | long | old | young | new | adult | baby | single | lone | real | actual | typical | common | domestic | domesticated | pet | wild | cute | beautiful | lovely | "
+        "nice | happy | sad | sleeping | sitting | standing | running | walking | lying | smiling | resting | left | right | top | bottom | upper | lower | middle | central | center | centre | front | back | first | second | third | last | same | other | different | male | female | three | two | one | four | five | several | many | round | square | flat | thick | thin | wide | narrow | heavy | hot | cold | warm | cool | wet | dry | clean | dirty | full | empty | "
+        "open | closed | modern | ancient | plain | simple | whole | entire | main | major | minor | medium | medium-sized | fluffy | furry | striped | spotted | brown-and-white | wooden | metal | plastic | fast | slow | high | low | good | great | certain | clear | obvious | correct | right | best | actual"
+    ),
+    modifier_endings=_("ed | ish | ful | ous | ly | ish-looking | coloured | colored | looking | ing"),
+    letter_endings=(),
+    abstain=_(
+        "cannot determine | can't determine | cannot be determined | can't be determined | unable to | not possible to | impossible to | not enough information | insufficient information | don't know | do not know | no idea | not sure | unsure | cannot tell | can't tell | can't see | cannot see | i'm sorry | i am sorry | decline | refuse | cannot answer | can't answer"
+    ),
+)
+
+CHINESE = Language(
+    name="Chinese",
+    answer=_("答案 | 正确答案 | 最终答案 | 答 | 解答 | 正解"),
+    option=_("选项 | 项 | 选择题 | 这一项 | 一项 | 选項 | 選項 | 字母"),
+    copula=_(
+        "是 | 为 | 為 | 应该是 | 应为 | 应是 | 就是 | 即为 | 即 | 等于 | 只能是 | 必须是 | 一定是 | 便是 | 乃 | 显然是 | 应当是 | 該是 | 應該是 | 應為"
+    ),
+    pronoun=_(
+        "这 | 它 | 此 | 该 | 那 | 这个 | 图中 | 图片中 | 图片 | 图像 | 本题 | 此题 | 该题 | 这题 | 這 | 圖中"
+    ),
+    choose=_(
+        "选 | 选择 | 选定 | 选取 | 挑 | 选的是 | 應選 | 選 | 選擇 | 故选 | 更正为 | 改为 | 改选 | 指向 | 支持 | 剩下 | 只剩 | 只剩下 | 留下 | 投"
+    ),
+    believe=_(
+        "我认为 | 认为 | 觉得 | 我觉得 | 我猜 | 看来 | 推断 | 判断 | 我想 | 我相信 | 个人认为 | 我認為 | 猜测"
+    ),
+    right=_(
+        "正确 | 对 | 对的 | 正確 | 最佳 | 最好 | 合适 | 最合适 | 合理 | 最合理 | 符合 | 最符合 | 准确 | 最准确 | 相符 | 匹配 | 吻合 | 成立 | 恰当 | 最恰当 | 贴切 | 没错 | 无误"
+    ),
+    only=_("只有 | 仅有 | 唯有 | 仅 | 唯一"),
+    conclude=_(
+        "所以 | 因此 | 故 | 综上 | 综上所述 | 由此可知 | 可知 | 于是 | 总之 | 最终 | 最后 | 结论 | 因而 | 从而 | 由此可见 | 可见 | 总结 | 那么 | 因此可知 | 故而 | 结果 | 結論 | 則 | 则"
+    ),
+    reason=_("因为 | 由于 | 原因 | 理由 | 因 | 根据 | 依据 | 因為 | 解析 | 解释 | 说明"),
+    wrong=_(
+        "错 | 错误 | 错的 | 不对 | 不正确 | 有误 | 不符 | 不符合 | 不成立 | 不合适 | 不合理 | 不准确 | 被排除 | 排除掉 | 可排除 | 可以排除 | 不匹配 | 不可能 | 不行 | 不存在 | 太多 | 太少 | 太大 | 太小 | 過多 | 錯 | 錯誤 | 不對 | 不吻合 | 无关 | 看不到 | 看不见 | 干扰项 | 不恰当 | 都不对 | 不够"
+    ),
+    deny=_(
+        "不是 | 并非 | 不选 | 不能选 | 不应选 | 不应该选 | 不该选 | 不要选 | 排除 | 没有 | 没 | 不 | 非 | 并不是 | 不会是 | 不可能是 | 绝非 | 未 | 看不到 | 看不见 | 见不到 | 不为 | 无 | 不能是 | 不包括 | 不包含 | 既不 | 也不 | 不見 | 並非 | 沒有 | 不選 | 而不是 | 而非 | 否定 | 别选"
+    ),
+    deny_next=_("而不是 | 而非 | 除了 | 除 | 不同于 | 相比"),
+    doubt=_(
+        "怀疑 | 不确定是否 | 不确定是不是 | 不认为 | 不觉得 | 未必 | 不一定 | 是否 | 是不是 | 难说 | 不敢肯定 | 无法确定"
+    ),
+    possible=_("可能 | 也许 | 或许 | 大概会 | 有可能 | 说不定 | 恐怕 | 没准"),
+    condition=_("如果 | 假如 | 若 | 若是 | 假设 | 倘若 | 要是 | 除非 | 假若 | 的话 | 取决于 | 視"),
+    report=_(
+        "有人 | 别人 | 他人 | 有的人 | 有些人 | 很多人 | 许多人 | 大家 | 人们 | 同学 | 学生 | 老师 | 朋友 | 小明 | 小红 | 他说 | 她说 | 他认为 | 她认为 | 他们 | 据说 | 网上 | 用户 | 题主 | 另一个模型 | 其他模型 | 他选 | 她选"
+    ),
+    given_up=_(
+        "一开始 | 起初 | 最初 | 原本 | 本来 | 原以为 | 以为 | 我曾 | 之前 | 乍一看 | 乍看 | 刚开始 | 开始我 | 起先 | 差点 | 我原先 | 原先 | 第一眼 | 初看 | 表面上"
+    ),
+    consider=_(
+        "看看 | 考虑 | 检查 | 分析 | 来看 | 比较 | 对比 | 先看 | 再看 | 验证 | 评估 | 看一下 | 关于 | 至于 | 对于 | 相比"
+    ),
+    correction=_(
+        "等等 | 等一下 | 更正 | 不对 | 不 | 抱歉 | 说错了 | 我错了 | 修正 | 重新考虑 | 实际上 | 其实 | 纠正 | 应该说 | 再想想 | 仔细看 | 搞错了 | 改成 | 开玩笑 | 口误"
+    ),
+    contrast=_("但 | 但是 | 然而 | 可是 | 不过 | 而是 | 其实 | 实际上 | 却 | 只是 | 反而 | 而"),
+    otherwise=_("否则 | 不然 | 反之 | 要不然"),
+    neutral=_(
+        "不仅 | 不但 | 毫无疑问 | 无疑 | 没问题 | 不用说 | 如果非要 | 如果必须 | 如果一定要 | 不难看出 | 不难发现 | 无误 | 没错 | 其他选项 | 其余选项 | 其他三项 | 其余 | 不错 | 一定 | 毋庸置疑 | 不论 | 无论 | 不管 | 选项中 | 非常 | 有误差 | 而且 | 对应 | 对比度 | 对面 | 错落 | 若干"
+    ),
+    either=_("或 | 或者 | 还是 | 抑或 | 要么"),
+    both=_("和 | 与 | 及 | 以及 | 、 | 都 | 跟 | 且 | 同"),
+    article=_(
+        "一个 | 一只 | 一条 | 一匹 | 一张 | 一辆 | 一把 | 一种 | 一位 | 一名 | 一座 | 一朵 | 一棵 | 一本 | 一件 | 一幅 | 一群 | 一艘 | 一架 | 一台 | 一块 | 一片 | 两只 | 只 | 个 | 的 | 了"
+    ),
+    filler=_(
+        "很明显 | 明显 | 显然 | 确实 | 应该 | 应当 | 应 | 最 | 就 | 的 | 我 | 我们 | 本题 | 大概 | 很可能 | 最可能 | 一定 | 肯定 | 当然 | 会 | 要 | 能 | 可以 | 了 | 吧 | 啊 | 呢 | 题目 | 此题 | 为准 | 综合 | 来看 | 这里 | 直接 | 选 | 将 | 把 | 以 | 知 | 地 | 毫无疑问 | 无疑 | 其中 | 这 | 那 | 它 | 一项 | 中"
+    ),
+    function=_(
+        "图中 | 图片 | 画面 | 照片 | 图像 | 里 | 中 | 上 | 下 | 有 | 在 | 显示 | 展示 | 看到 | 可以看到 | 看见 | 是 | 的 | 了 | 着 | 这 | 那 | 它 | 一 | 只 | 个 | 位于 | 出现 | 动物 | 物体 | 颜色 | 为 | 于 | 到 | 从 | 和 | 与 | 呈 | 正在 | 坐 | 站 | 躺 | 左边 | 右边 | 主要 | 属于 | 被 | 来自 | 叫做 | 叫 | 称为 | 位 | 名"
+    ),
+    yes=_("是 | 是的 | 对 | 对的 | 有 | 可以 | 没错 | 會 | 正确"),
+    no=_("否 | 不 | 不是 | 没有 | 不对 | 不是的 | 沒有 | 不可以 | 错误"),
+    true=_("正确 | 对 | 真 | 是真的 | 属实"),
+    false=_("错误 | 错 | 假 | 不正确 | 不对 | 不属实"),
+    bound=_(
+        "至少 | 最多 | 至多 | 超过 | 不到 | 不足 | 多于 | 少于 | 大于 | 小于 | 高于 | 低于 | 不超过 | 不少于 | 不小于 | 不大于 | 将近 | 接近 | 以上 | 以下 | 介于 | 起码"
+    ),
+    label=_("图 | 表 | 第 | 页 | 题 | 步骤"),
+    abstain=_(
+        "无法 | 不能判断 | 不能确定 | 不知道 | 不确定 | 不清楚 | 看不清 | 看不到 | 看不出 | 抱歉 | 对不起 | 难以 | 無法"
+    ),
+)
+
+JAPANESE = Language(
+    name="Japanese",
+    answer=_("答え | 正解 | 回答 | 解答 | 正答 | 答 | こたえ | 最終回答 | 最終的な答え | 正しい答え"),
+    option=_("選択肢 | 選択 | 番 | 記号 | 肢 | 項目 | オプション"),
+    copula=_(
+        "は | が | です | である | だ | でしょう | だろう | となります | になります | と思います | だと思います | となる | に違いありません | に違いない | で間違いありません | だと考えられます"
+    ),
+    pronoun=_("これ | それ | この画像 | この動物 | 画像 | 写真 | この写真"),
+    choose=_(
+        "選びます | 選ぶ | 選んだ | 選択します | を選び | を選択 | にします | を選 | 選択する | 選びました | とします | が残ります | が残る | 残るのは | 残り"
+    ),
+    believe=_(
+        "と思います | 思います | だと思う | と思う | と考えます | と考えられます | と判断します | と判断 | おそらく | たぶん"
+    ),
+    right=_(
+        "正しい | 正解 | 適切 | 最適 | 最も適切 | 一致 | 一致します | 合っています | 合致 | 当てはまります | 当てはまる | 該当 | 該当します | 最も近い | ふさわしい | 正しく | 妥当"
+    ),
+    only=_("だけ | のみ | 唯一"),
+    conclude=_(
+        "したがって | よって | だから | ゆえに | つまり | 以上より | 以上から | 結論 | 結論として | 最終的に | そのため | 従って | ですから | なので | まとめると | 結局"
+    ),
+    reason=_("なぜなら | 理由 | ため | から | ので | 説明 | 解説"),
+    wrong=_(
+        "間違い | 誤り | 不正解 | 間違って | 違います | 違う | 誤って | 不適切 | 除外 | 除外します | 除外され | 除外でき | 消去 | 当てはまりません | 当てはまらない | 一致しません | 一致しない | 合いません | 合わない | ありえません | ありえない | 多すぎ | 少なすぎ | 大きすぎ | 小さすぎ | 該当しません | 正しくありません | 正しくない | 見えません | 見えない | 見当たりません | 写っていません | いません | ありません | いない"
+    ),
+    deny=(),
+    deny_next=_("以外"),
+    deny_last=_(
+        "ではない | ではなく | ではなくて | じゃない | じゃなくて | じゃなく | ではありません | じゃありません | ではないです | でない | でなく | でもない | でもなく | でもありません | とは言えない | とは言えません | ではなかった | よりも | より | とは思えない | とは思えません | とは思いません | はない | はいない"
+    ),
+    doubt=_("疑わしい | かどうか | とは限らない | とは限りません | 疑問 | わかりません | 分かりません"),
+    possible=_("かもしれない | かもしれません | 可能性 | もしかすると | もしかしたら | ひょっとすると"),
+    condition=_("もし | なら | ならば | であれば | 場合 | たら | れば | 仮に"),
+    report=_(
+        "と言った | と言って | と言いました | 誰か | 友人 | 友達 | 学生 | 生徒 | 先生 | 彼は | 彼女は | 人もい | 多くの人 | 人々 | という人 | らしい | そうだ | によると | 他の人 | 他のモデル"
+    ),
+    given_up=_(
+        "最初は | 最初 | 初めは | はじめは | 当初 | と思った | と思いました | と思っていました | と思ったが | 一見 | 以前 | 思いましたが | 思ったが | だと思っていた"
+    ),
+    consider=_("確認 | 検討 | 見てみ | 考えてみ | 比べ | 比較 | 調べ | について"),
+    correction=_(
+        "いや | いいえ | 待って | 待ってください | 訂正 | 間違えました | 失礼 | すみません | やはり | やっぱり | 実は | 実際は | ちょっと待って | 修正"
+    ),
+    contrast=_(
+        "しかし | でも | だが | ですが | けれど | けど | ただし | が、 | 一方 | むしろ | ところが | 実際には"
+    ),
+    otherwise=_("そうでなければ | さもなければ | それ以外"),
+    neutral=_(
+        "間違いなく | 間違いありません | 間違いない | に違いありません | に違いない | 疑いなく | 疑いの余地 | だけでなく | それ以外の選択肢 | 他の選択肢 | その他の選択肢 | かなり | となり | になり | 正解は | ように | より正確 | から判断 | ことから"
+    ),
+    either=_("または | もしくは | あるいは | か"),
+    both=_("と | および | 及び | 両方 | も | そして | 、"),
+    filler=_(
+        "は | が | を | の | に | で | も | です | である | だ | ます | 私 | 私は | 最も | もっとも | 明らかに | 確かに | おそらく | たぶん | きっと | 間違いなく | でしょう | した | こと | もの | この | その | 問題 | この問題 | と | する | します | よって | 正しい | 番 | よ | ね | 記号 | 一番 | になり | となり | 最終"
+    ),
+    function=_(
+        "は | が | を | の | に | で | も | と | へ | です | ます | ある | いる | います | あります | 写っている | 写って | 見える | 見えます | 画像 | 写真 | 図 | 動物 | この | その | これ | それ | 中 | 上 | 下 | 色 | いる | こと | もの | 匹 | 頭 | 個 | 本 | 枚 | 人 | つ | 台 | 羽"
+    ),
+    yes=_("はい | ええ | うん | そうです"),
+    no=_("いいえ | いえ | いや | ちがいます | 違います"),
+    true=_("正しい | 真 | 本当 | 正しいです"),
+    false=_("誤り | 偽 | 間違い | 正しくない | 間違っています"),
+    bound=_("少なくとも | 最低 | 最大 | 以上 | 以下 | 未満 | 超 | より多い | より少ない | 多くとも"),
+    label=_("図 | 表 | 第 | 問"),
+    abstain=_(
+        "わかりません | 分かりません | 判断できません | 判断できない | 申し訳 | 不明 | 特定できません | 答えられません | 確認できません"
+    ),
+)
+
+KOREAN = Language(
+    name="Korean",
+    answer=_("정답 | 답 | 답변 | 해답 | 최종 답 | 최종 답변 | 올바른 답"),
+    option=_("선택지 | 보기 | 번 | 옵션 | 선지 | 항목 | 문항"),
+    copula=_(
+        "은 | 는 | 이 | 가 | 입니다 | 이다 | 이에요 | 예요 | 일 것입니다 | 이라고 생각합니다 | 라고 생각합니다 | 이라고 | 라고 | 임 | 다 | 이며 | 이고 | 로 | 으로"
+    ),
+    pronoun=_("이것 | 그것 | 이 동물 | 이 그림 | 그림 | 사진 | 이미지 | 여기 | 저것"),
+    choose=_(
+        "선택합니다 | 선택하겠습니다 | 고르겠습니다 | 고릅니다 | 선택 | 택하겠습니다 | 택합니다 | 골랐습니다 | 남습니다 | 남는다 | 뽑겠습니다 | 하겠습니다"
+    ),
+    believe=_(
+        "생각합니다 | 생각해요 | 봅니다 | 것 같습니다 | 것 같아요 | 판단됩니다 | 판단합니다 | 보입니다 | 추측합니다"
+    ),
+    right=_(
+        "맞습니다 | 맞다 | 맞아요 | 옳습니다 | 옳다 | 올바른 | 올바릅니다 | 정확 | 정확합니다 | 적절 | 적절합니다 | 적합 | 적합합니다 | 일치 | 일치합니다 | 해당 | 해당합니다 | 가장 적절 | 알맞은 | 알맞습니다 | 맞는 | 옳은"
+    ),
+    only=_("만 | 오직 | 유일한 | 유일하게 | 뿐"),
+    conclude=_(
+        "따라서 | 그러므로 | 그래서 | 결론 | 결론적으로 | 결국 | 즉 | 최종 | 최종적으로 | 그렇다면 | 그렇기 때문에 | 요약하면 | 종합하면"
+    ),
+    reason=_("왜냐하면 | 때문 | 이유 | 근거 | 설명 | 므로"),
+    wrong=_(
+        "틀렸습니다 | 틀리다 | 틀린 | 틀림 | 틀렸 | 오답 | 잘못 | 잘못된 | 제외 | 제외됩니다 | 제외합니다 | 제외하면 | 배제 | 배제됩니다 | 맞지 않습니다 | 맞지 않 | 옳지 않 | 옳지 않습니다 | 적절하지 않 | 일치하지 않 | 정확하지 않 | 해당하지 않 | 부적절 | 불가능 | 너무 많 | 너무 적 | 너무 크 | 너무 작 | 없습니다 | 없다 | 없어요 | 보이지 않 | 부정확"
+    ),
+    deny=_("안 "),
+    deny_next=(),
+    deny_last=_(
+        "아니다 | 아닙니다 | 아니라 | 아니고 | 아니에요 | 아니며 | 아닌 | 아니요 | 아님 | 이 아니 | 가 아니 | 아닐 | 보다는 | 대신 | 말고 | 이외 | 아니"
+    ),
+    doubt=_("의심 | 인지 모르 | 인지 확실하지 | 확실하지 않 | 모르겠 | 생각하지 않"),
+    possible=_("수도 있 | 아마도 | 아마 | 가능성 | 지도 모르 | 일지도"),
+    condition=_("만약 | 이라면 | 라면 | 다면 | 경우 | 만일 | 했다면 | 였다면 | 으면 | 하면"),
+    report=_(
+        "누군가 | 친구 | 학생 | 선생님 | 사람들 | 많은 사람 | 어떤 사람 | 다른 사람 | 그는 | 그녀는 | 다른 모델 | 라고 말 | 라고 했 | 고 말했 | 사용자"
+    ),
+    given_up=_(
+        "처음에는 | 처음에 | 처음엔 | 처음 | 원래 | 생각했 | 생각했지만 | 언뜻 | 얼핏 | 당초 | 인 줄 알았 | 줄 알았 | 이전에"
+    ),
+    consider=_("살펴보 | 확인해 | 확인하 | 검토 | 고려 | 비교 | 볼까요 | 보겠습니다 | 대해 | 분석"),
+    correction=_(
+        "아니 | 아니요 | 아니오 | 잠깐 | 잠깐만 | 정정 | 수정 | 실수 | 죄송 | 다시 보니 | 다시 생각 | 사실은 | 사실 | 실제로는"
+    ),
+    contrast=_("하지만 | 그러나 | 그런데 | 지만 | 그렇지만 | 오히려 | 다만 | 사실은 | 반면 | 는데"),
+    otherwise=_("그렇지 않으면 | 아니면"),
+    neutral=_(
+        "의심할 여지 없이 | 의심의 여지가 없 | 의심의 여지 | 틀림없이 | 틀림없 | 뿐만 아니라 | 나머지 | 다른 선택지 | 다른 보기 | 다름 아닌 | 이유는 | 보이는"
+    ),
+    either=_("또는 | 혹은 | 이나 | 거나 | 아니면"),
+    both=_("와 | 과 | 및 | 그리고 | 둘 다 | 하고 | 모두"),
+    filler=_(
+        "은 | 는 | 이 | 가 | 을 | 를 | 의 | 도 | 에 | 로 | 으로 | 가장 | 분명히 | 확실히 | 명확히 | 아마 | 제 | 저는 | 나는 | 제가 | 이 문제의 | 문제의 | 문제 | 매우 | 바로 | 것 | 것은 | 것이 | 인 | 입니다 | 당연히 | 명백히 | 틀림없이 | 최종 | 번 | 요"
+    ),
+    function=_(
+        "은 | 는 | 이 | 가 | 을 | 를 | 의 | 도 | 에 | 에서 | 있습니다 | 있다 | 있는 | 보입니다 | 보이는 | 그림 | 사진 | 이미지 | 동물 | 한 | 마리 | 개 | 명 | 색 | 입니다 | 이다 | 에는 | 이에요 | 예요 | 과 | 와 | 것 | 수"
+    ),
+    yes=_("예 | 네 | 그렇습니다 | 맞습니다 | 응"),
+    no=_("아니요 | 아니오 | 아니 | 아닙니다"),
+    true=_("참 | 맞다 | 사실"),
+    false=_("거짓 | 틀리다"),
+    bound=_("적어도 | 최소 | 최대 | 이상 | 이하 | 미만 | 초과 | 보다 많 | 보다 적 | 넘는"),
+    label=_("그림 | 표 | 제"),
+    abstain=_("알 수 없 | 모르겠 | 죄송 | 판단할 수 없 | 확인할 수 없 | 답할 수 없"),
+)
+
+FRENCH = Language(
+    name="French",
+    answer=_(
+        "réponse | reponse | réponses | solution | réponse finale | bonne réponse | réponse correcte | résultat | la réponse"
+    ),
+    option=_(
+        "option | l'option | lettre | la lettre | choix | proposition | alternative | possibilité | cas | item | l'alternative"
+    ),
+    copula=_(
+        "est | c'est | serait | doit être | sera | était | semble être | semble | paraît être | devrait être | ne peut être que | sont | ce serait | est donc | peut être | s'agit | ressemble"
+    ),
+    pronoun=_("c'est | ce | ceci | cela | il | elle | ça | celle | celui | l'animal | l'image | on"),
+    choose=_(
+        "choisis | choisi | choisir | je choisis | sélectionne | je sélectionne | opte pour | j'opte pour | je prends | je dirais | dirais | je réponds | retiens | je retiens | choisissons | je vote pour | coche | il reste | reste | ne reste que | il ne reste que | on choisit | je penche pour | garde | correspond à"
+    ),
+    believe=_(
+        "je pense | je crois | je pense que c'est | à mon avis | selon moi | je suppose | d'après moi | je crois que c'est | je pense que | je crois que | il me semble | je devine"
+    ),
+    right=_(
+        "correcte | correct | bonne | bon | exacte | exact | juste | vraie | vrai | meilleure | meilleur | appropriée | approprié | convient | correspond | décrit | valide | adaptée | pertinente | plausible"
+    ),
+    only=_("seule | seul | uniquement | seulement"),
+    conclude=_(
+        "donc | ainsi | par conséquent | en conclusion | conclusion | finalement | en conséquence | enfin | d'où | en résumé | au final | alors | bref | du coup | en définitive | final | finale"
+    ),
+    reason=_(
+        "car | parce que | parce qu'il | parce qu'elle | puisque | étant donné | vu que | en raison de | à cause de | comme | explication | qui | avec"
+    ),
+    wrong=_(
+        "fausse | faux | incorrecte | incorrect | erronée | erroné | mauvaise | inexacte | exclue | exclu | éliminée | éliminé | éliminées | exclues | impossible | improbable | absent | absente | écartée | à exclure | à éliminer | invalide | écarté | incorrectes | fausses | trop peu | trop grand | trop petit | trop de | ne convient pas | ne convient | tort"
+    ),
+    deny=_(
+        "ne | n'est | n'est pas | pas | ni | non | aucun | aucune | n'y | jamais | n'ai | n'a | n'ont | n'étaient | n'était | ce n'est pas | sans | exclure | éliminer | écarter | j'exclus | j'élimine | élimine | exclut | élimine | on élimine | rejette | écarte | n'est ni | n'en"
+    ),
+    deny_next=_(
+        "plutôt que | au lieu de | et non | et non pas | sauf | contrairement à | plutôt qu'un | plutôt qu'une | mais pas | tout sauf | hormis | autre que | à part | par rapport à"
+    ),
+    doubt=_(
+        "doute | je doute | douteux | ne suis pas sûr | pas sûr que | pas certain | je ne sais pas si | je ne pense pas | je ne crois pas | incertain"
+    ),
+    possible=_(
+        "peut-être | pourrait | pourraient | possible | possiblement | éventuellement | il se peut | pourrait être"
+    ),
+    condition=_(
+        "si | s'il | s'ils | sauf si | à moins | à condition | en supposant | supposons | au cas où | dans le cas où | dépend | à moins que"
+    ),
+    report=_(
+        "quelqu'un | certains | on dit | d'autres | beaucoup | plusieurs | les gens | l'étudiant | un étudiant | l'élève | un élève | mon ami | mon amie | le professeur | un ami | selon lui | selon elle | il dit | elle dit | on pourrait croire | on pourrait penser | l'utilisateur | un autre modèle | a dit | il pense | elle pense"
+    ),
+    given_up=_(
+        "au début | d'abord | initialement | à première vue | au départ | je pensais | j'ai pensé | je croyais | j'avais pensé | j'ai cru | j'ai d'abord | de prime abord | semblait | auparavant | au premier abord | j'hésitais | aurait été | j'allais | précédemment"
+    ),
+    consider=_(
+        "considérons | considérer | vérifions | vérifier | examinons | examiner | regardons | comparons | comparé à | voyons | analysons | quant à | concernant | entre | évaluons | étudions"
+    ),
+    correction=_(
+        "attendez | attends | non | en fait | correction | pardon | désolé | excusez-moi | je me trompe | je me suis trompé | erreur | plutôt | finalement | ou plutôt | je corrige | oups | rectification | à la réflexion | après réflexion"
+    ),
+    contrast=_(
+        "mais | cependant | toutefois | pourtant | néanmoins | or | en réalité | en fait | par contre | en revanche"
+    ),
+    otherwise=_("sinon | autrement | dans le cas contraire"),
+    neutral=_(
+        "sans doute | sans aucun doute | sans hésiter | sans hésitation | nul doute | aucun doute | il n'y a aucun doute | pas de doute | non seulement | ne peut être que | n'est autre que | aucune autre | les autres options | les autres | si je devais | s'il fallait | si je dois | si on regarde | pas seulement | les autres réponses | bien que | comme on peut le voir | ne reste que | n'est que"
+    ),
+    either=_("ou | soit | ou bien"),
+    both=_("et | ainsi que | les deux"),
+    article=_(
+        "un | une | le | la | les | l' | d'un | d'une | du | des | de | mon | ma | notre | cette | cet | ce"
+    ),
+    filler=_(
+        "clairement | certainement | probablement | évidemment | sûrement | bien | très | sans doute | je | j'ai | nous | la plus | le plus | la | le | l' | à | de | d' | dit | correcte | correct | la plus probable | manifestement | ici | à cette question | que | qu'il | en | y | vraisemblablement | sans aucun doute | : | aussi"
+    ),
+    function=_(
+        "le | la | les | un | une | de | du | des | et | est | dans | sur | sous | l'image | image | photo | il | elle | on | je | vois | voit | y | a | à | en | pas | ne | que | qui | avec | pour | ce | cette | c'est | sont | montre | montré | représente | animal | se | trouve | au | aux | par | d'un | d'une | voici | ici | être | plus | très | très | c'était | tu | vous | nous | la question"
+    ),
+    yes=_("oui | si | ouais | tout à fait | exactement | en effet"),
+    no=_("non | pas du tout | nan"),
+    true=_("vrai | exact | juste | vraie"),
+    false=_("faux | fausse | inexact"),
+    bound=_(
+        "au moins | au plus | plus de | moins de | supérieur à | inférieur à | plus que | moins que | entre | jusqu'à | presque | pas plus de | pas moins de | environ entre | au maximum | au minimum"
+    ),
+    label=_(
+        "figure | fig | tableau | page | étape | question | image | numéro | n° | exercice | partie | photo | ligne"
+    ),
+    modifier=_(
+        "petit | petite | grand | grande | gros | grosse | beau | belle | jeune | vieux | vieille | joli | jolie | seul | seule | vrai | même | autre | rouge | vert | bleu | jaune | noir | blanc | gauche | droite | premier | dernier"
+    ),
+    abstain=_(
+        "je ne sais pas | impossible de | je ne peux pas | désolé | pas possible de | je suis désolé | indéterminable | incapable de"
+    ),
+)
+
+GERMAN = Language(
+    name="German",
+    answer=_(
+        "antwort | lösung | ergebnis | endgültige antwort | die antwort | richtige antwort | loesung | antworten"
+    ),
+    option=_(
+        "option | buchstabe | antwortmöglichkeit | auswahl | möglichkeit | wahl | variante | antwortoption | aussage | alternative | buchstaben"
+    ),
+    copula=_(
+        "ist | sind | lautet | wäre | muss | sein | ist also | ist daher | sollte | wird | war | muss sein | scheint | dürfte | heißt | wohl | handelt | zeigt"
+    ),
+    pronoun=_("es | das | dies | dieses | hier | sie | er | das tier | das bild | es ist | das ist"),
+    choose=_(
+        "wähle | ich wähle | wählen | entscheide | entscheide mich für | nehme | ich nehme | würde sagen | ich würde sagen | sage | tippe auf | ich tippe auf | bleibt | bleibt nur | es bleibt | übrig bleibt | gewählt | ankreuzen | wählte | votiere für | antworte | bleibe bei | entspricht | setze auf | plädiere für"
+    ),
+    believe=_(
+        "ich denke | ich glaube | ich vermute | meiner meinung nach | ich meine | meines erachtens | ich nehme an | denke ich | glaube ich | vermutlich | ich schätze"
+    ),
+    right=_(
+        "richtig | richtige | korrekt | korrekte | stimmt | passt | zutreffend | trifft zu | beste | am besten | wahr | passende | passend | entspricht | geeignet | beschreibt | richtigen | zutreffende | plausibel | plausibelste"
+    ),
+    only=_("nur | einzig | ausschließlich | einzige | lediglich"),
+    conclude=_(
+        "also | daher | somit | deshalb | folglich | fazit | schlussfolgerung | letztlich | schließlich | insgesamt | demnach | deswegen | endgültig | zusammenfassend | mithin | am ende | final | finale | damit"
+    ),
+    reason=_("weil | da | denn | aufgrund | begründung | wegen | mit | wobei | erklärung | als"),
+    wrong=_(
+        "falsch | inkorrekt | ausgeschlossen | unmöglich | unwahrscheinlich | scheidet aus | scheiden aus | fällt weg | fallen weg | entfällt | entfallen | fehlt | abwesend | ungültig | unpassend | unzutreffend | fehlerhaft | irrelevant | falsche | zu wenig | zu viele | zu viel | zu groß | zu klein | raus | auszuschließen | ausschließen"
+    ),
+    deny=_(
+        "nicht | kein | keine | keinen | keiner | keinem | keines | weder | noch | nie | niemals | ohne | schließe | ausschließen | nein | keinesfalls | keineswegs | sehe kein | kaum"
+    ),
+    deny_next=_(
+        "statt | anstatt | anstelle von | außer | im gegensatz zu | und nicht | alles außer | anders als | abgesehen von | sondern nicht | aber nicht | verglichen mit"
+    ),
+    doubt=_(
+        "bezweifle | ich bezweifle | zweifle | zweifelhaft | fraglich | nicht sicher ob | unsicher ob | ob | glaube nicht | denke nicht | glaube ich nicht"
+    ),
+    possible=_(
+        "vielleicht | könnte | könnten | möglicherweise | eventuell | möglich | kann sein | womöglich"
+    ),
+    condition=_(
+        "wenn | falls | sofern | angenommen | sollte es | hätte | hätten | vorausgesetzt | es sei denn | hängt davon ab | kommt darauf an | gesetzt den fall"
+    ),
+    report=_(
+        "jemand | manche | viele | andere | einige | leute | der schüler | der student | ein student | ein schüler | mein freund | meine freundin | der lehrer | man könnte meinen | man könnte denken | man sagt | laut ihm | er sagt | sie sagt | er meint | angeblich | der nutzer | ein anderes modell | kollege"
+    ),
+    given_up=_(
+        "zuerst | zunächst | anfangs | ursprünglich | auf den ersten blick | dachte | ich dachte | ich hatte | zuvor | vorher | erst dachte | glaubte | schien | sah aus | wollte | meinte | fast hätte | auf den ersten"
+    ),
+    consider=_(
+        "betrachten | betrachte | prüfen | prüfe | untersuchen | vergleichen | verglichen | im vergleich zu | schauen | überprüfen | schauen wir | sehen wir | was ist mit | bezüglich | analysieren | gegenüber | zwischen"
+    ),
+    correction=_(
+        "moment | warte | nein | doch | korrektur | eigentlich | entschuldigung | sorry | besser gesagt | ich korrigiere | tatsächlich | falsch | ich meine | vielmehr | halt | ups | bei näherer betrachtung | bei genauerem hinsehen | verzeihung"
+    ),
+    contrast=_(
+        "aber | jedoch | doch | allerdings | sondern | dennoch | trotzdem | tatsächlich | vielmehr | hingegen | dagegen | in wirklichkeit"
+    ),
+    otherwise=_("sonst | ansonsten | andernfalls"),
+    neutral=_(
+        "ohne zweifel | kein zweifel | zweifellos | zweifelsohne | nicht nur | keine frage | die anderen | die anderen optionen | die übrigen | alle anderen | wenn ich raten müsste | wenn man genau | wenn man | wenn ich | wenn ich wählen müsste | kann nur | nichts anderes | keine andere | es gibt keinen zweifel | wie man sieht"
+    ),
+    either=_("oder | entweder | beziehungsweise | bzw"),
+    both=_("und | sowie | beide | sowohl"),
+    article=_(
+        "ein | eine | einen | einem | einer | eines | der | die | das | den | dem | des | meine | mein | unsere"
+    ),
+    filler=_(
+        "eindeutig | klar | sicher | sicherlich | wahrscheinlich | offensichtlich | definitiv | wohl | hier | ich | wir | die | der | das | dann | zweifellos | am ehesten | ganz | sehr | mich | für | auf | auf die | die frage | auf diese frage | somit | demzufolge | bestimmt | natürlich | vermutlich | nun | eben | auch | sein"
+    ),
+    function=_(
+        "der | die | das | ein | eine | und | ist | im | in | auf | bild | foto | zu | sehen | sehe | ich | man | es | sich | mit | von | dem | den | dieses | diese | ein | tier | zeigt | steht | sitzt | liegt | befindet | gibt | hat | sind | wird | an | am | aus | bei | nach | für | dass | hier | wir | auf dem | auf der | ja | nicht | kein | keine | abgebildet"
+    ),
+    yes=_("ja | jawohl | doch | genau"),
+    no=_("nein | nee | nö"),
+    true=_("wahr | richtig | stimmt | korrekt"),
+    false=_("falsch | unwahr | stimmt nicht"),
+    bound=_(
+        "mindestens | höchstens | mehr als | weniger als | über | unter | größer als | kleiner als | zwischen | bis zu | wenigstens | maximal | minimal | fast | nicht mehr als | nicht weniger als | knapp"
+    ),
+    label=_(
+        "abbildung | abb | tabelle | seite | schritt | frage | bild | nummer | nr | aufgabe | teil | zeile"
+    ),
+    modifier=_(
+        "kleiner | kleine | kleines | großer | große | großes | brauner | braune | braunes | weißer | weiße | weißes | schwarzer | schwarze | schwarzes | roter | rote | rotes | junger | junge | junges | alter | alte | schöner | schöne | einzelner | einzelne | grauer | graue | rot | grün | blau | gelb | schwarz | weiß | links | rechts"
+    ),
+    abstain=_(
+        "weiß nicht | keine ahnung | kann nicht | tut mir leid | nicht bestimmen | unmöglich zu | nicht erkennbar | nicht möglich"
+    ),
+)
+
+SPANISH = Language(
+    name="Spanish",
+    answer=_(
+        "respuesta | solución | solucion | respuesta correcta | respuesta final | resultado | contestación"
+    ),
+    option=_("opción | opcion | letra | alternativa | elección | inciso | literal | opciones | posibilidad"),
+    copula=_(
+        "es | sería | seria | debe ser | será | era | parece ser | parece | tiene que ser | son | debería ser | solo puede ser | está | se trata de | ha de ser | corresponde a"
+    ),
+    pronoun=_("es | esto | eso | este | esta | ello | se | aquí | el animal | la imagen | se trata de | ese"),
+    choose=_(
+        "elijo | elegiría | elegir | escojo | selecciono | seleccionar | opto por | me quedo con | me inclino por | diría | yo diría | respondo | marco | voy con | queda | queda la | solo queda | elegimos | marcaría | contesto | voto por | apunta a | diría que es"
+    ),
+    believe=_(
+        "creo | creo que | pienso | pienso que | en mi opinión | supongo | supongo que | considero que | me parece | a mi juicio | creo que es | estimo | yo creo"
+    ),
+    right=_(
+        "correcta | correcto | verdadera | verdadero | acertada | mejor | adecuada | adecuado | exacta | coincide | corresponde | encaja | describe | cierta | cierto | válida | apropiada | indicada | plausible | acertado"
+    ),
+    only=_("solo | sólo | solamente | única | únicamente | único"),
+    conclude=_(
+        "así que | por lo tanto | por tanto | entonces | en conclusión | conclusión | finalmente | por ende | en consecuencia | por consiguiente | luego | en resumen | en definitiva | final | de ahí que | por eso | al final | con lo cual"
+    ),
+    reason=_(
+        "porque | ya que | pues | debido a | dado que | puesto que | como | explicación | por | con | justificación"
+    ),
+    wrong=_(
+        "incorrecta | incorrecto | falsa | falso | errónea | erróneo | equivocada | equivocado | imposible | improbable | descartada | descartado | descartadas | eliminada | eliminadas | eliminado | ausente | inválida | mal | excluida | incorrectas | falsas | demasiado | muy pocos | muy pequeño | descartan | descarta | sobra | no corresponde"
+    ),
+    deny=_(
+        "no | ni | ningún | ninguna | ninguno | nunca | jamás | tampoco | descarto | descartar | descartamos | elimino | eliminar | eliminamos | excluyo | excluir | sin | rechazo | apenas | nada de"
+    ),
+    deny_next=_(
+        "en lugar de | en vez de | y no | excepto | salvo | a diferencia de | cualquier cosa menos | todo menos | menos | pero no | más que | aparte de | antes que | comparado con | frente a"
+    ),
+    doubt=_(
+        "dudo | dudo que | dudoso | no estoy seguro | no estoy segura | no creo | no pienso | no sé si | no creo que"
+    ),
+    possible=_(
+        "quizás | quizá | tal vez | podría | podrían | puede que | posiblemente | posible | a lo mejor | puede ser | pudiera"
+    ),
+    condition=_(
+        "si | a menos que | suponiendo | siempre que | en caso de | depende | supongamos | en el caso de | de haber"
+    ),
+    report=_(
+        "alguien | algunos | muchos | otros | la gente | el estudiante | un estudiante | el alumno | un alumno | mi amigo | mi amiga | el profesor | un amigo | dicen | se dice | según él | según ella | él dice | ella dice | dijo | uno podría | podría pensarse | el usuario | otro modelo | muchas personas"
+    ),
+    given_up=_(
+        "al principio | inicialmente | a primera vista | pensé | pensaba | creía | creí | había pensado | en un principio | antes | primero pensé | parecía | iba a | originalmente | de entrada | estuve a punto | hubiera sido | habría sido | casi elijo"
+    ),
+    consider=_(
+        "consideremos | considerar | veamos | verifiquemos | verificar | revisemos | examinemos | analicemos | comparado | comparando | comparemos | en cuanto a | respecto a | miremos | qué tal | evaluemos | entre"
+    ),
+    correction=_(
+        "espera | espere | no | en realidad | corrección | perdón | lo siento | mejor dicho | me equivoqué | de hecho | rectifico | más bien | corrijo | error | ups | bueno | pensándolo bien | un momento | disculpa"
+    ),
+    contrast=_(
+        "pero | sin embargo | no obstante | sino | aunque | en realidad | en cambio | de hecho | más bien"
+    ),
+    otherwise=_("de lo contrario | si no | en caso contrario | de otro modo"),
+    neutral=_(
+        "sin duda | sin dudas | sin lugar a dudas | no hay duda | no cabe duda | sin ninguna duda | no solo | no sólo | ninguna otra | las demás | las demás opciones | las otras | las otras opciones | si tuviera que | si tengo que | si nos fijamos | si observamos | si miramos | no puede ser otra | solo puede ser | no es otra que | así como | como se ve | no queda duda | por supuesto | si no me equivoco"
+    ),
+    either=_("o | u | ya sea | o bien"),
+    both=_("y | e | ambas | ambos | tanto | así como"),
+    article=_(
+        "un | una | el | la | los | las | unos | unas | mi | nuestra | esta | este | del | al | lo | a"
+    ),
+    filler=_(
+        "claramente | definitivamente | probablemente | seguramente | obviamente | sin duda | la | el | lo | de | que | más | yo | muy | evidentemente | ciertamente | aquí | a | esta pregunta | la pregunta | a la pregunta | sería | más probable | por la | por | entonces | con | bien | también | efectivamente"
+    ),
+    function=_(
+        "el | la | los | las | un | una | de | del | en | y | es | que | se | ve | veo | hay | imagen | foto | fotografía | animal | muestra | con | por | para | su | al | está | este | esta | lo | son | no | a | aparece | puede | observa | aquí | ser | muy | más | sobre | bajo | junto | tiene | parece | la imagen | una imagen | me | te | nos | como | qué | cuál"
+    ),
+    yes=_("sí | si | claro | por supuesto | afirmativo | así es"),
+    no=_("no | para nada | negativo"),
+    true=_("verdadero | cierto | verdad | correcto | verdadera"),
+    false=_("falso | falsa | incorrecto"),
+    bound=_(
+        "al menos | como máximo | como mínimo | más de | menos de | mayor que | menor que | entre | hasta | por lo menos | casi | superior a | inferior a | a lo sumo | no más de | no menos de"
+    ),
+    label=_(
+        "figura | fig | tabla | página | paso | pregunta | imagen | número | parte | foto | ejercicio | línea"
+    ),
+    modifier=_(
+        "pequeño | pequeña | gran | grande | bonito | hermoso | joven | viejo | solo | mismo | otro | rojo | verde | azul | amarillo | negro | blanco | izquierda | derecha | primer | último | buen"
+    ),
+    abstain=_(
+        "no sé | no puedo | lo siento | imposible | no es posible | no se puede determinar | no lo sé | incapaz de"
+    ),
+)
+
+PORTUGUESE = Language(
+    name="Portuguese",
+    answer=_(
+        "resposta | solução | gabarito | resposta correta | resposta certa | resposta final | resultado"
+    ),
+    option=_("opção | opcao | letra | alternativa | escolha | item | possibilidade | opções"),
+    copula=_(
+        "é | seria | deve ser | será | era | parece ser | parece | tem que ser | tem de ser | são | só pode ser | está | trata-se de | corresponde a | deveria ser"
+    ),
+    pronoun=_(
+        "é | isto | isso | este | esta | ele | ela | aqui | o animal | a imagem | trata-se de | se | esse | essa"
+    ),
+    choose=_(
+        "escolho | eu escolho | escolheria | escolher | seleciono | opto por | opto pela | fico com | diria | eu diria | respondo | marco | marcaria | vou de | vou com | resta | sobra | só resta | resta a | escolhemos | assinalo | voto em | aposto em | corresponde à | aponta para"
+    ),
+    believe=_(
+        "acho | acho que | acredito | acredito que | penso | penso que | na minha opinião | creio | creio que | suponho | suponho que | me parece | eu acho | considero que"
+    ),
+    right=_(
+        "correta | correto | certa | certo | verdadeira | verdadeiro | melhor | adequada | adequado | exata | corresponde | coincide | descreve | encaixa | válida | apropriada | acertada | combina"
+    ),
+    only=_("só | somente | apenas | única | único | unicamente"),
+    conclude=_(
+        "portanto | logo | assim | então | por isso | em conclusão | conclusão | finalmente | por fim | concluindo | dessa forma | desse modo | em resumo | final | consequentemente | por conseguinte | ou seja | no fim | enfim"
+    ),
+    reason=_(
+        "porque | pois | já que | visto que | devido a | uma vez que | dado que | como | explicação | com | por causa | justificativa"
+    ),
+    wrong=_(
+        "incorreta | incorreto | errada | errado | falsa | falso | equivocada | impossível | improvável | descartada | descartadas | descartado | eliminada | eliminadas | eliminado | ausente | inválida | excluída | incorretas | erradas | falsas | pequeno demais | grande demais | demais | poucos"
+    ),
+    deny=_(
+        "não | nao | nem | nenhum | nenhuma | nunca | jamais | tampouco | descarto | descartar | descartamos | elimino | eliminar | eliminamos | excluo | excluir | sem | rejeito | nada de"
+    ),
+    deny_next=_(
+        "em vez de | ao invés de | em lugar de | e não | exceto | salvo | ao contrário de | diferente de | tudo menos | qualquer coisa menos | mas não | menos | a não ser | em comparação com"
+    ),
+    doubt=_(
+        "duvido | duvido que | duvidoso | não tenho certeza | não acho | não acredito | não creio | não sei se"
+    ),
+    possible=_(
+        "talvez | poderia | poderiam | pode ser | pode | possivelmente | possível | quem sabe | porventura"
+    ),
+    condition=_(
+        "se | a menos que | caso | supondo | desde que | depende | suponhamos | na hipótese | se fosse"
+    ),
+    report=_(
+        "alguém | alguns | muitos | outros | as pessoas | o aluno | um aluno | o estudante | um estudante | meu amigo | minha amiga | o professor | um amigo | dizem | segundo ele | segundo ela | ele diz | ela diz | disse | o usuário | outro modelo | muita gente | diz-se | colega"
+    ),
+    given_up=_(
+        "a princípio | inicialmente | à primeira vista | pensei | pensava | achei | achava | no início | no começo | primeiro pensei | parecia | ia ser | originalmente | antes | de início | eu tinha | teria sido | quase escolhi | cheguei a pensar"
+    ),
+    consider=_(
+        "consideremos | considerar | vejamos | verifiquemos | verificar | examinemos | analisemos | comparado | comparando | comparemos | quanto à | quanto ao | em relação a | vamos verificar | vamos ver | vamos analisar | avaliemos | que tal | entre"
+    ),
+    correction=_(
+        "espera | espere | não | na verdade | correção | perdão | desculpe | desculpa | melhor dizendo | me enganei | de fato | aliás | corrigindo | errei | quer dizer | ops | pensando bem | ou melhor | um momento"
+    ),
+    contrast=_(
+        "mas | porém | contudo | no entanto | entretanto | todavia | mas sim | na verdade | e sim | na realidade"
+    ),
+    otherwise=_("senão | caso contrário | do contrário"),
+    neutral=_(
+        "sem dúvida | sem dúvidas | sem sombra de dúvida | não há dúvida | não há dúvidas | com certeza | não só | não apenas | nenhuma outra | as demais | as outras | as outras opções | as demais opções | se eu tivesse que | se tivesse que | se tiver que | se observarmos | se olharmos | se não me engano | só pode ser | assim como | como se vê | se trata | se vê | se encontra | se encaixa | refere-se"
+    ),
+    either=_("ou | ou então | ou seja"),
+    both=_("e | ambas | ambos | tanto | bem como | assim como"),
+    article=_("um | uma | o | a | os | as | uns | umas | minha | nossa | esta | este | do | da | ao"),
+    filler=_(
+        "claramente | definitivamente | provavelmente | certamente | obviamente | sem dúvida | a | o | de | da | do | que | mais | eu | muito | evidentemente | com certeza | aqui | para | esta pergunta | pela | pela letra | a questão | para a questão | à pergunta | mais provável | bem | também | então"
+    ),
+    function=_(
+        "o | a | os | as | um | uma | de | do | da | em | no | na | e | é | que | se | vejo | vê | há | imagem | foto | animal | mostra | com | por | para | seu | sua | ao | está | este | esta | isso | isto | não | aparece | pode | aqui | são | nos | pelo | pela | ser | mais | muito | à | têm | tem | num | numa | eu | você | qual"
+    ),
+    yes=_("sim | claro | com certeza | é sim"),
+    no=_("não | nao | de jeito nenhum"),
+    true=_("verdadeiro | verdade | certo | verdadeira | correto"),
+    false=_("falso | falsa | errado"),
+    bound=_(
+        "pelo menos | no mínimo | no máximo | ao menos | mais de | menos de | maior que | menor que | mais que | menos que | entre | até | quase | superior a | inferior a | acima de | abaixo de | não mais de"
+    ),
+    label=_(
+        "figura | fig | tabela | página | passo | pergunta | questão | imagem | número | parte | foto | exercício | linha"
+    ),
+    modifier=_(
+        "pequeno | pequena | grande | bonito | bonita | lindo | jovem | velho | mesmo | outro | vermelho | verde | azul | amarelo | preto | branco | esquerda | direita | primeiro | último | bom"
+    ),
+    abstain=_(
+        "não sei | não posso | não consigo | desculpe | impossível | não é possível | lamento | sinto muito"
+    ),
+)
+
+ITALIAN = Language(
+    name="Italian",
+    answer=_("risposta | soluzione | risposta corretta | risposta giusta | risposta finale | risultato"),
+    option=_(
+        "opzione | l'opzione | lettera | la lettera | alternativa | scelta | possibilità | opzioni | l'alternativa | dell'opzione"
+    ),
+    copula=_(
+        "è | sarebbe | dev'essere | deve essere | sarà | era | sembra essere | sembra | sono | dovrebbe essere | può essere solo | si tratta di | corrisponde a | pare"
+    ),
+    pronoun=_(
+        "è | questo | questa | ciò | esso | si | qui | l'animale | l'immagine | si tratta di | quello | quella"
+    ),
+    choose=_(
+        "scelgo | sceglierei | scegliere | seleziono | opto per | direi | io direi | rispondo | segno | resta | rimane | resta solo | rimane solo | scegliamo | prendo | voto per | punto su | vado con | propendo per | indica | scelta"
+    ),
+    believe=_(
+        "credo | penso | ritengo | secondo me | a mio parere | suppongo | credo che | penso che | mi sembra | a mio avviso | credo che sia | penso che sia | ritengo che sia | immagino"
+    ),
+    right=_(
+        "corretta | corretto | giusta | giusto | esatta | esatto | vera | vero | migliore | adatta | appropriata | corrisponde | descrive | coincide | valida | plausibile | adeguata | azzeccata"
+    ),
+    only=_("solo | soltanto | solamente | unica | unico | unicamente"),
+    conclude=_(
+        "quindi | dunque | perciò | pertanto | allora | in conclusione | conclusione | infine | così | di conseguenza | in sintesi | finale | in definitiva | per cui | alla fine | ne consegue"
+    ),
+    reason=_(
+        "perché | poiché | dato che | siccome | visto che | a causa di | in quanto | spiegazione | con | come | per via"
+    ),
+    wrong=_(
+        "sbagliata | sbagliato | errata | errato | falsa | falso | scorretta | impossibile | improbabile | esclusa | escluse | escluso | eliminata | eliminate | scartata | scartate | assente | non valida | inesatta | sbagliate | errate | false | troppo | pochi | da escludere | da scartare"
+    ),
+    deny=_(
+        "non | né | nessun | nessuno | nessuna | mai | neanche | nemmeno | escludo | escludere | escludiamo | elimino | eliminare | eliminiamo | scarto | scartare | scartiamo | senza | non è | n'è | no"
+    ),
+    deny_next=_(
+        "invece di | anziché | piuttosto che | e non | tranne | eccetto | a differenza di | tutto tranne | ma non | al posto di | rispetto a"
+    ),
+    doubt=_(
+        "dubito | dubito che | dubbio | non sono sicuro | non sono sicura | non credo | non penso | non so se"
+    ),
+    possible=_(
+        "forse | potrebbe | potrebbero | può darsi | possibile | possibilmente | magari | può essere | eventualmente"
+    ),
+    condition=_(
+        "se | a meno che | supponendo | purché | nel caso | dipende | supponiamo | qualora | ammesso che"
+    ),
+    report=_(
+        "qualcuno | alcuni | molti | altri | la gente | lo studente | uno studente | l'alunno | il mio amico | la mia amica | un amico | il professore | dicono | si dice | secondo lui | secondo lei | lui dice | lei dice | ha detto | l'utente | un altro modello | molte persone | si potrebbe pensare"
+    ),
+    given_up=_(
+        "inizialmente | all'inizio | a prima vista | pensavo | ho pensato | credevo | avevo pensato | in un primo momento | prima pensavo | sembrava | stavo per | originariamente | dapprima | in principio | sarebbe stata | sarebbe stato | di primo acchito | ero tentato"
+    ),
+    consider=_(
+        "consideriamo | considerare | verifichiamo | verificare | esaminiamo | vediamo | analizziamo | confrontiamo | rispetto | confronto | quanto a | riguardo a | controlliamo | valutiamo | guardiamo | paragonato | tra | fra"
+    ),
+    correction=_(
+        "aspetta | aspetti | no | anzi | in realtà | correzione | scusa | scusate | scusi | mi correggo | mi sono sbagliato | errore | piuttosto | o meglio | ops | ripensandoci | un momento | mi sbaglio"
+    ),
+    contrast=_("ma | però | tuttavia | eppure | bensì | invece | in realtà | anzi | al contrario"),
+    otherwise=_("altrimenti | in caso contrario | sennò"),
+    neutral=_(
+        "senza dubbio | senza alcun dubbio | senza ombra di dubbio | nessun dubbio | non c'è dubbio | non ci sono dubbi | non solo | nessun'altra | le altre | le altre opzioni | le altre risposte | se dovessi | se si guarda | se guardiamo | se non erro | può essere solo | non può essere altro | non può che essere | se devo | come si vede | così come"
+    ),
+    either=_("o | oppure | ovvero"),
+    both=_("e | ed | entrambe | entrambi | sia"),
+    article=_(
+        "un | uno | una | un' | il | lo | la | i | gli | le | l' | la mia | mia | del | della | dell' | dei | delle | a"
+    ),
+    filler=_(
+        "chiaramente | sicuramente | probabilmente | certamente | ovviamente | senza dubbio | la | il | l' | di | che | più | io | molto | evidentemente | decisamente | qui | per | alla domanda | a questa domanda | della | sia | più probabile | per la | anche | proprio | dunque"
+    ),
+    function=_(
+        "il | lo | la | i | gli | le | un | una | di | del | della | in | nel | nella | e | è | che | si | vedo | vede | c'è | ci | sono | immagine | foto | animale | mostra | con | per | su | sul | sulla | questo | questa | non | al | alla | da | più | molto | qui | ha | appare | essere | nell'immagine | dell'immagine | l'immagine | mi | ti | quale | raffigura | sta"
+    ),
+    yes=_("sì | si | certo | certamente | esatto"),
+    no=_("no | per niente | assolutamente no"),
+    true=_("vero | vera | corretto | esatto | giusto"),
+    false=_("falso | falsa | sbagliato | errato"),
+    bound=_(
+        "almeno | al massimo | al minimo | più di | meno di | maggiore di | minore di | tra | fra | fino a | quasi | superiore a | inferiore a | oltre | sotto | non più di"
+    ),
+    label=_(
+        "figura | fig | tabella | pagina | passo | domanda | immagine | numero | parte | foto | esercizio | riga"
+    ),
+    modifier=_(
+        "piccolo | piccola | grande | bel | bello | bella | giovane | vecchio | stesso | altro | rosso | verde | blu | giallo | nero | bianco | sinistra | destra | primo | ultimo | buon"
+    ),
+    abstain=_("non so | non posso | non è possibile | mi dispiace | impossibile | non riesco | non lo so"),
+)
+
+RUSSIAN = Language(
+    name="Russian",
+    answer=_(
+        "ответ | ответом | решение | правильный ответ | верный ответ | окончательный ответ | результат | итог | ответы | отв"
+    ),
+    option=_(
+        "вариант | варианта | вариантом | буква | букву | опция | пункт | выбор | варианты | вариант ответа | буквой | утверждение"
+    ),
+    copula=_(
+        "это | есть | является | будет | - | должен быть | должно быть | будет вариант | скорее всего | кажется | называется | похоже"
+    ),
+    pronoun=_("это | он | она | оно | здесь | изображение | на изображении | на картинке | на фото | этот"),
+    choose=_(
+        "выбираю | я выбираю | выберу | выбрал | выбираем | выбрать | останавливаюсь на | остановлюсь на | отвечаю | отмечаю | остаётся | остается | остаётся только | остается только | выбрала | голосую за | за вариант | скажу | сказал бы | я бы сказал | я бы выбрал | я бы выбрала | склоняюсь к | соответствует | подтверждает | указывает на"
+    ),
+    believe=_(
+        "я думаю | думаю | я считаю | считаю | полагаю | по-моему | на мой взгляд | по моему мнению | мне кажется | предполагаю | я полагаю | думаю что | я уверен | уверен"
+    ),
+    right=_(
+        "правильный | правильно | правильная | верно | верный | верен | верна | прав | правилен | подходит | соответствует | лучший | точный | истинно | наиболее подходящий | корректный | правильным | верным | описывает | совпадает | корректно | подходящий | правильной"
+    ),
+    only=_("только | лишь | единственный | единственно"),
+    conclude=_(
+        "значит | поэтому | следовательно | таким образом | итак | итого | в итоге | вывод | в заключение | тогда | отсюда | стало быть | окончательно | наконец | так что | следует | окончательный | заключение"
+    ),
+    reason=_(
+        "потому что | так как | поскольку | ведь | из-за | благодаря | объяснение | пояснение | ибо | с | обоснование | который | которая"
+    ),
+    wrong=_(
+        "неправильный | неправильно | неверно | неверный | неверен | неверна | ошибочный | ошибочно | ложно | исключён | исключен | исключены | исключается | исключаются | исключаем | отпадает | отпадают | невозможно | маловероятно | отсутствует | не подходит | не подходят | не соответствует | неправильные | неверные | слишком мало | слишком много | слишком большой | слишком маленький | неправильная | нет"
+    ),
+    deny=_(
+        "не | нет | ни | никогда | исключаю | исключаем | исключить | отбрасываю | отбрасываем | отвергаю | без | нельзя | вряд ли | отнюдь | не является | не может быть"
+    ),
+    deny_next=_(
+        "вместо | а не | кроме | в отличие от | что угодно только не | помимо | но не | нежели | чем | по сравнению с"
+    ),
+    doubt=_(
+        "сомневаюсь | сомнительно | не уверен | не уверена | не думаю | не считаю | вряд ли | едва ли | не знаю"
+    ),
+    possible=_(
+        "может быть | возможно | может | мог бы | могло бы | могла бы | вероятно может | наверно может"
+    ),
+    condition=_(
+        "если | если бы | при условии | допустим | предположим | разве что | в случае | зависит | бы"
+    ),
+    report=_(
+        "кто-то | некоторые | многие | другие | люди | студент | ученик | учитель | мой друг | друг | подруга | говорят | он сказал | она сказала | он считает | она считает | он выбрал | она выбрала | по его мнению | пользователь | другая модель | сказал | кое-кто | коллега | можно подумать"
+    ),
+    given_up=_(
+        "сначала | изначально | вначале | на первый взгляд | я думал | думал | думала | я считал | казалось | поначалу | первоначально | раньше | я хотел | хотел | сперва | чуть не | был бы | была бы | показалось"
+    ),
+    consider=_(
+        "рассмотрим | рассмотреть | проверим | проверить | посмотрим | сравним | сравнить | по сравнению | что насчёт | что насчет | касательно | оценим | проанализируем | относительно | между"
+    ),
+    correction=_(
+        "подождите | постойте | стоп | нет | точнее | вернее | исправление | извините | простите | на самом деле | ошибся | ошибка | исправлюсь | поправка | погодите | ой | хотя нет | я ошибся | подумав"
+    ),
+    contrast=_("но | однако | а | зато | на самом деле | тем не менее | впрочем | в действительности | хотя"),
+    otherwise=_("иначе | в противном случае"),
+    neutral=_(
+        "без сомнения | без сомнений | несомненно | нет сомнений | сомнений нет | не только | не что иное | ничто иное | остальные | остальные варианты | другие варианты | если бы мне пришлось | если присмотреться | если посмотреть | если не ошибаюсь | не иначе | вне всякого сомнения | а также | как видно | не вызывает сомнений | а именно | а значит"
+    ),
+    either=_("или | либо"),
+    both=_("и | оба | обе | а также"),
+    filler=_(
+        "явно | очевидно | определённо | определенно | скорее всего | вероятно | наверное | конечно | я | мы | мой | моя | наш | самый | наиболее | здесь | безусловно | точно | разумеется | же | и | на | этот вопрос | под | под буквой | на вопрос | это | вопрос | вероятнее всего | именно | за | бесспорно | тут"
+    ),
+    function=_(
+        "на | в | это | и | изображении | изображён | изображен | изображена | изображено | картинке | фото | фотографии | я | вижу | видно | есть | с | по | к | у | из | от | для | что | как | он | она | оно | они | мы | животное | этом | этой | тут | здесь | виден | видна | показан | показана | показано | находится | стоит | сидит | лежит | очень | был | была | того | так"
+    ),
+    yes=_("да | верно | правильно | конечно | так точно"),
+    no=_("нет | неа | не верно"),
+    true=_("правда | верно | истина | истинно | правильно"),
+    false=_("ложь | неверно | ложно | неправда | неправильно"),
+    bound=_(
+        "не менее | не более | более | менее | больше | меньше | как минимум | как максимум | по крайней мере | свыше | до | от | между | почти | минимум | максимум | около"
+    ),
+    label=_(
+        "рисунок | рис | таблица | страница | шаг | вопрос | изображение | номер | часть | фото | задание | строка"
+    ),
+    modifier=_(
+        "маленький | маленькая | большой | большая | белый | белая | чёрный | черный | чёрная | рыжий | рыжая | коричневая | коричневый | красный | зелёный | синий | серый | серая | молодой | молодая | красивая | красивый | слева | справа"
+    ),
+    abstain=_(
+        "не знаю | не могу | невозможно определить | извините | простите | к сожалению | нельзя определить | затрудняюсь"
+    ),
+)
+
+ARABIC = Language(
+    name="Arabic",
+    answer=_(
+        "الإجابة | الاجابة | الجواب | إجابة | اجابة | جواب | الحل | إجابتي | اجابتي | جوابي | الإجابة الصحيحة | والإجابة | فالإجابة | الجواب الصحيح | النتيجة | للإجابة | والجواب | فالجواب"
+    ),
+    option=_(
+        "الخيار | خيار | الاختيار | اختيار | الحرف | حرف | البديل | رقم | الخيارات | للخيار | بالخيار | والخيار | فالخيار"
+    ),
+    copula=_(
+        "هي | هو | تكون | يكون | ستكون | سيكون | يجب أن تكون | يجب أن يكون | لا بد أن تكون | تبدو | يبدو | كانت | كان | هما"
+    ),
+    pronoun=_("هذا | هذه | إنه | إنها | انه | ذلك | تلك | الصورة | هنا | أنه | الحيوان"),
+    choose=_(
+        "أختار | اختار | سأختار | اخترت | نختار | أرجح | أرجّح | سأذهب مع | يبقى | يتبقى | تبقى | لم يبق سوى | أحدد | أقول | أجيب | أصوت | يشير إلى | يدعم | يطابق"
+    ),
+    believe=_(
+        "أعتقد | اعتقد | أظن | اظن | في رأيي | برأيي | أرى | أعتقد أن | أعتقد أنه | أعتقد أنها | على ما أعتقد | أعتقد أن الإجابة"
+    ),
+    right=_(
+        "الصحيحة | الصحيح | صحيح | صحيحة | صواب | الصواب | الأنسب | الأفضل | المناسب | المناسبة | الأصح | يطابق | تطابق | يناسب | الأدق | دقيق | يتوافق | مناسب | الأكثر ملاءمة"
+    ),
+    only=_("فقط | وحده | الوحيد | الوحيدة | وحدها"),
+    conclude=_(
+        "لذلك | إذن | اذن | لذا | وبالتالي | بالتالي | ومن ثم | في الختام | الخلاصة | ختاما | أخيرا | أخيراً | في النهاية | إذًا | إذا ً | وعليه | بناء على ذلك | النهائية | النهائي | باختصار | ختامًا | وهكذا | ولذلك"
+    ),
+    reason=_(
+        "لأن | لأنه | لأنها | بسبب | حيث | نظرا | نظراً | لان | حيث إن | الشرح | التوضيح | بما أن | مع | إذ | وذلك"
+    ),
+    wrong=_(
+        "خاطئ | خاطئة | خطأ | غير صحيح | غير صحيحة | مستبعد | مستبعدة | مستحيل | غير مناسب | غائب | مرفوض | باطل | غير موجود | غير دقيق | غير ممكن | كثير جدا | قليل جدا | كبير جدا | صغير جدا | غير محتمل | الخاطئة | مستبعدان"
+    ),
+    deny=_(
+        "ليس | ليست | ليسا | ليسوا | لا | لم | لن | ما | ليس هو | غير | بدون | دون | استبعد | أستبعد | نستبعد | استبعاد | وليس | وليست | لا يوجد | لا توجد | ولا | نفي"
+    ),
+    deny_next=_(
+        "بدلا من | بدلاً من | باستثناء | ما عدا | وليس | وليست | بخلاف | أي شيء إلا | عدا | سوى | على عكس | مقارنة ب"
+    ),
+    doubt=_("أشك | اشك | مشكوك | لست متأكدا | لست متأكداً | لست متأكدة | لا أعتقد | لا أظن | لا أدري"),
+    possible=_(
+        "ربما | قد | قد يكون | قد تكون | محتمل | من المحتمل | من الممكن | يمكن أن | ممكن | لعل | لعله"
+    ),
+    condition=_(
+        "إذا | اذا | لو | إن كان | في حال | بشرط | على افتراض | لنفترض | يعتمد | ما لم | إن كانت | فيما لو"
+    ),
+    report=_(
+        "شخص ما | أحدهم | بعض الناس | البعض | كثيرون | الكثير | الآخرون | الناس | الطالب | طالب | المعلم | صديقي | صديق | قال | قالت | يقول | يقولون | يقال | زميلي | المستخدم | نموذج آخر | حسب رأيه | يظن البعض | قد يظن"
+    ),
+    given_up=_(
+        "في البداية | بداية | أول الأمر | للوهلة الأولى | ظننت | اعتقدت | كنت أظن | كنت أعتقد | كنت | في الأول | بدا | سابقا | كدت | مبدئيا"
+    ),
+    consider=_(
+        "لننظر | دعنا | دعونا | لنفحص | لنتحقق | فلننظر | مقارنة | بالمقارنة | لنقارن | ماذا عن | بالنسبة | فلنتحقق | بين | تحقق | نتحقق | أتحقق"
+    ),
+    correction=_(
+        "انتظر | لا | كلا | عفوا | عفواً | آسف | تصحيح | في الواقع | بل | أقصد | أخطأت | في الحقيقة | لحظة | مهلا | معذرة"
+    ),
+    contrast=_(
+        "لكن | ولكن | بل | غير أن | إلا أن | مع ذلك | إنما | وإنما | في الواقع | لكنه | لكنها | ولكنها | ولكنه | رغم ذلك"
+    ),
+    otherwise=_("وإلا | خلاف ذلك | غير ذلك"),
+    neutral=_(
+        "بلا شك | بدون شك | دون شك | لا شك | من دون شك | لا ريب | ليس فقط | لا غير | الخيارات الأخرى | باقي الخيارات | بقية الخيارات | لو كان علي | إذا كان علي | إذا نظرنا | إن لم أكن مخطئا | لا محالة | ما هو | ما هي | وما | كما نرى | قد تم | لا يمكن أن تكون إلا"
+    ),
+    either=_("أو | او | إما | أم"),
+    both=_("و | كلا | كلاهما | كل من | معا"),
+    filler=_(
+        "بوضوح | بالتأكيد | بالطبع | حتما | على الأرجح | غالبا | من الواضح | أن | إن | أنا | بلا شك | هي | هو | هنا | عن السؤال | على السؤال | لهذا السؤال | السؤال | الأكثر | جدا | حرف | هذا | هذه | إذن | تماما | كذلك | فهو | فهي | أنها | أنه | بأن | قطعا"
+    ),
+    function=_(
+        "في | من | على | إلى | هذا | هذه | الصورة | صورة | يظهر | تظهر | نرى | أرى | هو | هي | أن | إن | مع | عن | التي | الذي | هناك | يوجد | توجد | كان | كانت | حيوان | وهو | وهي | ثم | كل | هنا | تم | به | بها | إنه | إنها | المعروضة | تعرض"
+    ),
+    yes=_("نعم | أجل | بلى | صحيح"),
+    no=_("لا | كلا | ليس"),
+    true=_("صحيح | صواب | صحيحة"),
+    false=_("خطأ | خاطئ | خاطئة | غير صحيح"),
+    bound=_(
+        "على الأقل | على الأكثر | أكثر من | أقل من | أكبر من | أصغر من | ما بين | بين | حتى | حوالي بين | لا يقل عن | لا يزيد عن | يتجاوز | فوق | تحت | تقريبا"
+    ),
+    label=_("الشكل | شكل | الجدول | صفحة | الخطوة | السؤال | الصورة رقم | رقم"),
+    abstain=_("لا أعرف | لا أستطيع | لا يمكنني | لا يمكن تحديد | آسف | عذرا | عذراً | غير قادر | لا يمكن"),
+)
+
+HINDI = Language(
+    name="Hindi",
+    answer=_("उत्तर | जवाब | सही उत्तर | सही जवाब | हल | समाधान | अंतिम उत्तर | उत्तरः | परिणाम"),
+    option=_("विकल्प | ऑप्शन | अक्षर | चयन | विकल्पों"),
+    copula=_("है | हैं | होगा | होना चाहिए | हो सकता है केवल | था | होगी | लगता है | दिखता है | ही है"),
+    pronoun=_("यह | ये | इसका | वह | इस | चित्र | तस्वीर | छवि"),
+    choose=_(
+        "चुनता हूँ | चुनती हूँ | चुनूँगा | चुनूंगा | चुनता हूं | चुनूँगी | चुनेंगे | चुनते हैं | चुना | चुनें | का चयन करता हूँ | चयन करता हूँ | बचता है | बचा | रह जाता है | कहूँगा | कहूंगा | चुनूंगी"
+    ),
+    believe=_(
+        "मुझे लगता है | मेरे विचार से | मेरे अनुसार | मेरा मानना है | मेरे ख्याल से | मेरी राय में | मुझे विश्वास है | मैं मानता हूँ | मेरा अनुमान है"
+    ),
+    right=_(
+        "सही | ठीक | उचित | उपयुक्त | सर्वोत्तम | सटीक | सबसे उपयुक्त | मेल खाता है | सत्य | सबसे सही | मेल खाता | सबसे अच्छा"
+    ),
+    only=_("केवल | सिर्फ | सिर्फ़ | एकमात्र | मात्र"),
+    conclude=_(
+        "इसलिए | अतः | इस प्रकार | निष्कर्ष | अंत में | अंततः | तो | इसीलिए | अत: | फलस्वरूप | निष्कर्षतः | अंतिम | अन्ततः | कुल मिलाकर"
+    ),
+    reason=_("क्योंकि | कारण | चूंकि | चूँकि | व्याख्या | के साथ | स्पष्टीकरण | जो"),
+    wrong=_(
+        "गलत | ग़लत | असत्य | अनुचित | असंभव | अनुपस्थित | हटा | बाहर | संभव नहीं | बहुत कम | बहुत ज्यादा | बहुत अधिक | बहुत बड़ा | बहुत छोटा | अमान्य | त्रुटिपूर्ण | खारिज"
+    ),
+    deny=_("न | ना | न तो | बिना"),
+    deny_next=_("बजाय"),
+    deny_last=_("नहीं | नही | के बजाय | की बजाय | के अलावा | को छोड़कर | के सिवा | मत"),
+    doubt=_("संदेह | शक | पक्का नहीं | निश्चित नहीं | नहीं लगता | पता नहीं | यकीन नहीं"),
+    possible=_("शायद | हो सकता है | सकता है | संभवतः हो | संभव है | संभव | सकती है | संभावना"),
+    condition=_("अगर | यदि | मान लीजिए | बशर्ते | निर्भर | होता तो | मान लें"),
+    report=_(
+        "किसी ने | कुछ लोग | कई लोग | लोग | छात्र | विद्यार्थी | शिक्षक | मेरे दोस्त | दोस्त | उसने | उन्होंने | ने कहा | कहते हैं | कोई | अन्य लोग | मित्र | दूसरे मॉडल | उपयोगकर्ता"
+    ),
+    given_up=_(
+        "पहले | शुरू में | शुरुआत में | प्रारंभ में | पहली नज़र में | पहली नजर में | सोचा | सोचा था | लगा | लगा था | लग रहा था | मूल रूप से"
+    ),
+    consider=_("देखते हैं | जांच | जाँच | विचार करें | तुलना | विचार करते हैं | की तुलना में | के बारे में | देखें"),
+    correction=_(
+        "रुकिए | रुको | नहीं | माफ़ कीजिए | माफ कीजिए | सुधार | वास्तव में | असल में | दरअसल | क्षमा करें | बल्कि | गलती"
+    ),
+    contrast=_("लेकिन | परंतु | परन्तु | मगर | किंतु | किन्तु | बल्कि | हालांकि | हालाँकि | वास्तव में | पर"),
+    otherwise=_("अन्यथा | नहीं तो | वरना"),
+    neutral=_(
+        "निस्संदेह | बिना किसी संदेह | बिना संदेह | कोई संदेह नहीं | इसमें कोई संदेह नहीं | इसमें कोई शक नहीं | न केवल | अन्य विकल्प | बाकी विकल्प | बाकी | यदि मुझे चुनना | के रूप में | अगर मुझे चुनना | नहीं बल्कि"
+    ),
+    either=_("या | अथवा | या फिर"),
+    both=_("और | तथा | एवं | दोनों | व"),
+    filler=_(
+        "स्पष्ट रूप से | निश्चित रूप से | संभवतः | शायद | निश्चित | का | की | के | को | में | से | ही | भी | मैं | हम | मेरा | इस प्रश्न का | प्रश्न का | सबसे | यह | हूँ | स्पष्टतः | बिल्कुल | ज़रूर | अवश्य | प्रश्न | वाला | कि | ने | हमारा | इस | बेशक"
+    ),
+    function=_(
+        "में | का | की | के | को | से | है | हैं | एक | यह | ये | वह | इस | चित्र | तस्वीर | छवि | दिख | रहा | रही | दिखाई | देता | देती | जानवर | पर | और | कि | था | थी | हो | गया | मैं | हम | दिखाया | दिया"
+    ),
+    yes=_("हाँ | हां | जी हाँ | जी हां | जी | बिल्कुल"),
+    no=_("नहीं | नही | जी नहीं | ना"),
+    true=_("सत्य | सही | सच"),
+    false=_("असत्य | गलत | झूठ | ग़लत"),
+    bound=_("कम से कम | अधिक से अधिक | से अधिक | से ज्यादा | से कम | के बीच | तक | से ज़्यादा | लगभग"),
+    label=_("चित्र | तालिका | पृष्ठ | चरण | प्रश्न"),
+    modifier=_("छोटा | छोटी | बड़ा | बड़ी | सुंदर | काला | काली | सफेद | भूरा | भूरी | लाल | हरा | नीला | पीला"),
+    abstain=_("पता नहीं | नहीं बता सकता | निर्धारित नहीं | माफ़ कीजिए | क्षमा करें | नहीं कहा जा सकता | असमर्थ"),
+)
+
+VIETNAMESE = Language(
+    name="Vietnamese",
+    answer=_(
+        "đáp án | câu trả lời | trả lời | lời giải | kết quả | đáp án đúng | đáp án cuối cùng | đáp án chính xác"
+    ),
+    option=_("phương án | lựa chọn | chữ cái | câu | ý | phương án đúng | chữ | mục"),
+    copula=_(
+        "là | phải là | sẽ là | chính là | có lẽ là | chắc là | thì là | ắt là | có thể chỉ là | nên là | dường như là"
+    ),
+    pronoun=_("đây | đó | nó | này | hình | bức ảnh | con vật | hình ảnh | đây là | đó là"),
+    choose=_(
+        "chọn | tôi chọn | xin chọn | tôi sẽ chọn | em chọn | chọn đáp án | còn lại | chỉ còn | chỉ còn lại | bỏ phiếu cho | nghiêng về | mình chọn | khoanh"
+    ),
+    believe=_(
+        "tôi nghĩ | tôi cho rằng | theo tôi | tôi tin | tôi đoán | tôi tin rằng | tôi nghĩ rằng | mình nghĩ | theo ý kiến của tôi | em nghĩ"
+    ),
+    right=_(
+        "đúng | chính xác | phù hợp | đúng nhất | phù hợp nhất | hợp lý | hợp lý nhất | tốt nhất | khớp | chuẩn | thích hợp nhất | thích hợp | đúng đắn | chính xác nhất | mô tả đúng"
+    ),
+    only=_("chỉ | chỉ có | duy nhất"),
+    conclude=_(
+        "vậy | do đó | vì vậy | vì thế | cho nên | nên | kết luận | tóm lại | cuối cùng | như vậy | do vậy | suy ra | thế nên | tổng kết"
+    ),
+    reason=_("vì | bởi vì | do | bởi | lý do | giải thích | với | tại vì | dựa vào"),
+    wrong=_(
+        "sai | không đúng | không chính xác | không phù hợp | bị loại | loại bỏ | nhầm | không hợp lý | vắng mặt | không tồn tại | không thể | quá ít | quá nhiều | quá lớn | quá nhỏ | bị loại trừ | không khớp | không có trong | sai lầm"
+    ),
+    deny=_(
+        "không | không phải | không phải là | chẳng phải | chẳng | chưa | loại | loại trừ | loại bỏ | không có | không chọn | đừng chọn | không thấy | chả"
+    ),
+    deny_next=_(
+        "thay vì | thay cho | chứ không phải | chứ không phải là | ngoại trừ | trừ | khác với | ngoài | so với | mà không phải"
+    ),
+    doubt=_(
+        "nghi ngờ | không chắc | không chắc là | không nghĩ | không tin | liệu | khó nói | tôi không nghĩ"
+    ),
+    possible=_("có thể | có lẽ | có khả năng | biết đâu | hoặc có thể | có thể là | chắc có thể"),
+    condition=_("nếu | giả sử | nếu như | trừ khi | trong trường hợp | tùy | tuỳ | giá mà | miễn là"),
+    report=_(
+        "ai đó | một số người | nhiều người | người khác | học sinh | sinh viên | giáo viên | bạn tôi | bạn của tôi | người ta | anh ấy | cô ấy | có người | mọi người | mô hình khác | người dùng | thầy giáo | cô giáo"
+    ),
+    given_up=_(
+        "ban đầu | lúc đầu | thoạt đầu | thoạt nhìn | đã nghĩ | tưởng | tôi tưởng | trước đó | mới đầu | lúc đầu tôi | đã định | suýt chọn | từng nghĩ"
+    ),
+    consider=_(
+        "xem xét | kiểm tra | xét | hãy xem | so sánh | xem thử | cân nhắc | phân tích | còn về | đối với | thử | giữa"
+    ),
+    correction=_(
+        "khoan | đợi đã | chờ đã | không | xin lỗi | nhầm | thực ra | thật ra | đính chính | sửa lại | à không | tôi nhầm | chờ chút | nói đúng hơn"
+    ),
+    contrast=_("nhưng | tuy nhiên | song | mà là | thực ra | thật ra | thế nhưng | mà | thực tế"),
+    otherwise=_("nếu không | không thì | ngược lại"),
+    neutral=_(
+        "không nghi ngờ gì | không còn nghi ngờ | chắc chắn | không chỉ | không thể khác | các đáp án khác | các lựa chọn khác | các phương án khác | các phương án còn lại | các đáp án còn lại | nếu phải chọn | không ai khác | nếu nhìn kỹ | không những | ngoài ra | còn lại đều sai | loại nào | loại hình | nên chọn | với nhau | trong khi đó | câu hỏi"
+    ),
+    either=_("hoặc | hay | hoặc là | hay là"),
+    both=_("và | cả | cả hai | cùng"),
+    filler=_(
+        "rõ ràng | chắc chắn | chắc hẳn | chính | có lẽ | tôi | của tôi | đúng | đúng nhất | cho câu hỏi | cho câu hỏi này | của câu hỏi này | câu hỏi này | hiển nhiên | nhất | ở đây | rất | sẽ | rằng | này | thì | chắc | dĩ nhiên | cuối cùng"
+    ),
+    function=_(
+        "là | của | trong | trên | và | có | một | con | hình | ảnh | bức | này | đó | đây | thấy | tôi | được | cho | với | các | những | chiếc | cái | người | vật | ở | tại | đang | câu | hỏi | không | phải | loài | màu | nhìn | vào | ra | đã"
+    ),
+    yes=_("có | đúng | vâng | phải | dạ | đúng vậy"),
+    no=_("không | không phải | sai"),
+    true=_("đúng | chính xác"),
+    false=_("sai | không đúng"),
+    bound=_(
+        "ít nhất | nhiều nhất | hơn | nhiều hơn | ít hơn | trên | dưới | lớn hơn | nhỏ hơn | tối thiểu | tối đa | từ | khoảng từ | không quá | gần | chưa đến"
+    ),
+    label=_("hình | bảng | trang | bước | câu | số"),
+    modifier=_("nhỏ | lớn | to | đẹp | trẻ | già"),
+    abstain=_(
+        "không biết | không thể xác định | xin lỗi | không rõ | không thể trả lời | không xác định được"
+    ),
+)
+
+INDONESIAN = Language(
+    name="Indonesian",
+    answer=_(
+        "jawaban | jawabannya | jawaban yang benar | jawaban akhir | solusi | hasilnya | hasil | jawaban saya | jawab"
+    ),
+    option=_("opsi | pilihan | huruf | alternatif | pilihan jawaban | poin | butir"),
+    copula=_(
+        "adalah | ialah | yaitu | merupakan | yakni | harus | seharusnya | seharusnya adalah | pasti | tampaknya | sepertinya | haruslah | akan menjadi"
+    ),
+    pronoun=_("ini | itu | gambar | hewan | ia | dia | gambar ini | tersebut"),
+    choose=_(
+        "memilih | saya memilih | pilih | saya pilih | dipilih | tersisa | yang tersisa | menjawab | saya jawab | saya akan memilih | memutuskan | cenderung memilih | menunjukkan | sisanya"
+    ),
+    believe=_(
+        "saya pikir | saya rasa | menurut saya | saya yakin | saya kira | saya percaya | menurutku | saya menduga | tebakan saya | saya berpendapat"
+    ),
+    right=_(
+        "benar | tepat | betul | paling tepat | sesuai | cocok | terbaik | paling sesuai | akurat | paling cocok | paling benar | menggambarkan"
+    ),
+    only=_("hanya | cuma | satu-satunya"),
+    conclude=_(
+        "jadi | maka | oleh karena itu | karena itu | dengan demikian | kesimpulan | kesimpulannya | akhirnya | sehingga | singkatnya | akhir | maka dari itu | oleh sebab itu | dapat disimpulkan"
+    ),
+    reason=_("karena | sebab | dikarenakan | penjelasan | alasan | dengan | berdasarkan | mengingat | yang"),
+    wrong=_(
+        "salah | tidak benar | tidak tepat | keliru | tidak sesuai | tidak cocok | mustahil | tidak mungkin | tereliminasi | dieliminasi | dikecualikan | dicoret | tidak ada | terlalu sedikit | terlalu banyak | terlalu besar | terlalu kecil | tidak valid | gugur"
+    ),
+    deny=_(
+        "bukan | bukanlah | tidak | tak | tiada | tanpa | jangan | mengeliminasi | menyingkirkan | eliminasi | singkirkan | coret | belum | bukannya"
+    ),
+    deny_next=_(
+        "daripada | alih-alih | kecuali | selain | dan bukan | berbeda dengan | dibandingkan | ketimbang | tetapi bukan"
+    ),
+    doubt=_("ragu | meragukan | saya ragu | tidak yakin | apakah | tidak yakin apakah | saya tidak yakin"),
+    possible=_("mungkin | bisa jadi | barangkali | kemungkinan | bisa saja | boleh jadi"),
+    condition=_("jika | kalau | apabila | bila | andaikan | seandainya | asalkan | tergantung | misalkan"),
+    report=_(
+        "seseorang | beberapa orang | banyak orang | orang lain | siswa | murid | mahasiswa | guru | teman saya | teman | orang-orang | katanya | dia bilang | pengguna | model lain | orang mungkin | ada yang"
+    ),
+    given_up=_(
+        "awalnya | mula-mula | pada awalnya | sekilas | semula | pada mulanya | saya kira | tadinya | saya sempat | sebelumnya | saya pikir awalnya | hampir memilih"
+    ),
+    consider=_(
+        "mari kita | mari | periksa | pertimbangkan | bandingkan | dibandingkan dengan | lihat | cek | bagaimana dengan | mengenai | tinjau | antara"
+    ),
+    correction=_(
+        "tunggu | tidak | maaf | ralat | koreksi | sebenarnya | maksud saya | eh | saya salah | perbaikan | bukan | sebentar | ups"
+    ),
+    contrast=_(
+        "tetapi | tapi | namun | melainkan | akan tetapi | sebenarnya | justru | sedangkan | kenyataannya"
+    ),
+    otherwise=_("jika tidak | kalau tidak | bila tidak"),
+    neutral=_(
+        "tanpa ragu | tidak diragukan | tidak diragukan lagi | tidak hanya | bukan hanya | pilihan lain | pilihan lainnya | opsi lain | opsi lainnya | jika harus memilih | tidak lain | jika dilihat | tidak salah lagi | kalau tidak salah | tidak perlu | tak lain | tiada lain"
+    ),
+    either=_("atau | ataupun"),
+    both=_("dan | keduanya | serta | maupun"),
+    filler=_(
+        "jelas | pasti | tentu | tentunya | saya | yang | untuk pertanyaan ini | dari pertanyaan ini | pertanyaan ini | sangat | paling | kemungkinan besar | memang | di sini | kita | jelas sekali | sudah | untuk | akan | dari | tersebut"
+    ),
+    function=_(
+        "yang | di | dan | ini | itu | adalah | gambar | dalam | pada | seekor | sebuah | saya | melihat | terlihat | ada | dengan | untuk | dari | ke | hewan | tersebut | seorang | orang | foto | menunjukkan | tampak | terdapat | sedang | oleh | sini | tidak | bukan"
+    ),
+    yes=_("ya | iya | benar | betul | ada"),
+    no=_("tidak | bukan | tak | enggak | nggak"),
+    true=_("benar | betul"),
+    false=_("salah | tidak benar"),
+    bound=_(
+        "setidaknya | paling sedikit | paling banyak | lebih dari | kurang dari | minimal | maksimal | antara | hingga | hampir | di atas | di bawah | sekurang-kurangnya | tidak lebih dari"
+    ),
+    label=_("gambar | tabel | halaman | langkah | soal | nomor"),
+    modifier=_("kecil | besar | muda | tua | cantik"),
+    abstain=_("tidak tahu | tidak bisa | tidak dapat | maaf | mustahil | tidak mungkin menentukan"),
+)
+
+TURKISH = Language(
+    name="Turkish",
+    answer=_(
+        "cevap | yanıt | cevabı | cevabım | yanıtı | yanıtım | çözüm | doğru cevap | doğru yanıt | nihai cevap | sonuç | cevabın | cevaptır | cevabıdır | yanıttır"
+    ),
+    option=_(
+        "seçenek | seçeneği | seçeneğidir | seçeneğini | şık | şıkkı | şıkkıdır | şıkkını | harf | harfi | seçeneğinde | seçeneğine | seçeneğinin | tercih | seçeneğin | şıkkın | seçenektir"
+    ),
+    copula=_(
+        "dir | dır | olmalı | olmalıdır | olur | olacaktır | olarak | olacak | ise | gibi görünüyor | görünüyor | idi | şudur | olduğunu"
+    ),
+    pronoun=_("bu | o | şu | resim | görsel | hayvan | burada | bunlar"),
+    choose=_(
+        "seçiyorum | seçerim | seçtim | seçelim | seçiyoruz | seçilmeli | işaretliyorum | tercih ediyorum | derim | diyorum | kalıyor | kalır | geriye kalan | geriye | seçeceğim | kalan"
+    ),
+    believe=_(
+        "bence | sanırım | düşünüyorum | inanıyorum | tahminimce | kanımca | bana göre | tahmin ediyorum | düşünüyorum ki | zannediyorum | tahminim"
+    ),
+    right=_(
+        "doğru | doğrudur | uygun | uygundur | en uygun | en iyi | en doğru | uyuyor | eşleşiyor | geçerli | isabetli | uyar | tutarlı | karşılıyor | uymaktadır"
+    ),
+    only=_("sadece | yalnızca | tek | yalnız"),
+    conclude=_(
+        "bu yüzden | bu nedenle | dolayısıyla | o halde | yani | sonuç olarak | sonuçta | öyleyse | böylece | kısacası | nihai | son olarak | özetle | demek ki | bundan dolayı | son"
+    ),
+    reason=_("çünkü | zira | nedeniyle | açıklama | için | nedeni | dolayı | ile"),
+    wrong=_(
+        "yanlış | yanlıştır | hatalı | hatalıdır | elenir | elendi | eleniyor | imkansız | olamaz | uymuyor | uymaz | geçersiz | dışlanır | uygun değil | doğru değil | yok | yoktur | çok az | çok fazla | çok büyük | çok küçük | elenebilir | elenmiştir | olası değil | uymamaktadır"
+    ),
+    deny=_("ne | hayır | hiçbir"),
+    deny_next=(),
+    deny_last=_(
+        "değil | değildir | yerine | hariç | dışında | olamaz | değilse | olmaz | aksine | ziyade | olmadığı | eliyorum | eleyebiliriz | eleriz | eliyoruz"
+    ),
+    doubt=_(
+        "şüpheliyim | emin değilim | şüphe | sanmıyorum | düşünmüyorum | şüpheli | kararsızım | zannetmiyorum"
+    ),
+    possible=_("belki | olabilir | mümkün | muhtemel | olası | ihtimal | belki de"),
+    condition=_(
+        "eğer | olsaydı | şayet | diyelim | varsayalım | koşuluyla | durumunda | takdirde | bağlı | olsa"
+    ),
+    report=_(
+        "birisi | biri | bazıları | bazı insanlar | birçok kişi | çoğu kişi | diğerleri | öğrenci | öğretmen | arkadaşım | insanlar | dedi | söyledi | kullanıcı | başka bir model | herkes | derler | diyor"
+    ),
+    given_up=_(
+        "başta | ilk başta | başlangıçta | ilk bakışta | önce | sanmıştım | düşünmüştüm | düşündüm | sandım | ilk olarak | zannettim | az kalsın | önceden"
+    ),
+    consider=_(
+        "inceleyelim | bakalım | kontrol edelim | değerlendirelim | karşılaştıralım | kıyasla | hakkında | göz önüne | düşünelim | arasında"
+    ),
+    correction=_(
+        "bekle | bekleyin | hayır | aslında | düzeltme | pardon | özür dilerim | yok | daha doğrusu | düzeltiyorum | yanılmışım | affedersiniz | dur | hata"
+    ),
+    contrast=_("ama | fakat | ancak | lakin | aslında | oysa | halbuki | yine de | aksine | bilakis"),
+    otherwise=_("aksi halde | aksi takdirde | yoksa | değilse"),
+    neutral=_(
+        "şüphesiz | kuşkusuz | hiç şüphesiz | şüphe yok | şüphe yok ki | şüpheye yer yok | sadece değil | diğer seçenekler | diğer şıklar | diğerleri | seçmem gerekirse | eğer seçmem | seçmek zorunda | başka bir şey değil | dikkatli bakarsak | eğer yanılmıyorsam"
+    ),
+    either=_("veya | ya da | yahut | ya"),
+    both=_("ve | hem | ile | ikisi de | hem de"),
+    article=_("bir"),
+    filler=_(
+        "açıkça | kesinlikle | muhtemelen | büyük ihtimalle | en | bu | ben | benim | biz | bu sorunun | sorunun | burada | elbette | tabii | tabii ki | net | gayet | de | da | şüphesiz | olan | olarak | bu soru için | cevabı | doğru | tam"
+    ),
+    function=_(
+        "bir | bu | ve | resim | resimde | görselde | görsel | görüyorum | görünüyor | görülüyor | var | ile | için | de | da | hayvan | o | çok | en | gibi | olan | olarak | ben | fotoğrafta | mi | mı | mu | mü | üzerinde | altında | içinde | değil | şu | ne"
+    ),
+    yes=_("evet | var | doğru | tabii"),
+    no=_("hayır | yok | değil"),
+    true=_("doğru | doğrudur"),
+    false=_("yanlış | yanlıştır"),
+    bound=_(
+        "en az | en fazla | en çok | daha fazla | daha az | fazla | az | üzerinde | altında | arasında | kadar | neredeyse | aşkın"
+    ),
+    label=_("şekil | tablo | sayfa | adım | soru | resim | numara"),
+    modifier=_(
+        "küçük | büyük | güzel | genç | yaşlı | kırmızı | mavi | yeşil | siyah | beyaz | kahverengi | sarı | tek | sol | sağ"
+    ),
+    letter_endings=_(
+        "dir | dır | dur | dür | tir | tır | tur | tür | yi | yı | i | ı | ye | ya | nin | nın | den | dan | de | da | u | ü | yu | yü | e | a"
+    ),
+    abstain=_(
+        "bilmiyorum | emin değilim | belirleyemiyorum | üzgünüm | mümkün değil | söyleyemem | kusura bakmayın"
+    ),
+)
+
+LANGUAGES: Mapping[str, Language] = {
+    "en": ENGLISH,
+    "zh": CHINESE,
+    "ja": JAPANESE,
+    "ko": KOREAN,
+    "fr": FRENCH,
+    "de": GERMAN,
+    "es": SPANISH,
+    "pt": PORTUGUESE,
+    "it": ITALIAN,
+    "ru": RUSSIAN,
+    "ar": ARABIC,
+    "hi": HINDI,
+    "vi": VIETNAMESE,
+    "id": INDONESIAN,
+    "tr": TURKISH,
+}
