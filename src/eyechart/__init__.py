@@ -4,6 +4,7 @@
 
     run = ec.run("data.tsv", model="openai/served-name", base_url="http://localhost:8000/v1")
     run.score, run.ci95, run.outcomes, run.by("category"), run.samples()
+    ec.compare(run, "runs/data/openai-other-model-1a2b3c4d").verdict
 
 What is named in `__all__` is the public API; nothing else is promised.
 """
@@ -50,6 +51,8 @@ from eyechart.types import (
 )
 
 if TYPE_CHECKING:
+    from eyechart.report.compare import Comparison
+    from eyechart.run.comparison import compare
     from eyechart.run.estimate import Estimate
     from eyechart.run.estimate import estimate_run as estimate
 
@@ -59,6 +62,7 @@ __all__ = [
     "MODELS_TURN",
     "Benchmark",
     "Capabilities",
+    "Comparison",
     "DataError",
     "Estimate",
     "Export",
@@ -88,6 +92,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "benchmark",
+    "compare",
     "estimate",
     "exporter",
     "judged_scorer",
@@ -101,6 +106,8 @@ __all__ = [
 
 
 _LAZY = {  # imported when they are first used
+    "Comparison": ("eyechart.report.compare", "Comparison"),
+    "compare": ("eyechart.run.comparison", "compare"),
     "Estimate": ("eyechart.run.estimate", "Estimate"),
     "estimate": ("eyechart.run.estimate", "estimate_run"),
 }

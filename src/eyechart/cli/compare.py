@@ -1,0 +1,130 @@
+"""``eyechart compare``: which of two runs is better, or how several rank, on the questions they share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from eyechart.console import JSON_HELP, load_dotenv, note, print_json, print_rich
+from eyechart.errors import StoreError, UsageError
+from eyechart.registry import Execute, command
+from eyechart.terminal import print_text
+
+DESCRIPTION = """\
+Compare runs on the questions that all of them scored: the paired difference with its interval, what flipped,
+and one sentence that says whether the difference is real. Several runs are ranked and compared with the
+highest one, or with --baseline.
+
+RUN is a run folder, a folder with runs (each benchmark is compared by itself), or a file of replies to the
+benchmark that --benchmark names. Runs that answered other questions or have other scorers are refused;
+other differences, such as prompts or image sizes, are named. docs/compare.md explains the numbers.
+"""
+
+EXAMPLES = """\
+  eyechart compare runs/demo/baseline-random-88b3bb86 runs/demo/baseline-majority-a22f5382
+  eyechart compare runs/mine --baseline openai/my-model --by category
+  eyechart compare a.jsonl b.jsonl --benchmark mine.tsv
+  eyechart compare runs/mine --latex > table.tex
+"""
+
+
+@command("compare", "compare runs: is the difference real?", description=DESCRIPTION, examples=EXAMPLES)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the command."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, folders with runs, reply files")
+    parser.add_argument(
+        "--baseline", metavar="RUN", help="compare all others with this run: its folder or its model"
+    )
+    parser.add_argument(
+        "--by",
+        action="append",
+        metavar="KEY",
+        help="compare within each value of this column; repeatable; none: no groups (default: the "
+        "benchmark's own groups)",
+    )
+    parser.add_argument("--scorer", metavar="NAME", help="compare under a scorer that scored every run")
+    parser.add_argument(
+        "--correction",
+        choices=("holm", "bh", "none"),
+        default="holm",
+        help="how p-values are corrected for several tests: Holm (default), Benjamini-Hochberg, or not",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="KEY",
+        help="questions with the same value in this column count as one cluster; none: all are independent "
+        "(default: as in the runs, such as questions on one image)",
+    )
+    parser.add_argument(
+        "--flips", type=_read_count, default=0, metavar="N", help="list N samples that flipped"
+    )
+    parser.add_argument("--csv", metavar="FILE", help="write every shared question with the runs' values")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help=JSON_HELP)
+    shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    shape.add_argument("--latex", action="store_true", help="print the tables as LaTeX (booktabs)")
+    parser.add_argument(
+        "--benchmark", metavar="NAME", help="what reply files answer: a file or a catalogue name"
+    )
+    parser.add_argument(
+        "--out",
+        default="runs",
+        metavar="DIR",
+        help="parent of the run folders of reply files (default: runs)",
+    )
+    return execute
+
+
+def _read_count(text: str) -> int:
+    try:
+        n = int(text)
+    except ValueError:
+        n = -1
+    if n < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count")
+    return n
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Compare, write the file, print the tables."""
+    from eyechart.report.comparison_table import (
+        list_renderables,
+        make_tables,
+        to_latex,
+        to_markdown,
+        write_samples,
+    )
+    from eyechart.run.comparison import compare_all
+
+    if args.csv and not Path(args.csv).parent.is_dir():
+        folder = Path(args.csv).parent
+        raise StoreError(f"{args.csv}: no such folder: {folder}", hint=f"create it: mkdir -p {folder}")
+    load_dotenv()
+    found = compare_all(
+        args.runs,
+        by=None if args.by is None else [key for key in args.by if key != "none"],
+        baseline=args.baseline,
+        scorer=args.scorer,
+        correction=args.correction,
+        cluster=args.cluster,
+        benchmark=args.benchmark,
+        out=args.out,
+    )
+    if args.csv:
+        if len(found) > 1:
+            names = ", ".join(one.benchmark for one in found)
+            raise UsageError(f"--csv takes one benchmark; here are {names}", hint="compare each one alone")
+        write_samples(args.csv, found[0])
+        note(f"wrote {args.csv}")
+    for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
+        note(f"warning: {warning}")
+    if args.json:
+        several = [one.to_json() for one in found]
+        print_json(several[0] if len(several) == 1 else {"comparisons": several})
+    elif args.markdown or args.latex:
+        form = to_latex if args.latex else to_markdown
+        tables = (table for one in found for table in make_tables(one, n_flips=args.flips))
+        print_text("\n\n".join(map(form, tables)))
+    else:
+        print_rich(*(part for one in found for part in list_renderables(one, n_flips=args.flips)))
+    return 0

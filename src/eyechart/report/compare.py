@@ -1,0 +1,463 @@
+"""Compare runs on the questions that all of them scored: differences, ranks, categories, flips, a verdict.
+
+The arithmetic of a comparison, over one value per question and run; `run.comparison` reads the values and
+checks that the runs can be compared. What the numbers mean:
+
+- **n** counts the shared questions: those that every run scored. All numbers are about these.
+- **difference** is the mean of a run's value minus the reference's, question by question. Its interval and
+  its p-value are paired and respect clusters, such as several questions on one image (`stats.paired`).
+- The **reference** of two runs is the second one; of several, the run with the highest score, or the baseline
+  that the user names. The highest run is chosen by looking at the scores, so its p-values are corrected for
+  all pairs of runs; those against a named baseline are corrected for the number of other runs.
+- A **flip** is a question that one run got right and the other wrong: values on different sides of one half.
+- Two runs are **distinguishable** if the corrected p-value is below 0.05 and the interval excludes zero.
+- The **smallest difference** is the true difference that such a test would have found in four of five
+  repetitions: differences below it would usually not show.
+- **ranks** is the interval of a run's rank, by bootstrap over the clusters (`stats.rank_intervals`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
+from typing import Any, Literal
+
+import msgspec
+
+from eyechart import stats
+from eyechart.errors import join_names
+from eyechart.report.summary import MAX_VALUES, OTHER_VALUES
+from eyechart.report.summary import _order_of_group as order_of_group
+
+Correction = Literal["holm", "bh", "none"]
+CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
+ALPHA = 0.05
+RIGHT = 0.5  # a value from here on counts as right, where questions that flipped are listed
+
+
+class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions that all runs scored, and the value of each run on each question."""
+
+    ids: Sequence[str]
+    values: Mapping[str, Sequence[float]]  # by the folder of the run, in the order of `ids`
+    weights: Sequence[float] | None = None  # None: all count the same
+    clusters: Sequence[str | int] | None = None  # None: all are independent
+    groups: Mapping[str, Sequence[str]] = {}  # per key, the group of each question
+
+
+class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in a comparison: its folder, its model, and a label that no other run here has."""
+
+    run: str
+    model: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A question that one run got right and the other wrong, with the value of each."""
+
+    id: str
+    a: float
+    b: float
+    by: Mapping[str, str] = field(default_factory=dict)  # its group per key, e.g. its category
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "a": self.a, "b": self.b, "by": dict(self.by)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Run `a` minus run `b` on the shared questions; the module's docstring defines each number."""
+
+    a: str  # the folders of the runs
+    b: str
+    n: int
+    n_clusters: int
+    scores: tuple[float, float]
+    difference: float
+    ci95: tuple[float, float]
+    p: float
+    p_adjusted: float
+    discordant: tuple[int, int]  # questions on which a has the higher value, and on which b has
+    method: str
+    smallest_difference: float | None  # None where no question tells the runs apart
+    flipped: tuple[Flip, ...] = ()
+
+    @property
+    def is_distinguishable(self) -> bool:
+        low, high = self.ci95
+        return self.p_adjusted < ALPHA and not low <= 0 <= high
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions from 0 to 1."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "n": self.n,
+            "n_clusters": self.n_clusters,
+            "scores": list(self.scores),
+            "difference": self.difference,
+            "ci95": list(self.ci95),
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "discordant": list(self.discordant),
+            "method": self.method,
+            "smallest_difference": self.smallest_difference,
+            "is_distinguishable": self.is_distinguishable,
+            "flipped": [flip.to_json() for flip in self.flipped],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A run's place among the compared runs."""
+
+    run: str
+    model: str
+    label: str
+    score: float
+    ci95: tuple[float, float]
+    rank: int
+    ranks: tuple[int, int]  # best and worst plausible rank
+
+    def to_json(self) -> dict[str, Any]:
+        named = {"run": self.run, "model": self.model, "score": self.score, "ci95": list(self.ci95)}
+        return {**named, "rank": self.rank, "ranks": list(self.ranks)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupComparison:
+    """The shared questions of one group, such as a category: every run's score, and the differences."""
+
+    n: int
+    scores: Mapping[str, float]  # by run
+    pairs: tuple[Difference, ...]  # as in `Comparison`, corrected over all groups of the key
+
+    def to_json(self) -> dict[str, Any]:
+        return {"n": self.n, "scores": dict(self.scores), "pairs": [pair.to_json() for pair in self.pairs]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Runs compared on the questions they share. Scores and differences are fractions from 0 to 1.
+
+    `difference`, `ci95`, `p`, `discordant` and `flipped` are those of the first pair: of two runs, the first
+    minus the second.
+    """
+
+    benchmark: str
+    scorer: str
+    n: int
+    n_clusters: int
+    standings: tuple[Standing, ...]  # by score, highest first
+    pairs: tuple[Difference, ...]  # every other run minus the reference, in the order of the standings
+    reference: str  # the folder of the run that the others are compared with
+    is_baseline: bool = False  # the user chose the reference
+    correction: Correction = "holm"
+    by: Mapping[str, Mapping[str, GroupComparison]] = field(default_factory=dict)
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by run: why, how many
+    warnings: tuple[str, ...] = ()
+    questions: SharedQuestions = field(repr=False)
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are more than two runs."""
+        return len(self.standings) > 2
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Each run's score on the shared questions, by its folder."""
+        return {standing.run: standing.score for standing in self.standings}
+
+    @property
+    def difference(self) -> float:
+        return self.pairs[0].difference
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """The 95 % interval of the difference."""
+        return self.pairs[0].ci95
+
+    @property
+    def p(self) -> float:
+        """The p-value of the difference, not corrected; `pairs` have both."""
+        return self.pairs[0].p
+
+    @property
+    def discordant(self) -> tuple[int, int]:
+        return self.pairs[0].discordant
+
+    @property
+    def flipped(self) -> tuple[Flip, ...]:
+        return self.pairs[0].flipped
+
+    @property
+    def smallest_difference(self) -> float | None:
+        return self.pairs[0].smallest_difference
+
+    @property
+    def verdict(self) -> str:
+        """What the numbers say, in one sentence."""
+        labels = {standing.run: standing.label for standing in self.standings}
+        return write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of the contract: scripts rely on these names."""
+        first = self.pairs[0]
+        return {
+            "benchmark": self.benchmark,
+            "scorer": self.scorer,
+            "n": self.n,
+            "n_clusters": self.n_clusters,
+            "scores": self.scores,
+            "difference": first.difference,
+            "ci95": list(first.ci95),
+            "p": first.p,
+            "discordant": list(first.discordant),
+            "smallest_difference": first.smallest_difference,
+            "flipped": [flip.to_json() for flip in first.flipped],
+            "verdict": self.verdict,
+            "runs": [standing.to_json() for standing in self.standings],
+            "reference": self.reference,
+            "correction": self.correction,
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "by": {
+                key: {value: group.to_json() for value, group in groups.items()}
+                for key, groups in self.by.items()
+            },
+            "left_out": {run: dict(counts) for run, counts in self.left_out.items()},
+            "warnings": list(self.warnings),
+        }
+
+
+# -- Comparing
+
+
+def compare_values(
+    questions: SharedQuestions,
+    runs: Sequence[ComparedRun],
+    *,
+    baseline: str | None = None,
+    correction: Correction = "holm",
+    benchmark: str = "",
+    scorer: str = "",
+) -> Comparison:
+    """Compare two runs or more; `baseline` is the folder of the run that the others are compared with.
+
+    >>> runs = [ComparedRun(run=name, model=name, label=name) for name in ("a", "b")]
+    >>> questions = SharedQuestions(ids=["1", "2", "3"], values={"a": [1, 1, 0], "b": [1, 0, 0]})
+    >>> found = compare_values(questions, runs)
+    >>> round(found.difference, 3), found.discordant, [flip.id for flip in found.flipped]
+    (0.333, (1, 0), ['2'])
+    """
+    scores = _compute_scores(questions)
+    order = sorted(scores, key=lambda run: -scores[run])
+    reference = baseline or (runs[1].run if len(runs) == 2 else order[0])
+    pairs = [(run, reference) for run in order if run != reference]
+    # The highest run was chosen by its score: any other could have been, so all pairs count as tested.
+    others = [pair for pair in combinations(order, 2) if baseline is None and reference not in pair]
+    tested = _compare_pairs([questions], [*pairs, *others], correction)[: len(pairs)]
+    return Comparison(
+        benchmark=benchmark,
+        scorer=scorer,
+        n=len(questions.ids),
+        n_clusters=tested[0].n_clusters,
+        standings=tuple(_rank_runs(questions, runs, tested)),
+        pairs=tuple(replace(pair, flipped=tuple(_find_flips(questions, pair.a, pair.b))) for pair in tested),
+        reference=reference,
+        is_baseline=baseline is not None,
+        correction=correction,
+        by={key: _compare_groups(questions, pairs, key, correction) for key in questions.groups},
+        questions=questions,
+    )
+
+
+def _rank_runs(
+    questions: SharedQuestions, runs: Sequence[ComparedRun], pairs: Sequence[Difference]
+) -> list[Standing]:
+    """The runs by score, highest first; equal scores share a rank."""
+    scores = {run: _estimate(questions, run) for run in questions.values}
+    rank = {run: 1 + sum(other.mean > one.mean for other in scores.values()) for run, one in scores.items()}
+    ranks: Mapping[str, tuple[int, int]]
+    if len(runs) > 2:
+        ranks = stats.rank_intervals(questions.values, questions.clusters, questions.weights)
+    else:  # the test of the pair answers it
+        ranks = {run: (one, one) if pairs[0].is_distinguishable else (1, 2) for run, one in rank.items()}
+    return [
+        Standing(
+            run=one.run,
+            model=one.model,
+            label=one.label,
+            score=scores[one.run].mean,
+            ci95=(scores[one.run].low, scores[one.run].high),
+            rank=rank[one.run],
+            ranks=ranks[one.run],
+        )
+        for one in sorted(runs, key=lambda one: rank[one.run])
+    ]
+
+
+def _estimate(questions: SharedQuestions, run: str) -> stats.Interval:
+    found = stats.interval(questions.values[run], questions.weights, questions.clusters)
+    assert found is not None, "a comparison has questions"
+    return found
+
+
+def _compare_pairs(
+    questions: Sequence[SharedQuestions], pairs: Sequence[tuple[str, str]], correction: Correction
+) -> list[Difference]:
+    """The first run of each pair minus the second, in each set of questions, corrected for all of them."""
+    tested = [(a, b, _test(part, a, b)) for part in questions for a, b in pairs]
+    alpha = ALPHA / len(tested) if correction == "holm" else ALPHA
+    return [
+        Difference(
+            a=a,
+            b=b,
+            n=found.n,
+            n_clusters=found.n_clusters,
+            scores=(found.mean_a, found.mean_b),
+            difference=found.difference,
+            ci95=(found.low, found.high),
+            p=found.p,
+            p_adjusted=p,
+            discordant=found.discordant,
+            method=found.method,
+            smallest_difference=stats.compute_smallest_difference(1, variance=found.stderr**2, alpha=alpha)
+            if found.stderr
+            else None,
+        )
+        for (a, b, found), p in zip(
+            tested, _adjust([found.p for _, _, found in tested], correction), strict=True
+        )
+    ]
+
+
+def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:
+    if correction == "none":
+        return ps
+    return stats.adjust_holm(ps) if correction == "holm" else stats.adjust_benjamini_hochberg(ps)
+
+
+def _test(questions: SharedQuestions, a: str, b: str) -> stats.Paired:
+    found = stats.paired(questions.values[a], questions.values[b], questions.weights, questions.clusters)
+    assert found is not None, "a comparison has questions"
+    return found
+
+
+def _compare_groups(
+    questions: SharedQuestions,
+    pairs: Sequence[tuple[str, str]],
+    key: str,
+    correction: Correction,
+) -> dict[str, GroupComparison]:
+    """The same pairs within every group of a key, corrected over all of them."""
+    rows: dict[str, list[int]] = {}
+    for row, value in enumerate(questions.groups[key]):
+        rows.setdefault(value, []).append(row)
+    parts = {value: _select(questions, rows[value]) for value in sorted(rows, key=order_of_group)}
+    tested = iter(_compare_pairs(list(parts.values()), pairs, correction))
+    return {
+        value: GroupComparison(
+            n=len(part.ids), scores=_compute_scores(part), pairs=tuple(islice(tested, len(pairs)))
+        )
+        for value, part in parts.items()
+    }
+
+
+def limit_groups(values: Sequence[str]) -> list[str]:
+    """The group of each question, with the values beyond the first `MAX_VALUES` as one group."""
+    kept = set(islice(dict.fromkeys(values), MAX_VALUES))
+    return [value if value in kept else OTHER_VALUES for value in values]
+
+
+def _select(questions: SharedQuestions, rows: Sequence[int]) -> SharedQuestions:
+    return SharedQuestions(
+        ids=[questions.ids[row] for row in rows],
+        values={run: [values[row] for row in rows] for run, values in questions.values.items()},
+        weights=questions.weights and [questions.weights[row] for row in rows],
+        clusters=questions.clusters and [questions.clusters[row] for row in rows],
+    )
+
+
+def _compute_scores(questions: SharedQuestions) -> dict[str, float]:
+    weights = questions.weights or [1.0] * len(questions.ids)
+    total = math.fsum(weights)
+    return {
+        run: math.fsum(map(operator.mul, values, weights)) / total for run, values in questions.values.items()
+    }
+
+
+def _find_flips(questions: SharedQuestions, a: str, b: str) -> Iterator[Flip]:
+    for row, (mine, theirs) in enumerate(zip(questions.values[a], questions.values[b], strict=True)):
+        if (mine >= RIGHT) != (theirs >= RIGHT):
+            by = {key: values[row] for key, values in questions.groups.items()}
+            yield Flip(id=questions.ids[row], a=mine, b=theirs, by=by)
+
+
+# -- The verdict
+
+
+def write_verdict(
+    pairs: Sequence[Difference], labels: Mapping[str, str], reference: str, *, is_baseline: bool
+) -> str:
+    """One sentence about the differences of all other runs from the reference."""
+    if len(pairs) == 1:
+        return _write_verdict_of_two(pairs[0], labels)
+    on = f"on {pairs[0].n:,} shared questions"
+    told = [pair for pair in pairs if pair.is_distinguishable]
+    alike = [pair for pair in pairs if not pair.is_distinguishable]
+    limit = _tell_limit(alike)
+    name = labels[reference]
+    if is_baseline:
+        better, worse = ([one for one in told if (one.difference > 0) == is_up] for is_up in (True, False))
+        parts = {
+            f"better than {name}": better,
+            f"worse than {name}": worse,
+            f"not distinguishable from {name}{limit}": alike,
+        }
+        found = [f"{_list_runs(labels, several)} {what}" for what, several in parts.items() if several]
+        return f"{on}: {'; '.join(found)}"
+    if not alike:
+        first = pairs[0]
+        low, high = sorted(-end for end in first.ci95)
+        ahead = f"{format_points(-first.difference)} points ({format_points(low)} to {format_points(high)})"
+        return f"{name} is best {on}: {ahead} ahead of {labels[first.a]}, the next one"
+    if not told:
+        return f"not distinguishable: none of the others differs from {name}, the highest, {on}{limit}"
+    others = join_names([labels[pair.a] for pair in alike], 5)
+    return f"{name} is highest {on}, but not distinguishable from {others}{limit}"
+
+
+def _write_verdict_of_two(pair: Difference, labels: Mapping[str, str]) -> str:
+    on = f"on {pair.n:,} shared question{'s' * (pair.n != 1)}"
+    if pair.is_distinguishable:
+        better, sign = (pair.a, 1) if pair.difference > 0 else (pair.b, -1)
+        low, high = sorted(sign * end for end in pair.ci95)
+        by = f"{format_points(abs(pair.difference))} points ({format_points(low)} to {format_points(high)})"
+        return f"{labels[better]} is better by {by} {on}"
+    if pair.discordant == (0, 0):
+        return f"not distinguishable: both have the same score on each of {pair.n:,} shared questions"
+    return f"not distinguishable {on}{_tell_limit([pair])}"
+
+
+def _tell_limit(pairs: Sequence[Difference]) -> str:
+    hidden = max((pair.smallest_difference or 0.0 for pair in pairs), default=0.0)
+    return f": a difference below {format_points(hidden)} points would not show" if hidden else ""
+
+
+def _list_runs(labels: Mapping[str, str], pairs: Sequence[Difference]) -> str:
+    names = [labels[pair.a] for pair in pairs]
+    return f"{join_names(names, 5)} {'is' if len(names) == 1 else 'are'}"
+
+
+def format_points(fraction: float) -> str:
+    """A difference in percentage points, with one decimal.
+
+    >>> format_points(0.0213), format_points(-0.0001)
+    ('2.1', '0.0')
+    """
+    return f"{100 * fraction:.1f}".replace("-0.0", "0.0")

@@ -1,0 +1,232 @@
+"""A comparison as tables: for a terminal, as Markdown or LaTeX for papers, and its samples as CSV.
+
+Percent with one decimal; differences in percentage points.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from eyechart.report.compare import Comparison, Difference, format_points
+from eyechart.report.export import guard_formula
+from eyechart.report.rows import open_text_file
+from eyechart.report.table import format_percent
+from eyechart.terminal import to_one_line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_METHODS = {
+    "mcnemar": "McNemar's exact test",
+    "t": "paired t test",
+    "t-clustered": "paired t test over clusters",
+}
+MARK = "*"  # after a score: the run differs from the reference
+_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---",
+}  # fmt: skip
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#])")
+
+
+class PlainTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Cells as text. The first column is aligned left, all others right."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_left: int = 1  # columns aligned left
+
+
+def make_tables(comparison: Comparison, *, n_flips: int = 0) -> list[PlainTable]:
+    """The runs; then the groups of each key, and the first samples that flipped."""
+    labels = {standing.run: to_one_line(standing.label) for standing in comparison.standings}
+    tables = [_make_runs_table(comparison)]
+    tables += [_make_groups_table(comparison, key, labels) for key in comparison.by]
+    if n_flips:
+        tables += [_make_flips_table(pair, labels, n_flips) for pair in comparison.pairs if pair.flipped]
+    return tables
+
+
+def _make_runs_table(comparison: Comparison) -> PlainTable:
+    """A row per run, by score: the score, its rank where there are several, and the difference."""
+    pairs = {pair.a: pair for pair in comparison.pairs}
+    is_many = comparison.is_many
+    columns = ["model", "score %", "95 % interval", *(["rank", "ranks"] if is_many else [])]
+    columns += ["difference", "95 % interval", _name_p(comparison, is_many)]
+    rows = []
+    for standing in comparison.standings:
+        row = [to_one_line(standing.label), format_percent(standing.score), _format_range(standing.ci95)]
+        if is_many:
+            row += [str(standing.rank), "–".join(map(str, dict.fromkeys(standing.ranks)))]
+        pair = pairs.get(standing.run)
+        rows.append([*row, *(["reference", "", ""] if pair is None else _tell_difference(pair))])
+    return PlainTable(title=to_one_line(comparison.benchmark), columns=columns, rows=rows)
+
+
+def _make_groups_table(comparison: Comparison, key: str, labels: Mapping[str, str]) -> PlainTable:
+    """A row per group: every run's score; of two runs also the difference and the flips."""
+    groups = comparison.by[key]
+    runs = [standing.run for standing in comparison.standings]
+    columns = [to_one_line(key), "n", *(f"{labels[run]} %" for run in runs)]
+    if not comparison.is_many:
+        columns += ["difference", "95 % interval", _name_p(comparison, len(groups) > 1), "flips"]
+    flips = Counter((flip.by[key], flip.a > flip.b) for flip in comparison.flipped)
+    rows = []
+    for value, group in groups.items():
+        told = {pair.a for pair in group.pairs if pair.is_distinguishable}
+        scores = [format_percent(group.scores[run]) + MARK * (run in told) for run in runs]
+        row = [to_one_line(value), f"{group.n:,}", *scores]
+        if not comparison.is_many:
+            row += [*_tell_difference(group.pairs[0]), f"+{flips[value, True]} -{flips[value, False]}"]
+        rows.append(row)
+    return PlainTable(title=f"by {to_one_line(key)}", columns=columns, rows=rows)
+
+
+def _make_flips_table(pair: Difference, labels: Mapping[str, str], n: int) -> PlainTable:
+    keys = list(pair.flipped[0].by)
+    rest = f", the first {n:,}" if n < len(pair.flipped) else ""
+    return PlainTable(
+        title=f"{len(pair.flipped):,} flipped between {labels[pair.a]} and {labels[pair.b]}{rest}",
+        columns=["sample", *map(to_one_line, keys), labels[pair.a], labels[pair.b]],
+        rows=[
+            [to_one_line(flip.id), *(to_one_line(flip.by[key]) for key in keys), f"{flip.a:g}", f"{flip.b:g}"]
+            for flip in sorted(pair.flipped, key=lambda flip: (list(flip.by.values()), flip.a))[:n]
+        ],
+        n_left=1 + len(keys),
+    )
+
+
+def _name_p(comparison: Comparison, is_many: bool) -> str:
+    return "p corrected" if is_many and comparison.correction != "none" else "p"
+
+
+def _tell_difference(pair: Difference) -> list[str]:
+    low, high = pair.ci95
+    return [
+        f"{100 * pair.difference:+.1f}",
+        f"{format_points(low)} to {format_points(high)}",
+        format_p(pair.p_adjusted),
+    ]
+
+
+def _format_range(ends: tuple[float, float]) -> str:
+    return f"{format_percent(ends[0])}–{format_percent(ends[1])}"
+
+
+def format_p(p: float) -> str:
+    """A p-value with three decimals.
+
+    >>> format_p(0.0312), format_p(0.00002), format_p(1.0)
+    ('0.031', '<0.001', '1.000')
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def list_notes(comparison: Comparison) -> Iterator[str]:
+    """What the tables cannot show, one line each."""
+    n, pair = comparison.n, comparison.pairs[0]
+    clusters = f" in {comparison.n_clusters:,} clusters" if comparison.n_clusters < n else ""
+    told = [f"{n:,} shared question{'s' * (n != 1)}{clusters}", f"scorer {to_one_line(comparison.scorer)}"]
+    if not comparison.is_many:
+        up = sum(flip.a > flip.b for flip in pair.flipped)
+        told.append(f"flips: +{up:,} -{len(pair.flipped) - up:,}")
+    yield "; ".join(told)
+    told = [f"difference by {_METHODS.get(pair.method, pair.method)}"]
+    if comparison.correction != "none" and (comparison.is_many or comparison.by):
+        pairs = ["all pairs" if not comparison.is_baseline else "all others"] if comparison.is_many else []
+        over = " and ".join([*pairs, *(["the groups of a key"] if comparison.by else [])])
+        told.append(f"p corrected over {over} by {_CORRECTIONS[comparison.correction]}")
+    yield "; ".join(told)
+    groups = [group for groups in comparison.by.values() for group in groups.values()]
+    if comparison.is_many and any(pair.is_distinguishable for group in groups for pair in group.pairs):
+        yield f"{MARK} differs from the reference"
+
+
+# -- For people, for papers
+
+
+def list_renderables(comparison: Comparison, *, n_flips: int = 0) -> Iterator[RenderableType]:
+    """Everything for a terminal: the tables, the notes, and the verdict last."""
+    from rich.text import Text
+
+    for table in make_tables(comparison, n_flips=n_flips):
+        yield draw_table(table)
+        yield Text("")
+    yield from (Text(told, style="dim") for told in list_notes(comparison))
+    yield Text(to_one_line(comparison.verdict), style="bold")
+
+
+def draw_table(table: PlainTable) -> RenderableType:
+    """The table for a terminal."""
+    from rich import box
+    from rich.console import Group as Stack
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    for place, column in enumerate(table.columns):
+        is_left = place < table.n_left
+        drawn.add_column(Text(column), justify="left" if is_left else "right", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))
+    return Stack(Text(table.title, style="bold"), drawn)
+
+
+def to_markdown(table: PlainTable) -> str:
+    r"""The table in the dialect of GitHub.
+
+    >>> print(to_markdown(PlainTable(title="t", columns=["a_b", "n"], rows=[["x|y", "1"]])))
+    | a\_b | n |
+    |:---|---:|
+    | x\|y | 1 |
+    """
+    rule = "|".join(":---" if place < table.n_left else "---:" for place in range(len(table.columns)))
+    lines = [" | ".join(_MARKDOWN.sub(r"\\\1", cell) for cell in row) for row in (table.columns, *table.rows)]
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def to_latex(table: PlainTable) -> str:
+    r"""The table as a tabular of the package booktabs.
+
+    >>> print(to_latex(PlainTable(title="t", columns=["a_b", "n"], rows=[["50 %", "1"]])))
+    \begin{tabular}{lr}
+    \toprule
+    a\_b & n \\
+    \midrule
+    50 \% & 1 \\
+    \bottomrule
+    \end{tabular}
+    """
+    align = "l" * table.n_left + "r" * (len(table.columns) - table.n_left)
+    head, *body = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (table.columns, *table.rows)]
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+    return "\n".join([*lines, r"\end{tabular}"])
+
+
+def _escape_latex(text: str) -> str:
+    escaped = "".join(_LATEX.get(letter, letter) for letter in text)
+    return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)  # a minus, not a hyphen
+
+
+def write_samples(path: str | Path, comparison: Comparison) -> None:
+    """Write every shared question as CSV: its groups, and the value of each run."""
+    questions = comparison.questions
+    labels = {standing.run: standing.label for standing in comparison.standings}
+    with open_text_file(path) as file:
+        writer = csv.writer(file)
+        heads = ["id", *questions.groups, *(labels[run] for run in questions.values)]
+        writer.writerow(map(guard_formula, heads))
+        for row, name in enumerate(questions.ids):
+            texts = [name, *(values[row] for values in questions.groups.values())]
+            numbers = (f"{values[row]:.6g}" for values in questions.values.values())
+            writer.writerow([*map(guard_formula, texts), *numbers])

@@ -1,0 +1,200 @@
+"""Can these runs be compared? What would make it meaningless is refused; other differences become warnings.
+
+Refused: scorers that differ, and CircularEval on one side alone. (`run.comparison` refuses other questions.)
+Warned about, with the value of every run: prompt, system message, input, images, selection, sampling
+parameters, trials, the benchmark's settings, versions of the scorer, the judge, and prompts or image sizes
+that differ although the options are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from eyechart.errors import UsageError, join_names, shorten
+from eyechart.option import list_options
+from eyechart.run.options import Options
+from eyechart.run.results import Run
+
+# The options that can change a score besides the model itself. The seed is not among them: two runs that
+# differ in it alone are two draws of the same thing.
+_ASKED = (
+    "input", "system", "prompt_template", "parity", "max_pixels", "max_side", "jpeg_quality", "pass_urls",
+    "temperature", "max_tokens", "limit", "ids", "where", "read_as", "format", "fields", "cells",
+)  # fmt: skip
+_BY_NAME = ("params", "settings")  # options with names and values of their own
+_PROMPTING = frozenset({"input", "system", "prompt_template", "parity", "settings"})
+_SIZING = frozenset({"input", "max_pixels", "max_side"})
+_LOOKED_AT = 3  # samples whose prompts and images are compared
+_CONTEXT = 30  # characters around the first difference of two prompts
+
+
+def label_runs(runs: Sequence[Run]) -> list[str]:
+    """A short name for each run: its model, and its folder where the same model occurs twice."""
+    models = [str(run.manifest.get("model", "")) for run in runs]
+    return [
+        model if models.count(model) == 1 else f"{model} ({run.folder.name})"
+        for model, run in zip(models, runs, strict=True)
+    ]
+
+
+def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None) -> str:
+    """The scorer to compare under: the one that is named, otherwise that of all runs."""
+    known = [list(run.manifest.get("versions") or [run.manifest.get("scorer", "")]) for run in runs]
+    common = [one for one in known[0] if all(one in names for names in known)]
+    if name is not None:
+        for run, label, names in zip(runs, labels, known, strict=True):
+            if name not in names:
+                raise UsageError(
+                    f"{name} has not scored {label} (it has: {', '.join(names)})",
+                    hint=f"add its scores: eyechart score {run.folder} --also-scorer {name}",
+                )
+        return name
+    own = [str(run.manifest.get("scorer", "")) for run in runs]
+    if len(set(own)) == 1:
+        return own[0]
+    add = f"add the scores of one to the other: eyechart score {runs[-1].folder} --also-scorer {own[0]}"
+    raise UsageError(
+        f"the runs have different scorers: {_tell_values(own, labels)}",
+        hint=f"compare under one that scored all of them: --scorer {common[0]}" if common else add,
+    )
+
+
+def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
+    """Refuse questions that count once with all rotations beside questions that were asked once."""
+    kinds = ["CircularEval" if run.manifest.get("circular") == "headline" else "plain" for run in runs]
+    if len(set(kinds)) > 1:
+        raise UsageError(
+            f"some runs count rotations of a question together, others do not: {_tell_values(kinds, labels)}",
+            hint="run all of them with --circular, or none",
+        )
+
+
+def list_differences(
+    runs: Sequence[Run], labels: Sequence[str], scorer: str, ids: Sequence[str]
+) -> Iterator[str]:
+    """What differs between the runs besides their models, one line each, with every value."""
+    benchmarks = [str(run.manifest.get("benchmark", "")) for run in runs]
+    if len(set(benchmarks)) > 1:
+        yield f"the benchmarks have different names: {_tell_values(benchmarks, labels)}"
+    of_files = [label for run, label in zip(runs, labels, strict=True) if not run.manifest.get("options")]
+    if of_files and len(of_files) < len(runs):
+        yield f"how {join_names(of_files)} was asked is not known: it was scored from a file of replies"
+    asked = [run for run in runs if run.manifest.get("options")]
+    theirs = [label for label in labels if label not in of_files]
+    different = list(_list_options_apart([run.manifest["options"] for run in asked]))
+    yield from (f"{flag} differs: {_tell_values(values, theirs)}" for _, flag, values in different)
+    if len(asked) > 1:
+        yield from _list_asked_apart(asked, theirs, ids, {option for option, _, _ in different})
+    yield from _list_scoring_apart(runs, labels, scorer)
+
+
+def _list_options_apart(given: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:
+    """Option, flag and values of every option that is not the same for all."""
+    for name in _ASKED:
+        values = [_tell(options.get(name)) for options in given]
+        if len(set(values)) > 1:
+            yield name, list_options(Options)[name].flag, values
+    for option in _BY_NAME:
+        for name in dict.fromkeys(name for options in given for name in options.get(option) or {}):
+            values = [_tell((options.get(option) or {}).get(name)) for options in given]
+            if len(set(values)) > 1:
+                yield option, f"{list_options(Options)[option].flag} {name}", values
+
+
+def _list_asked_apart(
+    runs: Sequence[Run], labels: Sequence[str], ids: Sequence[str], known: Set[str]
+) -> Iterator[str]:
+    """Prompts and image sizes that differ although no option does: another version of the benchmark."""
+    for name in [ids[place * (len(ids) - 1) // max(1, _LOOKED_AT - 1)] for place in range(_LOOKED_AT)]:
+        asked = [run.journal.asked(name) for run in runs]
+        if not all(asked):
+            return
+        texts = ["\n".join(_list_texts(turns)) for turns in asked]
+        if len(set(texts)) > 1 and not _PROMPTING & known:
+            told = _tell_values(_cut_to_difference(texts), labels)
+            yield f"the prompts differ, e.g. of sample {name}: {told}"
+            return
+        sizes = [", ".join(_list_sizes(turns)) or "no image" for turns in asked]
+        if len(set(sizes)) > 1 and not _SIZING & known:
+            yield f"the images differ in size, e.g. of sample {name}: {_tell_values(sizes, labels)}"
+            return
+
+
+def _list_texts(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for turn in turns:
+        yield from (str(part["text"]) for part in turn["parts"] if part.get("text"))
+
+
+def _list_sizes(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for image in (part["image"] for turn in turns for part in turn["parts"] if "image" in part):
+        if isinstance(image, Mapping) and "width" in image:
+            yield f"{image['width']} x {image['height']}"
+
+
+def _cut_to_difference(texts: Sequence[str]) -> list[str]:
+    """The texts around the first character in which they differ.
+
+    >>> _cut_to_difference(["Which? Answer with a letter.", "Which? Answer with a word."])
+    ["'Which? Answer with a letter.'", "'Which? Answer with a word.'"]
+    """
+    first = next(
+        (place for place, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1),
+        min(map(len, texts)),
+    )
+    begin = max(0, first - _CONTEXT)
+    return [
+        repr("…" * (begin > 0) + text[begin : first + _CONTEXT] + "…" * (len(text) > first + _CONTEXT))
+        for text in texts
+    ]
+
+
+def _list_scoring_apart(runs: Sequence[Run], labels: Sequence[str], scorer: str) -> Iterator[str]:
+    trials = [str(run.trials) for run in runs]
+    if len(set(trials)) > 1:
+        yield f"--trials differs: {_tell_values(trials, labels)}"
+    judges = [_tell_judge(run.manifest.get("judge")) for run in runs]
+    if len(set(judges)) > 1:
+        yield f"the judge differs: {_tell_values(judges, labels)}"
+        return  # the judge is part of the scorer's version
+    versions = [str((run.manifest.get("versions") or {}).get(scorer, "unknown")) for run in runs]
+    if len(set(versions)) > 1:
+        add = "score the older run again with: eyechart score RUN"
+        yield f"the version of the scorer {scorer} differs: {_tell_values(versions, labels)}; {add}"
+
+
+def _tell_judge(judge: Mapping[str, Any] | None) -> str:
+    """The judge's name, and its parameters and prompts where there are any."""
+    if not judge:
+        return "none"
+    more = {**judge.get("identity", {}), **({"prompts": judge["prompts"]} if judge.get("prompts") else {})}
+    return f"{judge.get('model')} {_tell(more)}" if more else str(judge.get("model"))
+
+
+def _tell_values(values: Sequence[str], labels: Sequence[str]) -> str:
+    """Each value with the runs that have it.
+
+    >>> _tell_values(["1", "2", "1"], ["a", "b", "c"])
+    '1 (a, c) and 2 (b)'
+    """
+    holders: dict[str, list[str]] = {}
+    for value, label in zip(values, labels, strict=True):
+        holders.setdefault(value, []).append(label)
+    return " and ".join(f"{shorten(value)} ({join_names(names)})" for value, names in holders.items())
+
+
+def _tell(value: Any) -> str:
+    """A value as people write it.
+
+    >>> _tell(None), _tell(0.0), _tell(["a", "b"]), _tell({"b": 1})
+    ('not given', '0', 'a, b', 'b=1')
+    """
+    if value is None or value in ((), [], {}):
+        return "not given"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_tell(one)}" for name, one in sorted(value.items()))
+    return ", ".join(map(_tell, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,259 @@
+"""Comparing runs: differences, corrections, ranks, groups, flips, and the sentence that sums them up."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from eyechart import stats
+from eyechart.report.compare import (
+    ComparedRun,
+    Comparison,
+    SharedQuestions,
+    compare_values,
+    limit_groups,
+)
+
+CONTRACT = {
+    "n", "scores", "difference", "ci95", "p", "discordant", "n_clusters", "flipped", "verdict",
+}  # fmt: skip
+
+
+def compare(
+    values: Mapping[str, Sequence[float]],
+    *,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    weights: Sequence[float] | None = None,
+    clusters: Sequence[str] | None = None,
+    **options: Any,
+) -> Comparison:
+    n = len(next(iter(values.values())))
+    questions = SharedQuestions(
+        ids=[f"q{k}" for k in range(n)],
+        values=values,
+        groups=groups or {},
+        weights=weights,
+        clusters=clusters,
+    )
+    runs = [ComparedRun(run=name, model=name.upper(), label=name.upper()) for name in values]
+    return compare_values(questions, runs, **options)
+
+
+def draw(n: int, *rates: float, seed: int = 0) -> list[list[float]]:
+    """Right-or-wrong scores of several models that find the same questions hard."""
+    rng = random.Random(seed)
+    hard = [rng.random() for _ in range(n)]
+    return [[float((rng.random() if rng.random() < 0.4 else h) < rate) for h in hard] for rate in rates]
+
+
+def test_two_runs_are_the_first_minus_the_second() -> None:
+    a, b = [1.0, 1, 1, 0, 1, 1], [0.0, 1, 0, 0, 0, 1]
+    found = compare({"a": a, "b": b})
+    by_hand = stats.paired(a, b)
+    assert by_hand is not None
+    assert found.difference == by_hand.difference == 0.5
+    assert (found.ci95, found.p) == ((by_hand.low, by_hand.high), by_hand.p)
+    assert (found.n, found.discordant, found.reference) == (6, (3, 0), "b")
+    assert found.scores == {"a": 5 / 6, "b": 2 / 6}
+    turned = compare({"b": b, "a": a})
+    assert turned.difference == -0.5
+    assert turned.verdict == found.verdict
+    assert turned.flipped[0].a == found.flipped[0].b == 0.0
+
+
+def test_flips_name_the_questions_and_their_groups() -> None:
+    found = compare(
+        {"a": [1, 0, 1, 0.4], "b": [1, 1, 0, 0.2]}, groups={"category": ["map", "map", "chart", "chart"]}
+    )
+    assert [(flip.id, flip.a, flip.b, flip.by) for flip in found.flipped] == [
+        ("q1", 0, 1, {"category": "map"}),
+        ("q2", 1, 0, {"category": "chart"}),
+    ]
+    assert found.discordant == (2, 1)  # partial credit: q3 differs, but is wrong in both
+
+
+def test_json_holds_the_contract() -> None:
+    found = compare({"a": [1.0, 1, 0, 1], "b": [0.0, 1, 0, 1]}, groups={"category": ["x", "x", "y", "y"]})
+    told = found.to_json()
+    assert told.keys() >= CONTRACT
+    assert told["scores"] == {"a": 0.75, "b": 0.5}
+    assert told["flipped"] == [{"id": "q0", "a": 1.0, "b": 0.0, "by": {"category": "x"}}]
+    assert told["by"]["category"]["x"]["scores"] == {"a": 1.0, "b": 0.5}
+    assert told["verdict"] == found.verdict
+
+
+def test_the_sentence_on_a_difference_that_is_seen() -> None:
+    a, b = draw(1164, 0.75, 0.65)
+    found = compare({"a": a, "b": b})
+    low, high = (100 * end for end in found.ci95)
+    by = f"{100 * found.difference:.1f} points ({low:.1f} to {high:.1f})"
+    assert found.verdict == f"A is better by {by} on 1,164 shared questions"
+    assert compare({"b": b, "a": a}).verdict == found.verdict
+
+
+def test_the_sentence_on_a_difference_that_is_not_seen() -> None:
+    a, b = draw(200, 0.7, 0.7)
+    found = compare({"a": a, "b": b})
+    assert found.smallest_difference is not None
+    points = f"{100 * found.smallest_difference:.1f}"
+    assert (
+        found.verdict
+        == f"not distinguishable on 200 shared questions: a difference below {points} points would not show"
+    )
+
+
+def test_the_smallest_difference_is_that_of_a_test_with_eighty_percent_power() -> None:
+    a, b = draw(1000, 0.7, 0.7)
+    found = compare({"a": a, "b": b})
+    by_hand = stats.paired(a, b)
+    assert by_hand is not None
+    assert by_hand.stderr is not None
+    assert found.smallest_difference == pytest.approx((1.959964 + 0.841621) * by_hand.stderr, rel=1e-5)
+
+
+def test_runs_with_the_same_scores() -> None:
+    found = compare({"a": [1.0, 0, 1], "b": [1.0, 0, 1]})
+    assert found.verdict == "not distinguishable: both have the same score on each of 3 shared questions"
+    assert (found.difference, found.flipped) == (0, ())
+
+
+@pytest.mark.parametrize("clusters", [None, ["i"]])
+def test_one_question_tells_nothing(clusters: list[str] | None) -> None:
+    found = compare({"a": [1.0], "b": [0.0]}, clusters=clusters)
+    assert found.verdict == "not distinguishable on 1 shared question"
+
+
+def test_a_seen_difference_has_an_interval_without_zero() -> None:
+    """Also where the test and the interval are two different rules."""
+    for wins in range(1, 12):
+        found = compare({"a": [1.0] * wins + [0.0] * (40 - wins), "b": [0.0] * 40})
+        low, _ = found.ci95
+        assert not found.pairs[0].is_distinguishable or low > 0
+        assert ("better" in found.verdict) == (found.p < 0.05 and low > 0)
+
+
+def test_clusters_and_points_are_respected() -> None:
+    a, b = draw(400, 0.75, 0.65)
+    clusters = [f"image-{k // 10}" for k in range(400)]
+    together = compare({"a": a, "b": b}, clusters=clusters)
+    assert (together.n, together.n_clusters) == (400, 40)
+    points = [1.0 + k % 3 for k in range(400)]
+    weighted = compare({"a": a, "b": b}, weights=points)
+    by_hand = sum(w * (x - y) for w, x, y in zip(points, a, b, strict=True)) / sum(points)
+    assert weighted.difference == pytest.approx(by_hand)
+    assert weighted.scores["a"] - weighted.scores["b"] == pytest.approx(by_hand)
+
+
+# -- Several runs
+
+
+def test_several_runs_are_compared_with_the_highest_and_corrected_over_all_pairs() -> None:
+    a, b, c, d = draw(600, 0.6, 0.7, 0.55, 0.69)
+    found = compare({"a": a, "b": b, "c": c, "d": d})
+    best = max(found.scores, key=lambda run: found.scores[run])
+    assert found.reference == found.standings[0].run == best
+    assert [one.rank for one in found.standings] == [1, 2, 3, 4]
+    assert [pair.a for pair in found.pairs] == [one.run for one in found.standings[1:]]
+    assert all(pair.difference < 0 for pair in found.pairs)
+    values = {"a": a, "b": b, "c": c, "d": d}
+    runs = sorted(values)
+    ps = {(x, y): stats.paired(values[x], values[y]) for k, x in enumerate(runs) for y in runs[k + 1 :]}
+    adjusted = dict(zip(ps, stats.adjust_holm([one.p for one in ps.values() if one]), strict=True))
+    for pair in found.pairs:
+        assert pair.p_adjusted == pytest.approx(adjusted[min(pair.a, pair.b), max(pair.a, pair.b)])
+
+
+def test_a_baseline_is_corrected_over_the_other_runs() -> None:
+    a, b, c, d = draw(600, 0.6, 0.7, 0.5, 0.61)
+    found = compare({"a": a, "b": b, "c": c, "d": d}, baseline="a")
+    assert (found.reference, found.is_baseline) == ("a", True)
+    assert [pair.p_adjusted for pair in found.pairs] == stats.adjust_holm([pair.p for pair in found.pairs])
+    assert found.verdict.startswith(
+        "on 600 shared questions: B is better than A; C is worse than A; D is not "
+    )
+    limit = max(pair.smallest_difference or 0 for pair in found.pairs if pair.a == "d")
+    assert found.verdict.endswith(f"a difference below {100 * limit:.1f} points would not show")
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((0.9, 0.5, 0.3), "A is best on 500 shared questions: "),
+        ((0.7, 0.7, 0.1), "is highest on 500 shared questions, but not distinguishable from "),
+        ((0.7, 0.7, 0.7), "not distinguishable: none of the others differs from "),
+    ],
+    ids=["best", "some", "none"],
+)
+def test_the_sentence_on_several(rates: tuple[float, ...], said: str) -> None:
+    values = dict(zip("abc", draw(500, *rates), strict=True))
+    found = compare(values)
+    assert said in found.verdict
+    if rates[0] == 0.9:
+        first = found.pairs[0]
+        ahead = "{:.1f} points ({:.1f} to {:.1f})".format(
+            *(-100 * one for one in (first.difference, first.ci95[1], first.ci95[0]))
+        )
+        assert found.verdict == f"{said[0]} is best on 500 shared questions: {ahead} ahead of B, the next one"
+        assert [one.ranks for one in found.standings] == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_ranks_of_two_follow_their_test() -> None:
+    a, b = draw(500, 0.9, 0.5)
+    assert [one.ranks for one in compare({"b": b, "a": a}).standings] == [(1, 1), (2, 2)]
+    a, b = draw(50, 0.7, 0.7, seed=1)
+    assert [one.ranks for one in compare({"a": a, "b": b}).standings] == [(1, 2), (1, 2)]
+
+
+def test_equal_scores_share_a_rank() -> None:
+    found = compare({"a": [1.0, 0, 0], "b": [0.0, 1, 0], "c": [0.0, 0, 0]})
+    assert [one.rank for one in found.standings] == [1, 1, 3]
+
+
+# -- Groups and corrections
+
+
+def test_groups_are_corrected_together() -> None:
+    a, b = draw(400, 0.8, 0.6)
+    groups = {"category": [f"c{k % 8}" for k in range(400)], "kind": ["x", "y"] * 200}
+    found = compare({"a": a, "b": b}, groups=groups)
+    assert list(found.by) == ["category", "kind"]
+    pairs = [group.pairs[0] for group in found.by["category"].values()]
+    assert [pair.p_adjusted for pair in pairs] == stats.adjust_holm([pair.p for pair in pairs])
+    assert [group.n for group in found.by["category"].values()] == [50] * 8
+    rows = [k for k in range(400) if k % 8 == 3]
+    alone = stats.paired([a[k] for k in rows], [b[k] for k in rows])
+    assert alone is not None
+    assert found.by["category"]["c3"].pairs[0].difference == alone.difference
+
+
+def test_no_alarm_over_twenty_categories_without_a_difference() -> None:
+    """Uncorrected, one of twenty categories differs in half of the draws."""
+    alarms = {"holm": 0, "none": 0}
+    for seed in range(60):
+        a, b = draw(1000, 0.7, 0.7, seed=seed)
+        groups = {"category": [f"c{k % 20}" for k in range(1000)]}
+        for correction in alarms:
+            found = compare({"a": a, "b": b}, groups=groups, correction=correction)
+            told = (group.pairs[0].p_adjusted < 0.05 for group in found.by["category"].values())
+            alarms[correction] += any(told)
+    assert alarms["none"] > 15
+    assert alarms["holm"] <= 7
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh", "none"])
+def test_corrections(correction: str) -> None:
+    values = dict(zip("abc", draw(300, 0.75, 0.68, 0.6), strict=True))
+    found = compare(values, baseline="a", correction=correction)
+    ps = [pair.p for pair in found.pairs]
+    adjust = {"holm": stats.adjust_holm, "bh": stats.adjust_benjamini_hochberg}.get(correction)
+    expected = adjust(ps) if adjust else ps
+    assert [pair.p_adjusted for pair in found.pairs] == expected
+
+
+def test_a_column_of_identifiers_makes_a_table_of_limited_length() -> None:
+    limited = limit_groups([f"id-{k}" for k in range(1000)])
+    assert len(set(limited)) == 201
+    assert limited[500] == "(other)"
