@@ -9,8 +9,9 @@ call never counts against the model: its score is provisional, and the judge is 
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -23,7 +24,8 @@ from eyechart.engine.pool import Stopped, StopSignal
 from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
-from eyechart.score.judged import Opinion, decide_by_majority, render_call
+from eyechart.registry import scorers
+from eyechart.score.judged import CHECK, REPEAT, Aside, Opinion, decide_by_majority, render_call
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (
@@ -49,6 +51,7 @@ _LARGE = 256 * 1024
 # No model's window holds so many. Of a longer reply the beginning and the end are scored, except by official
 # scorers, whose verdict is the one on the whole reply.
 MOST_SCORED = 2**20
+_SPOKEN = ("correct", "partial", "wrong")  # an answer was read, by rules or by the judge
 _YIELD_EVERY = 100  # replies, so that the event loop hears Ctrl-C: rules alone never wait for anything
 
 
@@ -128,6 +131,15 @@ class Scoring(msgspec.Struct, frozen=True):
 
         await work_on_all(items, score, n_workers=n_at_once if judge else 1, judge=judge)
 
+    async def judge_aside(self, scorer: JudgedScorer, aside: Aside, item: Answered) -> None:
+        """Write what the judge says beside the score."""
+        assert self.judge is not None
+        score, is_provisional = await self.judge.score(scorer, item, aside=aside)
+        named = _BoundScorer(scorer, self.scorer.version, f"{self.scorer.name}:{aside}")
+        self.journal.append_score(
+            item.sample.id, item.trial, item.key, named, score, is_provisional=is_provisional
+        )
+
     async def wait_for_disk(self) -> None:
         """Until the journal's writer has caught up: what waits for it is memory. One waits for all."""
         async with self._disk_lock:
@@ -160,6 +172,47 @@ async def judge_circles(
                     return
 
     await work_on_all(find_open_circles(results), judge, n_workers=n_at_once, judge=scoring.judge)
+
+
+async def judge_aside(
+    journal: Journal, scoring: Scoring, *, trials: int, repeat: int, check: int, n_at_once: int
+) -> None:
+    """Ask the judge again on some replies that it judged, and for the first time on some that rules decided.
+
+    The verdicts stand beside the score, as those of the scorers NAME:repeat and NAME:check, and change
+    nothing. Which replies are drawn depends on their ids alone.
+    """
+    scorer, judge = scoring.scorer, scoring.judge
+    if judge is None or not isinstance(scorer, JudgedScorer) or not (repeat or check):
+        return
+    journal.flush()
+    judged = journal.find_judged(judge.names)
+    drawn: dict[str, list[tuple[str, int]]] = {REPEAT: [], CHECK: []}
+    for name, trial, score, _ in journal.scores(scorer.name, version=scorer.version, trials=trials):
+        if score.outcome in _SPOKEN:
+            drawn[REPEAT if (name, trial) in judged else CHECK].append((name, trial))
+    alone = scorers.get("judge-only")
+    assert isinstance(alone, JudgedScorer)
+    for aside, n, asking in ((REPEAT, repeat, scorer), (CHECK, check, alone)):
+        chosen = draw_sample(drawn[aside], n)
+        items = (item for key in chosen for item in _find_answered(journal, *key))
+        ask = partial(scoring.judge_aside, asking, aside)
+        await work_on_all(items, ask, n_workers=n_at_once, judge=judge)
+
+
+def draw_sample(keys: Iterable[tuple[str, int]], n: int, seed: int = 0) -> list[tuple[str, int]]:
+    """A random sample of replies by sample and trial, the same on every machine and in any order.
+
+    >>> draw_sample([("a", 0), ("b", 0), ("c", 0)], 2) == draw_sample([("c", 0), ("b", 0), ("a", 0)], 2)
+    True
+    """
+    return heapq.nsmallest(n, keys, key=lambda key: make_key("drawn", seed, *key))
+
+
+def _find_answered(journal: Journal, sample: str, trial: int) -> Iterator[Answered]:
+    for result in journal.results("", trial=trial, sample=sample):
+        if result.reply is not None:
+            yield Answered(sample=result.sample, trial=trial, key=result.key, reply=result.reply)
 
 
 async def work_on_all(
@@ -218,16 +271,13 @@ class JudgeSetup(msgspec.Struct, frozen=True):
 
     def bind(self, scorer: JudgedScorer) -> JudgedScorer:
         """The scorer with a version that names this judge, so that another judge scores again."""
-        return _BoundScorer(scorer, f"{scorer.version}+{make_key(self.identity)[:8]}")
+        return _BoundScorer(scorer, f"{scorer.version}+{make_key(self.identity)[:8]}", scorer.name)
 
 
 class _BoundScorer(msgspec.Struct, frozen=True):
     scorer: JudgedScorer
     version: str
-
-    @property
-    def name(self) -> str:
-        return self.scorer.name
+    name: str
 
     @property
     def parity(self) -> str:
@@ -274,19 +324,27 @@ class Judge:
         return cls(setup, clients, calls)
 
     @property
+    def names(self) -> list[str]:
+        """The names of the judges."""
+        return [client.model.name for client in self._clients]
+
+    @property
     def is_stopped(self) -> bool:
         """The run is ending: the judge is asked nothing more."""
         return self._clients[0].stop.is_set
 
     async def score(
-        self, scorer: JudgedScorer, item: Answered, *, in_thread: bool = False
+        self, scorer: JudgedScorer, item: Answered, *, in_thread: bool = False, aside: Aside = ""
     ) -> tuple[Score, bool]:
-        """The score, and whether it is provisional for want of a reply. `in_thread`: the rules run in one."""
+        """The score, and whether it is provisional for want of a reply. `in_thread`: the rules run in one.
+
+        Calls made `aside` are kept apart from those that the score rests on.
+        """
         first, *others = self._clients
-        opinion, n_calls = await self._ask(first, scorer, item, in_thread=in_thread)
+        opinion, n_calls = await self._ask(first, scorer, item, in_thread=in_thread, aside=aside)
         if not n_calls or not others:  # the rules decided, or there is one judge
             return opinion.score, opinion.has_failed
-        asking = (self._ask(client, scorer, item, in_thread=in_thread) for client in others)
+        asking = (self._ask(client, scorer, item, in_thread=in_thread, aside=aside) for client in others)
         asked = await asyncio.gather(*asking, return_exceptions=True)  # what the others say is kept
         for one in asked:
             if isinstance(one, BaseException):
@@ -294,7 +352,7 @@ class Judge:
         return decide_by_majority([opinion, *(one[0] for one in asked if not isinstance(one, BaseException))])
 
     async def _ask(
-        self, client: RetryingClient, scorer: JudgedScorer, item: Answered, *, in_thread: bool
+        self, client: RetryingClient, scorer: JudgedScorer, item: Answered, *, in_thread: bool, aside: Aside
     ) -> tuple[Opinion, int]:
         """What one judge makes of a reply, and how many calls that took."""
         made: Counter[str] = Counter()
@@ -309,10 +367,11 @@ class Judge:
                 sample=Sample(id=item.sample.id, question=""),  # nothing of it but its id
                 trial=item.trial,
             )
-            key = make_key(identity, item.key, text, made[text])
+            key = make_key(identity, item.key, text, made[text], *((aside,) if aside else ()))
             written = [{"role": "user", "parts": [{"text": text}]}]
+            purpose = ":".join(filter(None, ("judge", aside, call.stage)))
             try:
-                said = await self._calls.reply(client, request, key, written, f"judge:{call.stage}")
+                said = await self._calls.reply(client, request, key, written, purpose)
             except NoReply as failed:
                 failures.append(failed)
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed

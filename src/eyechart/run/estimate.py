@@ -307,8 +307,10 @@ class Workload:
     def judge_requests(self) -> tuple[int, int]:
         """None if rules can decide everything; at most one per verdict and judge."""
         needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
-        n_asked = self._judged_replies * len(self._plan.scorers.judges)
-        return n_asked * needed, n_asked * len(self._judged)
+        n_judges, options = len(self._plan.scorers.judges), self._plan.options
+        n_asked = self._judged_replies * n_judges
+        aside = n_judges * min(self._judged_replies, options.judge_repeat + options.judge_check)
+        return n_asked * needed, n_asked * len(self._judged) + aside
 
     @property
     def judge_tokens(self) -> tuple[int, int]:

@@ -125,7 +125,7 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, 
         executor.scoring,
         lambda scorer: journal.unscored(scorer, trials=plan.options.trials),
         trials=plan.options.trials,
-        n_at_once=plan.options.concurrency,
+        options=plan.options,
     )
     if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
         session.trouble = executor.stop.trouble  # of the judge, after the last question
@@ -137,15 +137,18 @@ async def score_rest(
     find_replies: Callable[[Scorer], Iterable[Answered]],
     *,
     trials: int,
-    n_at_once: int,
+    options: Options,
 ) -> None:
     """Score replies without a verdict: of an earlier start, of a further scorer, and of rotations."""
-    from eyechart.engine.judge import judge_circles
+    from eyechart.engine.judge import judge_aside, judge_circles
 
+    n_at_once = options.concurrency
     for scorer in (*scoring.beside, scoring.scorer):
         await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)
         if scoring.is_circular:
             await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
+    repeat, check = options.judge_repeat, options.judge_check
+    await judge_aside(journal, scoring, trials=trials, repeat=repeat, check=check, n_at_once=n_at_once)
 
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalExecutor:

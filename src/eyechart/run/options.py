@@ -291,6 +291,20 @@ class Options:
         is_path=True,
         help="your own prompts for the judge (see docs/scoring.md)",
     )
+    judge_repeat: int = option(
+        0,
+        group=SCORING,
+        metavar="N",
+        at_least=0,
+        help="ask the judge twice about N of the replies it judged: does it agree with itself? (default: 0)",
+    )
+    judge_check: int = option(
+        0,
+        group=SCORING,
+        metavar="N",
+        at_least=0,
+        help="ask the judge about N replies that rules decided: do they agree? (default: 0)",
+    )
 
     concurrency: int = option(
         64,

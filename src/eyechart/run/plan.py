@@ -297,6 +297,8 @@ class RunScorers:
 
     def describe(self) -> dict[str, Any]:
         """Their part of the manifest."""
+        from eyechart.score.judged import name_prompts
+
         setup = self.judge_setup
         return {
             "scorer": self.scorer.name,
@@ -308,6 +310,7 @@ class RunScorers:
                 "model": setup.model.name,
                 "identity": dict(setup.model.identity),
                 "prompts": dict(setup.prompts),
+                "prompt_versions": name_prompts(setup.prompts),
                 "further": [{"model": one.name, "identity": dict(one.identity)} for one in setup.further],
             },
         }

@@ -26,7 +26,6 @@ from eyechart.types import JudgedScorer, Reply, Request
 if TYPE_CHECKING:
     from eyechart.engine.budget import BudgetGate
     from eyechart.engine.judge import JudgeSetup
-    from eyechart.engine.retry import EngineSettings
     from eyechart.engine.sample import KnownReplies
     from eyechart.model.prices import Price
     from eyechart.store.journal import Journal
@@ -154,7 +153,7 @@ def score_run(
     earlier = open_earlier(run.folder, options, None) if judges else None
     known = open_known_replies(options, earlier, *judges.values())
     try:
-        trouble = run_async(_score(run, journal, scorers, make_settings(options), known, gate))
+        trouble = run_async(_score(run, journal, scorers, options, known, gate))
     finally:
         known.close()
     return Session(trouble=trouble, cache_trouble=known.trouble)
@@ -164,7 +163,7 @@ async def _score(
     run: Run,
     journal: Journal,
     scorers: RunScorers,
-    settings: EngineSettings,
+    options: Options,
     known: KnownReplies,
     gate: BudgetGate,
 ) -> ModelError | None:
@@ -174,6 +173,7 @@ async def _score(
 
     stop, store, setup = StopSignal(), JournalCalls(journal), scorers.judge_setup
     calls = Calls(store, known)
+    settings = make_settings(options)
     judge = Judge.open(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
     is_circular = run.manifest.get("circular") == "headline"
     scoring = Scoring(journal, scorers.scorer, scorers.beside, judge, is_circular)
@@ -183,7 +183,7 @@ async def _score(
             scoring,
             lambda scorer: _list_answered(run),
             trials=run.trials,
-            n_at_once=settings.concurrency,
+            options=options,
         )
     finally:
         store.close()

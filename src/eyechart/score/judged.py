@@ -12,8 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
@@ -25,6 +26,9 @@ from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Re
 
 NO_OPTION = "Z"
 UNREADABLE = "judge_unreadable"  # fail_reason of a sample whose judge reply could not be read
+Aside = Literal["", "repeat", "check"]  # why a judge is asked beside the score
+REPEAT: Aside = "repeat"  # again, on replies that it judged
+CHECK: Aside = "check"  # by `judge-only`, on replies that rules decided
 MAX_SHOWN_CHARS = 8000  # of a reply: its end, where the answer usually is
 _CUT = "[…] "
 _AROUND = (
@@ -37,8 +41,23 @@ def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
     choices = sample.choices or find_written_choices(sample)
     by_rule = score_default(reply, sample)
-    if not _is_open(by_rule, reply, is_choice=bool(choices)):
+    if not _has_answer(reply) or not _is_open(by_rule, is_choice=bool(choices)):
         return by_rule
+    return (yield from _ask(reply, sample, choices, by_rule))
+
+
+@judged_scorer("judge-only", version="1", needs_judge=True)
+def score_by_judge(reply: Reply, sample: Sample) -> Judging[Score]:
+    """The judge's verdict on every reply, as if there were no rules; shows how far the two agree."""
+    by_rule = score_default(reply, sample)
+    if not _has_answer(reply) or by_rule.outcome == "unscored":
+        return by_rule
+    choices = sample.choices or find_written_choices(sample)
+    is_choice = any(find_gold_letter(gold, choices) for gold in sample.golds)  # one letter, not several
+    return (yield from _ask(reply, sample, choices if is_choice else {}, by_rule))
+
+
+def _ask(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
     asking = _ask_option(reply, sample, choices, by_rule) if choices else _ask_verdict(reply, sample, by_rule)
     try:
         return (yield from asking)
@@ -50,10 +69,13 @@ def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
         return Score(outcome="unscored", value=0.0, read=by_rule.read, route=route, detail=detail)
 
 
-def _is_open(by_rule: Score, reply: Reply, *, is_choice: bool) -> bool:
+def _has_answer(reply: Reply) -> bool:
+    """Whether there is a text to judge: not withheld, cut off or empty."""
+    return not check_finish_reason(reply, is_whole=False) and bool(reply.text.strip())
+
+
+def _is_open(by_rule: Score, *, is_choice: bool) -> bool:
     """Whether a judge could decide what the rules did not."""
-    if check_finish_reason(reply, is_whole=False) or not reply.text.strip():
-        return False
     # A reply that seems to decline may still answer: "hard to say, but it looks like the sky".
     if by_rule.outcome in ("unparsed", "refused"):
         return True
@@ -326,6 +348,18 @@ def fill_names(prompt: str, values: Mapping[str, str]) -> str:
     """
     names = "|".join(map(re.escape, values))
     return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], prompt) if names else prompt
+
+
+def name_prompts(own: Mapping[str, str]) -> dict[str, str]:
+    """The version of every stage's prompt: whose wording it is, and a hash of it.
+
+    >>> name_prompts({"verdict": "Right? {answer}"})["verdict"]
+    'own-5fcf3863'
+    """
+    return {
+        stage: f"{'own' if stage in own else 'eyechart'}-{sha256(text.encode()).hexdigest()[:8]}"
+        for stage, text in {**PROMPTS, **own}.items()
+    }
 
 
 def list_names(stage: str) -> list[str]:

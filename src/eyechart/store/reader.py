@@ -207,7 +207,7 @@ class JournalReader:
             ORDER BY s.position"""  # noqa: S608 - only constants
         # Trials come in list order: sorting by them would make SQLite hold every reply of a page.
         numbers = list(range(trials)) if trial is None else [trial]
-        listed = msgspec.json.encode(numbers).decode()
+        listed = _as_json(numbers)
         with store_errors(self.path):
             for row in self._pages(sql, listed, scorer, version, PROVISIONAL, only=sample):
                 turns = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
@@ -285,6 +285,21 @@ class JournalReader:
         for row in self._pages(sql, trials, scorer, version, PROVISIONAL):
             yield (row[0], row[1]), (row[2] or "failed", row[3] or 0.0)
 
+    def scores(
+        self, scorer: str, *, version: str = "", trials: int = 1
+    ) -> Iterator[tuple[str, int, Score, bool]]:
+        """Sample, trial and score of every current reply that has one, and whether it waits for a judge."""
+        sql = """
+            SELECT s.id, c.trial, c.body, c.version FROM samples s
+            JOIN asks a ON a.sample = s.id AND a.trial < ?3
+            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
+                         AND c.scorer = ?4 AND (?5 = '' OR c.version IN (?5, ?5 || ?6))
+            WHERE s.position > ?1 AND s.position <= ?2
+            ORDER BY s.position, c.trial"""
+        with store_errors(self.path):
+            for name, trial, body, found in self._pages(sql, trials, scorer, version, PROVISIONAL):
+                yield name, trial, _score.decode(body), found.endswith(PROVISIONAL)
+
     def score_so_far(self, scorer: Scorer) -> tuple[float, float]:
         """The weighted sum of the verdicts so far, and the sum of their weights."""
         sql = """
@@ -328,6 +343,21 @@ class JournalReader:
         sql = "SELECT EXISTS (SELECT 1 FROM calls WHERE purpose LIKE 'judge:%' AND model = ?)"
         with self._reading() as db:
             return bool(db.execute(sql, (judge,)).fetchone()[0])
+
+    def find_judged(self, judges: Sequence[str]) -> set[tuple[str, int]]:
+        """Sample and trial of every reply that one of these judges was asked about, but not aside."""
+        sql = """SELECT DISTINCT sample, trial FROM calls
+                 WHERE purpose LIKE 'judge:%' AND purpose NOT LIKE 'judge:%:%'
+                 AND model IN (SELECT value FROM json_each(?))"""
+        with self._reading() as db:
+            return {(sample, trial) for sample, trial in db.execute(sql, (_as_json(judges),))}
+
+    def count_calls(self, judges: Sequence[str]) -> dict[str, int]:
+        """How many calls of these judges had which purpose: "judge:verdict", "judge:repeat:verdict"."""
+        sql = """SELECT purpose, count(*) FROM calls WHERE purpose LIKE 'judge:%'
+                 AND model IN (SELECT value FROM json_each(?)) GROUP BY purpose ORDER BY purpose"""
+        with self._reading() as db:
+            return dict(db.execute(sql, (_as_json(judges),)).fetchall())
 
     def judged_totals(self) -> list[JudgeTotals]:
         """The totals of each judge that the run has had."""
@@ -423,6 +453,10 @@ def _gathered(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
             yield from rows
             rows = []
     yield from rows
+
+
+def _as_json(values: Sequence[str] | Sequence[int]) -> str:
+    return msgspec.json.encode(values).decode()
 
 
 def _usage(sums: Sequence[float]) -> Usage:
