@@ -225,3 +225,99 @@ def test_majorities(scores: tuple[Score, ...], n_failed: int, outcome: str, is_p
     score, is_waiting = decide_by_majority(opinions)
     assert (score.outcome, is_waiting) == (outcome, is_provisional)
     assert len(score.detail["judges"]) == len(opinions)
+
+
+# -- the judge card
+
+
+def test_the_card_names_who_judged_and_how_far_they_agree(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    done = run(questions, server, "a", "b", "c")
+    card = done.json["judge"]
+    assert card["decided"] == {"rules": 0, "judge": 2, "none": 2}
+    by_name = {one["model"]: one for one in card["judges"]}
+    assert [by_name[f"openai/{name}"]["calls"] for name in "abc"] == [4, 4, 2]
+    assert [by_name[f"openai/{name}"]["failed"] for name in "abc"] == [0, 0, 2]
+    assert [by_name[f"openai/{name}"]["unreadable"] for name in "abc"] == [0, 0, 1]
+    assert list(card["prompts"]) == ["verdict"]
+    assert card["prompts"]["verdict"].startswith("eyechart-")
+    pair = card["pairs"][0]
+    assert (pair["judges"], pair["n"], pair["agreement"]) == (["openai/a", "openai/b"], 4, 0.5)
+    assert pair["differ"] == ["2", "4"]
+    # By hand: rows (1,1,0), (1,0), (0,0), (1,0); 9 values, 4 right, 5 wrong; disagreement 1/2*4 + 2 + 2.
+    assert card["alpha"] == pytest.approx(1 - 8 * 6 / (2 * 4 * 5))
+    table = eyechart("report", "runs", "--xlsx", "r.xlsx", cwd=tmp_path).out
+    assert "judge openai/c: 2 calls, 2 failed, 1 unreadable" in table
+    assert "decided: 0 by rules, 2 by the judges, 2 undecided" in table
+    assert "Krippendorff's alpha -0.20" in " ".join(table.split())
+
+
+def test_a_run_by_rules_has_no_card(questions: Path, server: Server, tmp_path: Path) -> None:
+    words = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--json"]
+    assert eyechart(*words, cwd=tmp_path).json["judge"] is None
+
+
+def mixed(asked: Asked) -> Answer | str:
+    """The model is right by rule on the first, and mumbles on the rest."""
+    if asked.body["model"] in SAYS:
+        return answer(asked)
+    return "cat" if "animal is 1?" in asked.text else "some animal"
+
+
+def test_a_judge_is_asked_aside_only_on_request_and_never_twice(questions: Path, server: Server) -> None:
+    server.answer = mixed
+    usual = run(questions, server, "a")
+    assert (calls(server, "a"), usual.json["judge"]["repeat"], usual.json["judge"]["check"]) == (3, [], None)
+    flags = ("--judge-repeat", 2, "--judge-check", 5)
+    done = run(questions, server, "a", flags=flags)
+    card = done.json["judge"]
+    assert calls(server, "a") == 3 + 2 + 1, "two again, and the one that rules decided"
+    assert [(one["judge"], one["n"], one["agreement"]) for one in card["repeat"]] == [("openai/a", 2, 1.0)]
+    assert (card["check"]["n"], card["check"]["agreement"]) == (1, 1.0)
+    assert card["judges"][0]["calls"] == 6
+    assert done.json["score"] == usual.json["score"], "what is asked aside changes no score"
+    assert card["decided"] == usual.json["judge"]["decided"] == {"rules": 1, "judge": 3, "none": 0}
+    run(questions, server, "a", flags=flags)
+    assert calls(server, "a") == 6
+    later = run(questions, server, "a")
+    assert later.json["judge"]["repeat"] == card["repeat"], "kept with the run"
+
+
+def test_a_judge_that_contradicts_itself_and_the_rules_is_shown_as_such(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    said: dict[str, int] = {}
+
+    def fickle(asked: Asked) -> Answer | str:
+        if asked.body["model"] != "a":
+            return mixed(asked)
+        said[asked.text] = said.get(asked.text, 0) + 1
+        return "CORRECT" if said[asked.text] == 2 else "INCORRECT"
+
+    server.answer = fickle
+    card = run(questions, server, "a", flags=("--judge-repeat", 9, "--judge-check", 9)).json["judge"]
+    assert (card["repeat"][0]["n"], card["repeat"][0]["agreement"]) == (3, 0.0)
+    assert card["repeat"][0]["differ"] == ["2", "3", "4"]
+    assert (card["check"]["agreement"], card["check"]["differ"]) == (0.0, ["1"])
+    text = " ".join(eyechart("report", "runs", cwd=tmp_path).out.split())
+    assert "judge openai/a asked twice: agrees with itself on 0.0 % of 3" in text
+    assert "judge beside the rules: agrees on 0.0 % of 1" in text
+
+
+def test_what_is_asked_aside_and_fails_is_left_out_and_asked_again(questions: Path, server: Server) -> None:
+    server.answer = mixed
+    run(questions, server, "a")
+    server.answer = lambda asked: Answer(status=400) if asked.body["model"] == "a" else mixed(asked)
+    done = run(questions, server, "a", flags=("--judge-repeat", 1))
+    assert (done.code, done.json["judge"]["repeat"]) == (0, []), "the score needs no second opinion"
+    server.answer = mixed
+    again = run(questions, server, "a", flags=("--judge-repeat", 1))
+    assert again.json["judge"]["repeat"][0]["n"] == 1
+
+
+def test_the_judge_alone_can_score(questions: Path, server: Server) -> None:
+    server.answer = mixed
+    done = run(questions, server, "b", flags=("--scorer", "judge-only"))
+    assert calls(server, "b") == 4
+    assert done.json["outcomes"]["correct"] == 1

@@ -27,6 +27,7 @@ def demo() -> Benchmark:
         source=replace(open_source(QUESTIONS), name="demo"),
         prompt=build_custom_prompt,
         scorer="default",
+        judged_scorer="judged",
         group_by=("category",),
         about="drawn charts, tables, signs, receipts, shapes, counting and positions; 97 questions",
     )

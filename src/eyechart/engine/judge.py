@@ -51,7 +51,7 @@ _LARGE = 256 * 1024
 # No model's window holds so many. Of a longer reply the beginning and the end are scored, except by official
 # scorers, whose verdict is the one on the whole reply.
 MOST_SCORED = 2**20
-_SPOKEN = ("correct", "partial", "wrong")  # an answer was read, by rules or by the judge
+_SPOKEN = ("correct", "partial", "wrong")  # the rules have a verdict
 _YIELD_EVERY = 100  # replies, so that the event loop hears Ctrl-C: rules alone never wait for anything
 
 
@@ -188,9 +188,13 @@ async def judge_aside(
     journal.flush()
     judged = journal.find_judged(judge.names)
     drawn: dict[str, list[tuple[str, int]]] = {REPEAT: [], CHECK: []}
-    for name, trial, score, _ in journal.scores(scorer.name, version=scorer.version, trials=trials):
-        if score.outcome in _SPOKEN:
-            drawn[REPEAT if (name, trial) in judged else CHECK].append((name, trial))
+    scored = journal.scores(scorer.name, version=scorer.version, trials=trials)
+    for name, trial, score, is_provisional in scored:
+        if (name, trial) in judged:
+            if not is_provisional:
+                drawn[REPEAT].append((name, trial))
+        elif score.outcome in _SPOKEN:
+            drawn[CHECK].append((name, trial))
     alone = scorers.get("judge-only")
     assert isinstance(alone, JudgedScorer)
     for aside, n, asking in ((REPEAT, repeat, scorer), (CHECK, check, alone)):

@@ -244,6 +244,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
     if summary.trials:
         facts |= {"trials": summary.trials.k, "trials mean": summary.trials.mean}
         facts |= {"trials std": summary.trials.std}
+    facts |= dict(summary.judge.facts()) if summary.judge else {}
     for name, fact in facts.items():
         if fact not in (None, ""):
             yield [name, fact]

@@ -17,6 +17,7 @@ What counts as what, for a group and for the whole run alike:
   CircularEval the product over all rotations.
 - **cost** is in USD: the tokens of the replies that the numbers rest on and of all judge calls, at the prices
   of the run's last start; null if a price is not known. A cached reply counts what it originally cost.
+- **judge** is the judge card: see judges.py.
 - **also** holds other readings of the same replies: the plain score over all rotations of a circular run, and
   the scores of further scorers.
 """
@@ -28,7 +29,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -42,6 +43,9 @@ from eyechart.score.number import add_in_order
 from eyechart.score.text import read_polarity
 from eyechart.stats import Moments, compute_spread
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
+
+if TYPE_CHECKING:
+    from eyechart.report.judges import JudgeCard
 
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
@@ -179,6 +183,7 @@ class Summary:
     scorer: str = ""
     parity: str = ""
     version: str = ""
+    judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person
 
     @property
     def n(self) -> int:
@@ -221,6 +226,7 @@ class Summary:
             "scorer": self.scorer,
             "parity": self.parity,
             "version": self.version,
+            "judge": self.judge.to_json() if self.judge else None,
         }
 
 

@@ -13,6 +13,7 @@ from eyechart.types import Result, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
+    from eyechart.report.judges import JudgeCard
     from eyechart.report.summary import Group, Summary
     from eyechart.store.reader import JudgeTotals, Verdict
 
@@ -113,7 +114,18 @@ class Run:
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
                 also["circular"] = merged.overall
-        return replace(summary, also={**also, **self._by_further_scorers()})
+        return replace(summary, also={**also, **self._by_further_scorers()}, judge=self._make_judge_card())
+
+    def _make_judge_card(self) -> JudgeCard | None:
+        """Who judged, and what a person found; None where rules alone decided and no person looked."""
+        from eyechart.report.judges import compute_audit, make_card, read_labels
+        from eyechart.run.cost import read_judge_prices
+
+        audit = None
+        if labels := read_labels(self.journal):
+            is_plain = self.manifest.get("circular") == "headline"
+            audit = compute_audit(self.counted(), labels, is_plain=is_plain)
+        return make_card(self.journal, self.manifest, prices=read_judge_prices(self.journal), audit=audit)
 
     def _by_further_scorers(self) -> dict[str, Group]:
         from eyechart.circular import merge_rotations
