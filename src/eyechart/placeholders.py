@@ -14,6 +14,7 @@ _NOUN = r"(?:image|img|picture)"
 _PLACEHOLDER = re.compile(
     rf"<\|?{_NOUN}(?:[ _:#-]?([0-9]{{1,3}}))?\s?/?\|?>|\[{_NOUN}[ _:#-]?([0-9]{{1,3}})\]", re.IGNORECASE
 )
+_WITH_SPACE = re.compile(rf"[ \t]?(?:{_PLACEHOLDER.pattern})", re.IGNORECASE)
 
 
 class PlacedImages(NamedTuple):
@@ -81,6 +82,16 @@ def number_placeholders(texts: Sequence[str]) -> list[str]:
         return f"<image {count}>"
 
     return [_PLACEHOLDER.sub(numbered, text) for text in texts]
+
+
+def drop_placeholders(text: str) -> str:
+    """The text without its placeholders and the space before each; a text without any stays as it is.
+
+    >>> drop_placeholders("Is <image 1> or <image 2> older?"), drop_placeholders("<image> Which?")
+    ('Is or older?', 'Which?')
+    """
+    shorter = _WITH_SPACE.sub("", text)
+    return text if shorter == text else shorter.lstrip() if _PLACEHOLDER.match(text.lstrip()) else shorter
 
 
 def _number(mark: re.Match[str]) -> int | None:

@@ -1,23 +1,17 @@
 """baseline/look and baseline/ocr: unusual images, no guesses, and the easy-vqa test split."""
 
 import asyncio
-import os
-import sys
 import time
-from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from eyechart.baselines import make_baseline, sight
-from eyechart.baselines.patches import DecodedImage, decode
-from eyechart.baselines.sight import Word
+from eyechart.baselines import make_baseline
+from eyechart.data import ocr
 from eyechart.errors import MissingExtra, ModelError
 from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
 from support.looking import ask, encode, wrap
@@ -175,7 +169,7 @@ def test_many_at_once_do_not_block_the_loop(unread: Model) -> None:
 
 
 def test_ocr_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sight, "has_reader", lambda: False)
+    monkeypatch.setattr(ocr, "has_reader", lambda: False)
     with pytest.raises(MissingExtra, match=r"eyechart\[ocr\]"):
         make_baseline("ocr", ModelSettings())
     without = make_baseline("look", ModelSettings())
@@ -189,14 +183,14 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     pytest.importorskip("rapidocr")
     picture = Pillow.new("RGB", (300, 120), "white")
     ImageDraw.Draw(picture).text((40, 40), "GATE 7", fill="black", font_size=44)
-    readings: list[DecodedImage] = []
-    read_page = sight._read_page
+    readings: list[object] = []
+    read_page = ocr._read_page
 
-    def counted(page: DecodedImage) -> tuple[Word, ...]:
+    def counted(page: Any) -> tuple[ocr.TextBox, ...]:
         readings.append(page)
         return read_page(page)
 
-    monkeypatch.setattr(sight, "_read_page", counted)
+    monkeypatch.setattr(ocr, "_read_page", counted)
     text_only = make_baseline("ocr", ModelSettings())
     for model in (look, text_only):
         assert ask(model, encode(picture), "What does the sign say?").text.replace(" ", "") == "GATE7"
@@ -204,54 +198,6 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     assert len(readings) == 1
     assert ask(text_only, encode(disc()), "What colour is the circle?").text == "cannot tell"
     asyncio.run(text_only.close())
-
-
-def test_an_image_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
-    readings: list[DecodedImage] = []
-
-    def read(picture: DecodedImage) -> tuple[Word, ...]:
-        readings.append(picture)
-        time.sleep(0.05)
-        return (Word(0.0, 0.0, 9.0, 9.0, "GATE"),)
-
-    monkeypatch.setattr(sight, "_read_page", read)
-    monkeypatch.setattr(sight, "_read", OrderedDict())
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(sight.read_words, [page] * 8))
-    assert {words[0].text for words in found} == {"GATE"}
-    assert len(readings) == 1
-
-
-def test_readers_are_made_once_however_many_begin_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-
-    def reader(params: object) -> object:
-        made.append(params)
-        time.sleep(0.02)
-        return lambda page: SimpleNamespace(boxes=None, txts=None)
-
-    pages = [decode(encode(Pillow.new("RGB", (90, 60), (n, 0, 0))).data()) for n in range(4)]
-    monkeypatch.setitem(sys.modules, "rapidocr", SimpleNamespace(RapidOCR=reader))
-    monkeypatch.setattr(sight, "_readers", cache(sight._readers.__wrapped__))
-    monkeypatch.setattr(sight, "_read", OrderedDict())
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(sight.read_words, pages)) == [(), (), (), ()]
-    assert len(made) == min(2, os.cpu_count() or 1)
-
-
-def test_an_image_that_could_not_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
-    monkeypatch.setattr(sight, "_read", OrderedDict())
-
-    def read(picture: DecodedImage) -> tuple[Word, ...]:
-        raise MemoryError("the picture is too large")
-
-    monkeypatch.setattr(sight, "_read_page", read)
-    with pytest.raises(MemoryError):
-        sight.read_words(page)
-    monkeypatch.setattr(sight, "_read_page", lambda picture: ())
-    assert sight.read_words(page) == ()
 
 
 @pytest.mark.slow

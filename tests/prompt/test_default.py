@@ -1,6 +1,7 @@
 """The prompt for a user's own file: published frames, to the letter; and variants of any prompt."""
 
-from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, drop_images, with_system
+from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, with_system
+from eyechart.prompt.inputs import drop_images
 from eyechart.prompt.template import make_template_prompt
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 

@@ -17,13 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from eyechart.baselines import CANNOT_TELL, Answer, Baseline
-from eyechart.baselines import sight as sight_module
 from eyechart.baselines.charts import answer_from_chart
 from eyechart.baselines.patches import decode
 from eyechart.baselines.question import Choices, ParsedQuestion, match_option, read_question
 from eyechart.baselines.sight import Sight
 from eyechart.baselines.things import answer_about_things
 from eyechart.baselines.writing import answer_from_table, answer_from_writing
+from eyechart.data import ocr
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
 
@@ -41,7 +41,7 @@ class Look(Baseline):
 
     def __init__(self, seed: int = 0, *, reads: bool = True) -> None:
         super().__init__(seed)
-        self.reads = reads and sight_module.has_reader()
+        self.reads = reads and ocr.has_reader()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"baseline-{self.kind}")
         self._seen: OrderedDict[str, Sight] = OrderedDict()
         self._lock = threading.Lock()
@@ -54,7 +54,7 @@ class Look(Baseline):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Includes the OCR version: without OCR, the answers differ."""
-        return {**super().identity, "ocr": sight_module.name_reader() if self.reads else "none"}
+        return {**super().identity, "ocr": ocr.name_reader() if self.reads else "none"}
 
     async def reply(self, request: Request) -> Reply:
         """Answer one request on a thread: an image takes up to two seconds."""
@@ -130,5 +130,5 @@ class OcrOnly(Look):
     measures = False
 
     def __init__(self, seed: int = 0) -> None:
-        sight_module.require_reader()
+        ocr.require_reader()
         super().__init__(seed)

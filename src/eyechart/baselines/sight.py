@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import cache
-from queue import SimpleQueue
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
-from eyechart.errors import MissingExtra
-from eyechart.files import suppress_warnings
+from eyechart.data import ocr
 
 T = TypeVar("T")
 
 FLAT = 0.8  # of the image in a few colours makes a drawing; photographs and noise have less
-MIN_READABLE = 80  # pixels of the longer side; a smaller image holds no readable text
 MIN_THING = 0.0004  # of the image's area
 
 
@@ -77,7 +67,7 @@ class Sight:
     @seen_once
     def words(self) -> tuple[Word, ...]:
         """Text in the image; empty where it is too small or OCR is off."""
-        if not self.reads or max(self.image.width, self.image.height) < MIN_READABLE:
+        if not self.reads or max(self.image.width, self.image.height) < ocr.MIN_READABLE:
             return ()
         return read_words(self.image)
 
@@ -206,94 +196,10 @@ class Word(Box):
     __slots__ = ()
 
 
-# -- Reading text, by RapidOCR (the `ocr` extra)
-#
-# Two readers per process where there are two cores, each on one thread, so that the result does not depend on
-# the number of cores. An image that several questions ask about is read once.
-
-SURE = 0.6  # with less confidence, the reader mostly sees letters in marks and dots
-MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory runs out
-REMEMBERED = 256  # images whose words are kept, a few kB each
-
-_READERS = 2  # each takes up to half a gigabyte while it reads
-_lock = threading.Lock()
-_read: OrderedDict[str, Future[tuple[Word, ...]]] = OrderedDict()
-
-
-def has_reader() -> bool:
-    """Whether the `ocr` extra is installed."""
-    return all(importlib.util.find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
-
-
-def require_reader() -> None:
-    """Raise `MissingExtra` unless the `ocr` extra is installed."""
-    if not has_reader():
-        raise MissingExtra.named("ocr", needed_for="reading text in images (baseline/ocr)")
-
-
-@cache
-def name_reader() -> str:
-    """The reader and its version, which decides what is read."""
-    from importlib.metadata import version
-
-    return f"rapidocr {version('rapidocr')}"
-
-
-@cache
-def _readers() -> SimpleQueue[Any]:
-    """A pool of readers: each keeps state while it reads."""
-    readers: SimpleQueue[Any] = SimpleQueue()
-    with suppress_warnings():  # libraries we do not own, while they load
-        from rapidocr import RapidOCR
-
-        for _ in range(min(_READERS, os.cpu_count() or 1)):
-            reader = RapidOCR(
-                params={
-                    "Global.log_level": "critical",  # its own logger only
-                    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-                    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                }
-            )
-            readers.put(reader)
-    return readers
-
-
 def read_words(image: DecodedImage) -> tuple[Word, ...]:
     """The text in an image, from top to bottom, with places in the measured image's pixels."""
-    short, long = sorted(image.page.shape[:2])
-    if short < MIN_SIDE or long > MAX_ASPECT * short:
-        return ()
-    key = hashlib.sha256(repr(image.page.shape).encode() + image.page.tobytes()).hexdigest()
-    with _lock:
-        is_first = key not in _read
-        words = _read.setdefault(key, Future())
-        _read.move_to_end(key)
-        while len(_read) > REMEMBERED:
-            _read.popitem(last=False)
-    if is_first:
-        try:
-            words.set_result(_read_page(image))
-        except BaseException as err:
-            words.set_exception(err)  # for waiting threads; a later call tries again
-            with _lock:
-                _read.pop(key, None)
-    return words.result()
-
-
-def _read_page(image: DecodedImage) -> tuple[Word, ...]:
-    with _lock:  # so that only one thread makes readers
-        readers = _readers()
-    reader = readers.get()
-    try:
-        out = reader(image.page[:, :, ::-1])  # it takes blue first
-    finally:
-        readers.put(reader)
-    if out.boxes is None or out.txts is None:
-        return ()
-    words = []
-    for text, box, score in zip(out.txts, out.boxes, out.scores, strict=True):
-        if score < SURE or not any(character.isalnum() for character in text):
-            continue
-        (x0, y0), (x1, y1) = box.min(axis=0) * image.scale, box.max(axis=0) * image.scale
-        words.append(Word(float(x0), float(y0), float(x1), float(y1), text.strip()))
-    return tuple(sorted(words, key=lambda word: (word.y0, word.x0)))
+    scale = image.scale
+    return tuple(
+        Word(box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale, box.text)
+        for box in ocr.read_boxes(image.page)
+    )

@@ -153,7 +153,7 @@ def _facts(sample: Sample) -> dict[str, str]:
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
     from eyechart.data.lint import check_source
-    from eyechart.run.plan import make_loader
+    from eyechart.run.inputs import make_loader
     from eyechart.run.sources import find_benchmark, list_excused, make_lint
 
     if args.parity:

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, ImageError
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.store.journal import Ask
 from eyechart.store.reader import Task
@@ -94,7 +94,8 @@ class Preparer:
             if not all(isinstance(turn, Message) for turn in messages):
                 raise TypeError("a prompt must return messages")
         except Exception as err:  # a prompt may be a plug-in: its error is this sample's failure
-            return [Prepared(task=task, failure=_failure("render", err)) for task in trials]
+            stage: Stage = "load" if isinstance(err, ImageError) else "render"
+            return [Prepared(task=task, failure=_failure(stage, err)) for task in trials]
         try:
             asked = [[turn.role, [self._identify(part) for part in turn.parts]] for turn in messages]
             recipes = {task.trial: self._make_recipe(asked, task.trial) for task in trials}
@@ -147,6 +148,14 @@ class Preparer:
         if isinstance(part, ImageRef) and self._is_passed(part):
             return ["url", part.location]
         return [part.sha256 if isinstance(part, Image) else self._images.fingerprint(part)]
+
+
+class SlowPreparer(Preparer):
+    """Prepares tasks whose prompts take time, such as reading the text in an image: always in threads."""
+
+    @staticmethod
+    def is_quick(task: Task) -> bool:
+        return False
 
 
 def _write_turn(turn: Message) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The prompt for a user's file, and variants of any prompt: a system message, no images, images required.
+"""The prompt for a user's file, and any prompt after a system message.
 
 Multiple choice in columns is formatted as in VLMEvalKit; options that the file holds as one text follow the
 question unchanged, as in InSight-o3's files; an open question is sent as it is. Images replace placeholders
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eyechart.errors import DataError
 from eyechart.placeholders import place_images
-from eyechart.types import MODELS_TURN, ImageRef, Message, Prompt, Sample
+from eyechart.types import ImageRef, Message, Prompt, Sample
 
 
 def build_custom_prompt(sample: Sample) -> list[Message]:
@@ -49,38 +48,10 @@ def _text(sample: Sample) -> str:
     return f"{hint}{sample.question}"
 
 
-# -- Variants of any prompt
-
-
 def with_system(prompt: Prompt, text: str) -> Prompt:
     """The prompt after a system message."""
 
     def prompted(sample: Sample) -> list[Message]:
         return [Message("system", (text,)), *prompt(sample)]
-
-    return prompted
-
-
-def with_images_only(prompt: Prompt) -> Prompt:
-    """The prompt for samples with an image; a sample without one fails."""
-
-    def prompted(sample: Sample) -> list[Message]:
-        if not sample.images:
-            row = f"row {sample.row}" if sample.row else f"sample {sample.id}"
-            raise DataError(f"{row} has no image", hint="--input any asks such rows without images")
-        return list(prompt(sample))
-
-    return prompted
-
-
-def drop_images(prompt: Prompt) -> Prompt:
-    """The prompt without its images, to measure what the text alone gives away."""
-
-    def prompted(sample: Sample) -> list[Message]:
-        turns = [
-            Message(turn.role, tuple(part for part in turn.parts if isinstance(part, str)))
-            for turn in prompt(sample)
-        ]
-        return [turn for turn in turns if turn.parts or turn == MODELS_TURN]
 
     return prompted

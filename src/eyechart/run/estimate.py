@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
 from eyechart.run.cost import is_free
+from eyechart.run.inputs import make_loader
 from eyechart.run.models import choose_models
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, has_shared_requests, make_loader, make_plan, make_preparer
+from eyechart.run.plan import Plan, has_shared_requests, make_plan, make_preparer
 from eyechart.terminal import show_status
 from eyechart.types import (
     MODELS_TURN,

@@ -195,11 +195,32 @@ class Options:
         help="one request per trial (default: one for all trials, if the endpoint returns several replies)",
     )
 
-    input: Literal["image", "any", "none"] = option(
+    input: Literal["image", "any", "none", "caption", "ocr", "blank", "shuffled"] = option(
         "image",
         group=PROMPT,
         help="image (default): a row without an image fails if other rows have one; any: such a row is asked "
-        "as text; none: no images are sent",
+        "as text; none: no images are sent; caption, ocr: a text in place of each image; blank: a white "
+        "image of the same size; shuffled: an image of another question (see docs/audit.md)",
+    )
+    captions: str | None = option(
+        None,
+        group=PROMPT,
+        metavar="FILE|COLUMN",
+        is_path=True,
+        help="the texts of --input caption: a file with a text per sample or image, or a column of the "
+        "source (default: its column caption)",
+    )
+    ocr_texts: str | None = option(
+        None,
+        group=PROMPT,
+        metavar="FILE|COLUMN",
+        is_path=True,
+        help="the texts of --input ocr, as --captions (default: read in the images, with eyechart[ocr])",
+    )
+    reword: Literal["please", "task", "end"] | None = option(
+        None,
+        group=PROMPT,
+        help="a neutral sentence around the question that should not change the answer (see docs/audit.md)",
     )
     system: str | None = option(
         None, group=PROMPT, metavar="TEXT", help="a system message before the question"
@@ -423,10 +444,21 @@ class Options:
                 hint="leave out --no-urls or --allow-private-urls",
             )
         for name in ("max_pixels", "max_side", "jpeg_quality", "pass_urls"):
-            if self.input == "none" and getattr(self, name):
+            if self.input in ("none", "caption", "ocr") and getattr(self, name):
                 raise UsageError(
-                    f"{name} has no effect: input is none, so no image is sent",
-                    hint=f"leave out --{name.replace('_', '-')} or --input none",
+                    f"{name} has no effect: input is {self.input}, so no image is sent",
+                    hint=f"leave out --{name.replace('_', '-')} or --input {self.input}",
+                )
+        if self.input == "blank" and self.pass_urls:
+            raise UsageError(
+                "pass_urls has no effect: a blank image has no URL", hint="leave out --pass-urls"
+            )
+        for name, kind in (("captions", "caption"), ("ocr_texts", "ocr")):
+            if getattr(self, name) and self.input != kind:
+                flag = name.replace("_", "-")
+                raise UsageError(
+                    f"{name} has no effect: input is {self.input}",
+                    hint=f"add --input {kind}, or leave out --{flag}",
                 )
         for name in ("api_key", "judge_api_key"):
             if getattr(self, name) and getattr(self, f"{name}_env"):
@@ -491,8 +523,13 @@ class Options:
     def get_asking(self) -> dict[str, Any]:
         """Options that change the requests, besides the benchmark's own settings."""
         names = ("input", "system", "max_pixels")
-        more = ("prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular")
+        more = (
+            "prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular", "captions", "ocr_texts",
+            "reword",
+        )  # fmt: skip
         said = {name: getattr(self, name) for name in more if getattr(self, name)}
+        if self.input == "shuffled":
+            said["shuffled_by"] = self.seed or 0
         return {name: getattr(self, name) for name in names} | said
 
     def fill_from(self, official: Mapping[str, Any]) -> Options:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError, UsageError
+from eyechart.run.inputs import apply_shuffle, find_text_files, make_loader, put_texts
 from eyechart.run.options import Options
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.types import (
@@ -30,7 +31,6 @@ from eyechart.types import (
 )
 
 if TYPE_CHECKING:
-    from eyechart.data.images import ImageLoader
     from eyechart.engine.judge import JudgeSetup
     from eyechart.engine.prepare import ImageSource, Preparer
     from eyechart.model.prices import Price
@@ -122,8 +122,10 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
         from eyechart.prompt.template import read_template
 
         options = replace(options, prompt_template=read_template(options.prompt_template))
+    options = find_text_files(options)
     asked = apply_selection(benchmark, options)
-    return apply_circular(asked, benchmark.source) if options.circular else asked, options
+    asked = apply_circular(asked, benchmark.source) if options.circular else asked
+    return apply_shuffle(asked, options) if options.input == "shuffled" else asked, options
 
 
 def apply_parity(options: Options, benchmark: Benchmark) -> Options:
@@ -149,13 +151,8 @@ def apply_parity(options: Options, benchmark: Benchmark) -> Options:
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     """The benchmark's prompt or the user's template, changed as the options say."""
     from eyechart.data.source import find_file_source
-    from eyechart.prompt.default import (
-        build_custom_prompt,
-        build_framed_prompt,
-        drop_images,
-        with_images_only,
-        with_system,
-    )
+    from eyechart.prompt.default import with_system
+    from eyechart.prompt.inputs import drop_images, reword, with_images_only
 
     prompt = benchmark.prompt
     if options.prompt_template:
@@ -170,15 +167,15 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
         prompt = make_template_prompt(
             options.prompt_template, columns=list_known_names(first) if first else ()
         )
+    if options.reword:
+        prompt = reword(prompt, options.reword)
     if options.input == "none":
-        # A placeholder for an image that is not sent stays in the text.
-        prompt = drop_images(build_framed_prompt if prompt is build_custom_prompt else prompt)
-    elif (
-        options.input == "image"
-        and (file := find_file_source(benchmark.source))
-        and "image" in file.detection.fields
-    ):
-        prompt = with_images_only(prompt)
+        prompt = drop_images(prompt)
+    elif options.input != "any":
+        if options.input in ("caption", "ocr"):
+            prompt = put_texts(prompt, benchmark, options)
+        if (file := find_file_source(benchmark.source)) and "image" in file.detection.fields:
+            prompt = with_images_only(prompt)
     if options.system:
         prompt = with_system(prompt, options.system)
     return prompt
@@ -245,21 +242,6 @@ def find_model(model: str | object, options: Options) -> Model:
     return adapt(model, name, settings, is_ready_made=True)
 
 
-def make_loader(options: Options) -> ImageLoader:
-    """The loader of a run's images; images downloaded from URLs are cached for the next run."""
-    from eyechart.data.images import ImageLoader
-    from eyechart.store.folder import find_cache_folder
-
-    return ImageLoader(
-        max_pixels=options.max_pixels,
-        max_side=options.max_side,
-        jpeg_quality=options.jpeg_quality,
-        allow_urls=options.allow_urls,
-        allow_private_urls=options.allow_private_urls,
-        cache_dir=find_cache_folder() / "images",
-    )
-
-
 def has_shared_requests(plan: Plan) -> bool:
     """Whether the trials of a sample share one request, if the endpoint supports it."""
     return isinstance(plan.model, Several) and not plan.options.separate_trials
@@ -267,7 +249,7 @@ def has_shared_requests(plan: Plan) -> bool:
 
 def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
     """The preparer, which turns samples into requests and knows which were answered before."""
-    from eyechart.engine.prepare import Preparer
+    from eyechart.engine.prepare import Preparer, SlowPreparer
 
     identity = {"model": plan.model.name, **plan.model.identity}
     loader = images or make_loader(plan.options)
@@ -276,7 +258,12 @@ def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
         options.max_pixels or options.max_side or options.jpeg_quality
     )  # the model would get another image from the URL
     wants_urls = read_capabilities(plan.model).wants_urls and not is_changed
-    return Preparer(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)
+    if options.input == "blank":
+        from eyechart.data.substitutes import BlankImages
+
+        return Preparer(plan.prompt, BlankImages(loader), identity)
+    of_kind = SlowPreparer if options.input == "ocr" and not options.ocr_texts else Preparer
+    return of_kind(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)
 
 
 # -- Scorers and the judge

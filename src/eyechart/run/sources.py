@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import benchmarks, find_published_benchmark, find_published_rule, suggest_name
+from eyechart.run.inputs import IN_PLACE, InputCheck
 from eyechart.run.options import Options
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
@@ -236,7 +237,7 @@ def _checked(source: Source) -> Source:
 
 def list_excused(options: Options) -> tuple[str, ...]:
     """The codes of findings that do not matter because ``--input`` allows missing images."""
-    return {"image": (), "any": ("no-image",), "none": _OF_IMAGES}[options.input]
+    return {"any": ("no-image",), "none": _OF_IMAGES}.get(options.input, ())
 
 
 def make_lint(benchmark: Benchmark, options: Options) -> Lint:
@@ -276,15 +277,20 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     from eyechart.report.clusters import check_column
 
     lint = make_lint(plan.benchmark, plan.options)
+    check = InputCheck(plan) if plan.options.input in IN_PLACE else None
     for sample in check_column(plan.benchmark.source, plan.options.cluster):
         yield sample
         lint.check_sample(sample)  # after the consumer accepted it as a sample
+        if check is not None:
+            check.add(sample)
     report = lint.finish()
     _refuse(lint, plan.options, report.findings)
     if not lint.n_samples:
         raise DataError(f"{report.origin}: no questions in it", hint="is this the right file?")
     if plan.options.input == "image":
         _refuse_no_images(lint)
+    if check is not None:
+        check.finish()
     codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*list_excused(plan.options)}
     if (remarks := lint.found.get("remark")) is not None and told:
         remarks.examples = [remark for remark in remarks.examples if remark not in told]

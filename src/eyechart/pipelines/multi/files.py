@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from eyechart.data.image_texts import read_caption_lines
 from eyechart.data.json_files import read_bytes, read_row_texts, translate_json_errors
 from eyechart.data.rows import PathRules
 from eyechart.errors import DataError, join_names
@@ -255,32 +256,8 @@ def _spellings(path: str) -> list[str]:
 
 
 def read_captions(path: Path) -> dict[str, str]:
-    """Captions by image path, as problem files write it; the last line of an image counts.
-
-    There is no header and no quoting: a line is cut at its first comma, so texts may hold commas.
-    """
-    data = read_bytes(path)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as err:
-        begin = data.rfind(b"\n", 0, err.start) + 1
-        number = data.count(b"\n", 0, begin) + 1
-        raise DataError(
-            f"{path.name}: line {number}: not UTF-8 text",
-            hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8",
-        ) from err
-    captions: dict[str, str] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        image, comma, caption = line.partition(",")
-        if not comma:
-            raise DataError(
-                f"{path.name}: line {number} has no comma: {line.strip()[:60]!r}",
-                hint="expected per line: the path of an image, a comma, its text",
-            )
-        captions[image.strip()] = caption.strip()
-    return captions
+    """Captions by image path, as problem files write it; the last line of an image counts."""
+    return read_caption_lines(read_bytes(path), path.name)
 
 
 def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Path) -> None:
