@@ -1,9 +1,8 @@
-"""The prompt for a user's own file: published frames, to the letter; and variants of any prompt."""
+"""The prompt for a user's own file: published frames, to the letter."""
 
 from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, with_system
-from eyechart.prompt.inputs import drop_images
 from eyechart.prompt.template import make_template_prompt
-from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
+from eyechart.types import ImageRef, Message, Sample
 
 RED, BLUE = ImageRef(kind="file", location="red.png"), ImageRef(kind="file", location="blue.png")
 FRAME = "Please select the correct answer from the options above. \n"
@@ -63,38 +62,7 @@ def test_a_template_that_places_no_image_leaves_placeholders_to_be_filled() -> N
     assert make_template_prompt("{{ image1 }}{{ question }}")(sample)[0].parts == (BLUE, "<image> vs <image>")
 
 
-SAMPLE = Sample(id="1", question="Which?", images=(RED,))
-
-
-def rounds(sample: Sample) -> list[Message]:
-    return [
-        Message("user", (*sample.images,)),
-        Message("assistant", ("I see.",)),
-        Message("user", (*sample.images, sample.question)),
-    ]
-
-
 def test_a_system_message_goes_before_everything() -> None:
-    assert with_system(rounds, "Be brief.")(SAMPLE) == [Message("system", ("Be brief.",)), *rounds(SAMPLE)]
-
-
-def test_a_blindfolded_model_gets_the_words_alone_and_no_empty_turn() -> None:
-    assert drop_images(rounds)(SAMPLE) == [
-        Message("assistant", ("I see.",)),
-        Message("user", ("Which?",)),
-    ]
-
-
-def test_variants_add_up() -> None:
-    [system, *rest] = with_system(drop_images(rounds), "Be brief.")(SAMPLE)
-    assert system.role == "system"
-    assert not any(turn.images for turn in rest)
-
-
-def test_rounds_stay_rounds_without_their_pictures() -> None:
-    def in_turn(sample: Sample) -> list[Message]:
-        picture = ImageRef(kind="file", location="a.png")
-        return [Message("user", (picture, "first")), MODELS_TURN, Message("user", (picture, "second"))]
-
-    turns = drop_images(in_turn)(SAMPLE)
-    assert turns == [Message("user", ("first",)), MODELS_TURN, Message("user", ("second",))]
+    sample = Sample(id="1", question="Which?", images=(RED,))
+    system = Message("system", ("Be brief.",))
+    assert with_system(build_custom_prompt, "Be brief.")(sample) == [system, *build_custom_prompt(sample)]

@@ -67,7 +67,7 @@ def _join_cut(before: str, after: str) -> str:
     >>> _join_cut("Is ", " older?"), _join_cut("Look.", "Which?"), _join_cut("A. ", "\nB. no")
     ('Is older?', 'Look. Which?', 'A.\nB. no')
     """
-    if before.endswith(" ") and after[:1].isspace():
+    if before.endswith(" ") and not after[:1].isalnum():
         return before.removesuffix(" ") + after
     is_word = bool(before) and not before[-1].isspace() and after[:1].isalnum()
     return f"{before} {after}" if is_word else before + after
