@@ -169,7 +169,7 @@ class InputCheck:
             origin = self._why.message.partition(": ")[0]
             raise DataError(
                 f"{origin}: no text for {len(self._missing)} of {self._n_shown} samples with images: "
-                f"{join_names(self._missing)}",
+                f"{join_names(self._missing, 10)}",
                 hint="a text belongs to the id of a sample, or to the path of an image as in the questions",
             )
         if not self._n_shown:
