@@ -19,6 +19,9 @@ from eyechart.stats.distributions import check_confidence, compute_z, quantile_t
 T = TypeVar("T")
 
 _BINARY = (0.0, 1.0)
+_EVIDENCE = 1.5  # errors times share of successes at which the measured design effect counts half
+_EVIDENCE_POWER = 1.5
+_LEAST_EFFECT = 1e-6
 # Values and weights are summed as whole multiples of 2^-100: such sums do not depend on the order.
 _UNIT = 2.0**100
 
@@ -126,107 +129,113 @@ class Moments:
     def interval(self, *, confidence: float = 0.95) -> Interval | None:
         """The interval of the mean, by the rule that fits the values; None of nothing.
 
-        Values of 0 and 1: Wilson's score interval on Kish's effective n. Partial credit and means over
-        trials: Wilson on the number of right-or-wrong samples that would have the same standard error.
-        Clusters: that number divided by the design effect, the factor by which the clusters inflate the
-        variance.
+        Wilson's score interval on the effective sample size: how many independent right-or-wrong samples
+        would have the standard error of these. For values of 0 and 1 without clusters that is Kish's n. For
+        partial credit, trials and clusters it is Kish's n divided by the design effect.
 
         >>> m = Moments()
         >>> for value in (1.0, 0.5, 0.0, 0.5): m.add(value)
         >>> found = m.interval()
         >>> round(found.low, 3), round(found.high, 3), found.method
-        (0.084, 0.916, 'wilson-partial')
+        (0.088, 0.912, 'wilson-partial')
         """
         check_confidence(confidence)
         mean = self.mean
         if mean is None:
             return None
-        n, weight = self.n, self._weight
-        kish = weight * weight / self._squares.weights
-        # Squared deviations from the mean, over the squared weight.
-        scatter = self._compute_scatter(self._squares)
-        if self._is_binary:
-            effective, quantile = kish, compute_z(confidence)
+        units = self._find_units()
+        kish = self._weight**2 / self._squares.weights
+        kish_of_units = self._weight**2 / units.weights
+        scatter = units.scatter / (int(_UNIT) ** 2 * self._weight**4)
+        variance = scatter * units.n / (units.n - 1) if units.n > 1 else None
+        effective = kish
+        quantile = quantile_t((1 + confidence) / 2, max(1.0, kish_of_units - 1))
+        if units.n < self.n or not self._is_binary:
+            leverage = units.weights**4 / (units.cubes**2 * self._weight**2)
+            effective /= _estimate_design_effect(mean, variance, kish, kish / kish_of_units, leverage)
+            method = "wilson-clustered" if units.n < self.n else "wilson-partial"
+        elif self.n * self._squares.weights != self._weight**2:
+            method = "wilson-weighted"
         else:
-            effective = _compute_partial_n(mean, scatter, n, kish)
-            quantile = quantile_t((1 + confidence) / 2, max(1.0, kish - 1))
-        n_clusters = n - self._grouped.n + len(self._clusters)
-        variance = scatter * n / (n - 1) if n > 1 else None
-        method = "wilson" if self._is_binary else "wilson-partial"
-        if n_clusters < n:
-            between = self._sum_clusters()
-            method = "wilson-clustered"
-            quantile = quantile_t((1 + confidence) / 2, max(1, n_clusters - 1))
-            clustered = between * n_clusters / (n_clusters - 1) if n_clusters > 1 else None
-            if variance and clustered:
-                effective *= variance / clustered
-            else:  # no spread to learn from: each cluster counts as one sample
-                effective = min(effective, float(n_clusters))
-            variance = clustered
+            method, quantile = "wilson", compute_z(confidence)
         low, high = _solve_wilson(mean, effective, quantile)
         return Interval(
             mean=mean,
             low=low,
             high=high,
-            n=n,
-            n_clusters=n_clusters,
+            n=self.n,
+            n_clusters=units.n,
             method=method,
             stderr=None if variance is None else math.sqrt(variance),
             n_effective=effective,
         )
 
-    def _compute_scatter(self, squares: _Squares) -> float:
-        """The sum of the squares of weight times (value - mean), over the square of all weight."""
+    def _find_units(self) -> _Units:
+        """Sums over the independent units: the clusters, and the samples that have none."""
         weight, total = self._weight, self._total
-        scatter = (
-            squares.values * weight**2 - 2 * squares.products * weight * total + squares.weights * total**2
+        alone = self._squares if not self._clusters else self._squares.subtract(self._grouped)
+        units = _Units(
+            n=alone.n + len(self._clusters),
+            weights=alone.weights,
+            cubes=alone.cubes,
+            scatter=alone.values * weight**2 - 2 * alone.products * weight * total + alone.weights * total**2,
         )
-        return scatter / (int(_UNIT) ** 2 * weight**4)
-
-    def _sum_clusters(self) -> float:
-        """As `_compute_scatter`, with the clusters as units: a sample without one is a unit of its own."""
-        weight, total = self._weight, self._total
-        squares = sum((wx * weight - w * total) ** 2 for w, wx in self._clusters.values())
-        alone = self._compute_scatter(self._squares.subtract(self._grouped))
-        return squares / (int(_UNIT) ** 2 * weight**4) + alone
+        for w, wx in self._clusters.values():
+            units.weights += w * w
+            units.cubes += w * w * w
+            units.scatter += (wx * weight - w * total) ** 2
+        return units
 
 
 class _Squares:
-    """Sums over samples of squared weight, times the value, times its square."""
+    """Sums over samples of squared weight, times the value, times its square; and of cubed weight."""
 
-    __slots__ = ("n", "products", "values", "weights")
+    __slots__ = ("cubes", "n", "products", "values", "weights")
 
     def __init__(self) -> None:
-        self.n = self.weights = self.products = self.values = 0
+        self.n = self.weights = self.products = self.values = self.cubes = 0
 
     def add(self, w: int, wx: int) -> None:
         self.n += 1
-        self.weights += w * w
+        self.weights += (square := w * w)
         self.products += w * wx
         self.values += wx * wx
+        self.cubes += square * w
 
     def subtract(self, other: _Squares) -> _Squares:
         rest = _Squares()
-        rest.n = self.n - other.n
-        rest.weights = self.weights - other.weights
-        rest.products = self.products - other.products
-        rest.values = self.values - other.values
+        for name in self.__slots__:
+            setattr(rest, name, getattr(self, name) - getattr(other, name))
         return rest
 
 
-def _compute_partial_n(mean: float, scatter: float, n: int, kish: float) -> float:
-    """How many right-or-wrong samples would have the standard error of these values.
+class _Units(msgspec.Struct):
+    """Sums over independent units, in powers of `_UNIT`."""
 
-    Two samples of average weight, one of them 0 and one 1, are added to the spread and to the mean: a few
-    equal values do not show that all values are equal.
+    n: int
+    weights: int  # squared
+    cubes: int
+    scatter: int  # squares of weight times (value - mean), times the square of all weight
+
+
+def _estimate_design_effect(
+    mean: float, variance: float | None, kish: float, prior: float, leverage: float
+) -> float:
+    """By which factor the mean varies more than that of `kish` independent right-or-wrong samples.
+
+    Few errors say little about how they cluster, and few equal values little about how values vary. So the
+    measured factor is mixed with `prior`, at which each cluster counts as one sample: more of it, the fewer
+    errors and successes the mean rests on. `leverage` is 1 for units of equal weight, and less where a few
+    heavy ones decide. The two constants are the smallest that kept the coverage of `make simulate` above
+    93 % in all settings.
     """
-    if n == 1:
-        return 1.0
-    added = 1 / (kish * n)
-    variance = (scatter + added * (mean**2 + (1 - mean) ** 2)) * n / (n - 1) * n / (n + 2)
-    share = math.sqrt(added)
-    centre = (mean + share) / (1 + 2 * share)
-    return centre * (1 - centre) / variance
+    room = mean * (1 - mean)
+    if variance is None or not room:
+        return prior
+    measured = max(variance * kish / room, _LEAST_EFFECT)
+    evidence = leverage * room * kish / measured
+    trust = 1 / (1 + math.pow(_EVIDENCE / evidence, _EVIDENCE_POWER))
+    return trust * measured + (1 - trust) * prior
 
 
 def compute_wilson(

@@ -7,6 +7,7 @@ sample: pairing sees differences that two separate intervals cannot.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Sequence
 
 import msgspec
@@ -23,7 +24,8 @@ from eyechart.stats.distributions import (
 from eyechart.stats.intervals import align
 
 _BINARY = (0.0, 1.0)
-_FEW_DISCORDANT = 50  # below, the normal approximation is short: see docs/intervals.md
+_FEW_DIFFERENCES = 50  # at most 63: the number of combinations of signs has to fit into 64 bits
+_CELLS = 20_000  # differences of any size are rounded to this many parts of their sum
 
 
 class Paired(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,19 +73,17 @@ def paired(
     if not shared:
         return None
     differences = _Differences(shared)
-    if differences.is_simple:
-        low, high, p = _compare_binary(differences, confidence)
-    else:
-        low, high, p = _compare_by_t(differences, confidence)
+    low, high = differences.compute_interval(confidence)
+    p, method = differences.compute_p()
     difference = differences.mean
     return Paired(
         difference=difference,
         low=max(-1.0, min(low, difference)),
         high=min(1.0, max(high, difference)),
         p=p,
-        method="mcnemar" if differences.is_simple else "t-clustered" if differences.is_clustered else "t",
-        n=len(shared),
-        n_clusters=differences.n_clusters,
+        method=f"{method}-clustered" if differences.n_units < differences.n else method,
+        n=differences.n,
+        n_clusters=differences.n_units,
         discordant=differences.discordant,
         stderr=differences.stderr,
         mean_a=math.fsum(w * x for x, _, w, _ in shared) / differences.weight,
@@ -92,12 +92,11 @@ def paired(
 
 
 class _Differences:
-    """Weighted differences, summed per cluster."""
+    """Weighted differences, summed within clusters: the independent units of a comparison."""
 
     def __init__(self, shared: Sequence[tuple[float, float, float, Hashable]]) -> None:
         self.n = len(shared)
         self.weight = math.fsum(w for *_, w, _ in shared)
-        self.mean = math.fsum(w * (x - y) for x, y, w, _ in shared) / self.weight
         self.discordant = (sum(x > y for x, y, *_ in shared), sum(x < y for x, y, *_ in shared))
         units: dict[Hashable, list[tuple[float, float]]] = {}
         for position, (x, y, w, cluster) in enumerate(shared):
@@ -106,38 +105,80 @@ class _Differences:
         self.units = [
             (math.fsum(w for w, _ in unit), math.fsum(d for _, d in unit)) for unit in units.values()
         ]
-        self.n_clusters = len(units)
-        self.is_clustered = self.n_clusters < self.n
+        self.n_units = len(self.units)
+        self.total = math.fsum(d for _, d in self.units)
+        self.mean = self.total / self.weight
+        self.sizes = [abs(d) for _, d in self.units if d]  # of the differences that are not 0
         is_even = len({w for *_, w, _ in shared}) == 1
         is_binary = all(x in _BINARY and y in _BINARY for x, y, *_ in shared)
-        self.is_simple = is_binary and is_even and not self.is_clustered
+        self.is_simple = is_binary and is_even and self.n_units == self.n
+        self.df = max(1.0, self.weight**2 / math.fsum(w * w for w, _ in self.units) - 1)
 
     @property
     def stderr(self) -> float | None:
-        """Of the mean difference, clustered (CR1); None for a single cluster."""
-        g = self.n_clusters
+        """Of the mean difference, clustered (CR1); None for a single unit."""
+        g = self.n_units
         if g < 2:
             return None
         squares = math.fsum((d - w * self.mean) ** 2 for w, d in self.units)
         return math.sqrt(squares * g / (g - 1)) / self.weight
 
+    def compute_p(self) -> tuple[float, str]:
+        """The p-value of no difference, and by which test.
 
-def _compare_binary(differences: _Differences, confidence: float) -> tuple[float, float, float]:
-    wins, losses = differences.discordant
-    p = compute_sign_test(wins, losses)
-    if wins + losses >= _FEW_DISCORDANT and differences.stderr is not None:
-        half = quantile_t((1 + confidence) / 2, differences.n - 1) * differences.stderr
-        return differences.mean - half, differences.mean + half, p
-    return (*compute_bonett_price(wins, losses, differences.n, confidence=confidence), p)
+        If the models do not differ, the sign of each unit's difference is a matter of chance. With few
+        differences all combinations of signs are counted; with many, the t test gives the same.
+        """
+        if self.is_simple:
+            return compute_sign_test(*self.discordant), "mcnemar"
+        stderr = self.stderr
+        if len(self.sizes) < _FEW_DIFFERENCES or not stderr:
+            return _count_signs(self.sizes, abs(self.total)), "sign-flip"
+        return 2 * cdf_t(-abs(self.mean) / stderr, self.df), "t"
+
+    def compute_interval(self, confidence: float) -> tuple[float, float]:
+        """Bonett and Price's interval; for weights, partial credit and clusters with two units added.
+
+        The added units have the average weight and differ by plus and minus the root mean square of the
+        differences that are not 0: for right-or-wrong scores without clusters that is Bonett and Price's.
+        """
+        if self.is_simple:
+            return compute_bonett_price(*self.discordant, self.n, confidence=confidence)
+        weight = self.weight / self.n_units
+        size = math.sqrt(math.fsum(d * d for d in self.sizes) / len(self.sizes)) if self.sizes else weight
+        units = [*self.units, (weight, size), (weight, -size)]
+        total = self.weight + 2 * weight
+        mean = self.total / total
+        stderr = math.sqrt(math.fsum((d - w * mean) ** 2 for w, d in units)) / total
+        half = quantile_t((1 + confidence) / 2, self.df) * stderr
+        return mean - half, mean + half
 
 
-def _compare_by_t(differences: _Differences, confidence: float) -> tuple[float, float, float]:
-    stderr, df = differences.stderr, differences.n_clusters - 1
-    if stderr is None:
-        return -1.0, 1.0, 1.0
-    half = quantile_t((1 + confidence) / 2, df) * stderr
-    p = 1.0 if not differences.mean else 2 * cdf_t(-abs(differences.mean) / stderr, df) if stderr else 0.0
-    return differences.mean - half, differences.mean + half, p
+def _count_signs(sizes: Sequence[float], total: float) -> float:
+    """The mid-p value of a sum's size among all combinations of signs of its parts.
+
+    >>> _count_signs([1, 1, 1], 3), _count_signs([0.5, 0.25, 0.25], 0.5)
+    (0.125, 0.5)
+    """
+    if not sizes:
+        return 1.0
+    step = min(sizes)
+    if any(abs(size / step - round(size / step)) > 1e-9 for size in sizes) or sum(sizes) > _CELLS * step:
+        step = sum(sizes) / _CELLS
+    parts = [round(size / step) for size in sizes]
+    # The coefficients of the product of (1 + x^part), 64 bits each in one long number: how many of the 2^k
+    # choices of parts have each sum.
+    ways = 1
+    for part in parts:
+        ways += ways << (64 * part)
+    whole = sum(parts)
+    counts = memoryview(ways.to_bytes(8 * (whole + 1), sys.byteorder)).cast("Q")
+    seen = round(total / step)
+    seen += (whole - seen) % 2  # the sum of signed parts is even or odd as their total
+    if not seen:
+        return 1.0
+    edge = (whole - seen) // 2
+    return (2 * sum(counts[:edge]) + counts[edge]) / (1 << len(parts))
 
 
 def compute_bonett_price(wins: int, losses: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
