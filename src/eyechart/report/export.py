@@ -346,6 +346,7 @@ class Workbook:
     def __init__(self, book: Any) -> None:
         self._book = book
         self._bold = book.add_format({"bold": True})
+        self.wrapped = book.add_format({"text_wrap": True, "valign": "top"})
         self.n_cut = 0
         self.n_replaced = 0
 
@@ -353,9 +354,17 @@ class Workbook:
         """A new sheet of xlsxwriter."""
         return self._book.add_worksheet(name)
 
-    def write_row(self, sheet: Any, number: int, cells: Sequence[Cell], *, is_heading: bool = False) -> None:
+    def write_row(
+        self,
+        sheet: Any,
+        number: int,
+        cells: Sequence[Cell],
+        *,
+        is_heading: bool = False,
+        is_wrapped: bool = False,
+    ) -> None:
         """Write a row, counted from 0; rows must come in order. Empty cells are left out."""
-        style = self._bold if is_heading else None
+        style = self._bold if is_heading else self.wrapped if is_wrapped else None
         for column, cell in enumerate(cells):
             if cell is None or cell == "":
                 continue

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, ModelError, UsageError
-from eyechart.types import Result, Usage
+from eyechart.types import Reply, Result, Score, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
@@ -217,6 +217,17 @@ class Run:
             is_brief=is_brief,
             clusters=self.clusters if sample is None else {},
         )
+
+    def scores(self) -> Iterator[tuple[str, int, Score, bool]]:
+        """Sample, trial and score of every reply, in order, and whether the score waits for a judge."""
+        scorer = self.manifest.get("scorer", "")
+        version = self.manifest.get("versions", {}).get(scorer, "")
+        return self.journal.scores(scorer, version=version, trials=self.trials)
+
+    def find_reply(self, sample: str, trial: int) -> Reply | None:
+        """The current reply to a sample; None if there is none."""
+        found = self.journal.results("", trials=self.trials, trial=trial, sample=sample, is_brief=True)
+        return next((result.reply for result in found), None) if trial < self.trials else None
 
     def verdicts(self, scorer: str | None = None) -> Iterator[Verdict]:
         """Sample and trial, outcome and value of every reply, in order; of the run's scorer or another."""

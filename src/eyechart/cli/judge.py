@@ -1,0 +1,131 @@
+"""``eyechart judge``: compare the scores of a run with a person's verdicts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from eyechart.console import JSON_HELP, add_verb, find_run, note, print_json, print_rich
+from eyechart.errors import UsageError
+from eyechart.registry import Execute, command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.report.judges import Audit
+    from eyechart.run.results import Run
+
+AUDIT = """\
+Draws replies of a run at random and writes them to a sheet (.xlsx with small images, or .csv). A person
+fills in the column verdict (right or wrong) without seeing what the run made of the reply.
+
+With --sheet, reads the sheet back and compares the person's verdicts with the scores, whether rules or a
+judge gave them: sensitivity, specificity, kappa, and the score corrected for the errors found (PPI++), each
+with its interval. The verdicts are kept with the run and stand in its report from then on; if the run is
+scored again, by another judge, say, they are compared with the new scores.
+"""
+
+
+@command("judge", "does the score agree with a person: a sheet to fill in, and the corrected score")
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the actions of the command."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    audit = add_verb(
+        actions,
+        "audit",
+        execute_audit,
+        help="write a sheet for a person, and read it back",
+        description=AUDIT,
+        examples="  eyechart judge audit runs/mine/openai-m-1a2b3c4d -n 200 --out audit.xlsx\n"
+        "  eyechart judge audit runs/mine/openai-m-1a2b3c4d --sheet audit.xlsx\n",
+    )
+    audit.add_argument("run", metavar="RUN", help="a run folder")
+    audit.add_argument("-n", type=int, metavar="N", help="replies to draw (default: 200)")
+    audit.add_argument(
+        "--out",
+        metavar="FILE",
+        help="the sheet to write, .xlsx or .csv (default: judge-audit.xlsx in the run)",
+    )
+    audit.add_argument("--seed", type=int, metavar="N", help="seed of the random draw (default: 0)")
+    audit.add_argument(
+        "--show-scores", action="store_true", help="show what the run made of each reply: not a blind audit"
+    )
+    audit.add_argument("--no-images", action="store_true", help="name the images instead of showing them")
+    audit.add_argument("--sheet", metavar="FILE", help="a filled-in sheet to read back")
+    audit.add_argument("--json", action="store_true", help=JSON_HELP)
+    return execute_audit
+
+
+def execute_audit(args: argparse.Namespace) -> int:
+    """Write a sheet, or read one back."""
+    folder = find_run(args.run, is_changed=True)
+    if args.sheet is None:
+        return _write(args, str(folder))
+    given = {"-n": args.n, "--out": args.out, "--seed": args.seed}
+    given |= {"--show-scores": args.show_scores or None, "--no-images": args.no_images or None}
+    if stray := [flag for flag, value in given.items() if value is not None]:
+        raise UsageError(
+            f"{stray[0]} has no effect with --sheet, which reads a sheet back", hint="leave it out"
+        )
+    from eyechart.run.judge_audit import read_audit_sheet
+
+    done, found = read_audit_sheet(folder, args.sheet)
+    card = done.summary.judge
+    if found.changed:
+        what = f"{len(found.changed)} verdict{'s' * (len(found.changed) != 1)}"
+        note(f"{what} left out: the reply has changed since the sheet was written, e.g. {found.changed[0]}")
+    if found.n_empty:
+        note(f"{found.n_empty} row{'s' * (found.n_empty != 1)} without a verdict, left out")
+    if card is None or card.audit is None:
+        raise UsageError(f"{args.sheet}: none of its replies is scored in {done.folder}")
+    if args.json:
+        print_json(_to_json(done, card.audit))
+    else:
+        print_rich(*_render(done, card.audit))
+    return 0
+
+
+def _write(args: argparse.Namespace, folder: str) -> int:
+    from eyechart.run.judge_audit import write_audit_sheet
+
+    n = 200 if args.n is None else args.n
+    if n < 1:
+        raise UsageError(f"-n is {n}, but must be at least 1")
+    draw = write_audit_sheet(
+        folder,
+        args.out,
+        n=n,
+        seed=args.seed or 0,
+        is_blind=not args.show_scores,
+        with_images=not args.no_images,
+    )
+    if args.json:
+        print_json(draw.to_json())
+    else:
+        print_rich(f"wrote {draw.sheet}: {draw.n:,} of {draw.population:,} scored replies, seed {draw.seed}")
+        note("fill in the column verdict (right, wrong or unsure), then read it back:")
+        note(f"  eyechart judge audit {folder} --sheet {draw.sheet}")
+    return 0
+
+
+def _to_json(done: Run, audit: Audit) -> dict[str, Any]:
+    return {"run": str(done.folder), "scorer": done.summary.scorer, **audit.to_json()}
+
+
+def _render(done: Run, audit: Audit) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import to_one_line
+
+    found = audit.found
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "person: right", "person: wrong"):
+        table.add_column(name, justify="right" if name else "left")
+    table.add_row("scored right", f"{found.both_right:,}", f"{found.only_judge:,}")
+    table.add_row("scored wrong", f"{found.only_person:,}", f"{found.both_wrong:,}")
+    title = f"{done.summary.benchmark} · {done.summary.model} · scorer {done.summary.scorer}"
+    lines = [Text(to_one_line(line)) for line in audit.lines()]
+    shown = ", ".join(audit.differ[:20]) + (", ..." if len(audit.differ) > 20 else "")
+    differ = [Text(to_one_line(f"the two differ on: {shown}"))] if audit.differ else []
+    return [Text(to_one_line(title), style="bold"), table, *lines, *differ]
