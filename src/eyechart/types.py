@@ -560,6 +560,9 @@ class Benchmark:
     scorer: str = "default"
     judged_scorer: str = ""
     group_by: tuple[str, ...] = ("split", "l2-category", "category")
+    macro: str = (
+        ""  # one of these: the mean over its groups, each counting the same, is shown beside the score
+    )
     # Columns whose equal values belong together, besides samples with the same image and rotations of one
     # question: intervals then count them as one cluster.
     cluster: tuple[str, ...] = ()
@@ -582,6 +585,9 @@ def _check_benchmark(benchmark: Any) -> None:
     if isinstance(benchmark.group_by, str):
         wrong = "group_by is a tuple of keys, not a text"
         hint = f"write group_by=({benchmark.group_by!r},)"
+    elif benchmark.macro and benchmark.macro not in benchmark.group_by:
+        wrong = f"macro is {benchmark.macro!r}, which is not one of group_by"
+        hint = f"the mean is over these groups: {', '.join(benchmark.group_by)}"
     elif isinstance(benchmark.cluster, str):
         wrong = "cluster is a tuple of columns, not a text"
         hint = f"write cluster=({benchmark.cluster!r},)"

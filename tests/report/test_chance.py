@@ -2,7 +2,8 @@
 
 import pytest
 
-from eyechart.report.summary import compute_chance, summarise
+from eyechart.report.chance import compute_chance
+from eyechart.report.summary import summarise
 from eyechart.types import Result, Sample
 from support.results import result
 
@@ -28,7 +29,8 @@ FOUR = {"A": "cat", "B": "dog", "C": "cow", "D": "hen"}
         (FOUR, ("Dog", "cow"), 0.5),
         ({"A": "red", "B": "blue", "C": "Red", "D": "green"}, ("RED",), 0.5),  # either letter is right
         ({"A": "AB", "B": "O", "AB": "x"}, ("AB",), 1 / 3),  # an option is called so
-        ({}, ("Yes", "no "), 0.5),
+        ({}, ("Yes", "no "), 1.0),  # either is right
+        ({}, ("Yes", "true"), 0.5),
         ({}, ("true",), 0.5),
         ({}, ("是",), 0.5),
         ({}, ("yes", "maybe"), 0.0),

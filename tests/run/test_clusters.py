@@ -1,6 +1,7 @@
 """Clusters of whole runs: found by image content, circle and columns, chosen with --cluster."""
 
 import contextlib
+import csv
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import eyechart as ec
+from eyechart import stats
 from eyechart.run.results import iterate_values
 from support.command import eyechart
 from support.files import jsonl, picture
@@ -172,3 +174,73 @@ def test_a_column_that_no_sample_has_is_refused_before_anything_is_asked(tmp_pat
     assert ec.Run(tmp_path / ran.json["run"]).manifest["cluster"] == ["image", "circle"]
     assert eyechart("score", ran.json["run"], "--cluster", "page", cwd=tmp_path).code == 0
     assert ec.Run(tmp_path / ran.json["run"]).manifest["cluster"] == ["page"]
+
+
+def interval_of(run: ec.Run, *, with_clusters: bool = True) -> stats.Interval:
+    values = [value for value in iterate_values(run) if value.value is not None]
+    found = stats.interval(
+        [value.value or 0.0 for value in values],
+        [value.weight for value in values],
+        [value.cluster for value in values] if with_clusters else None,
+    )
+    assert found is not None
+    return found
+
+
+def test_the_report_is_computed_with_the_clusters(tmp_path: Path) -> None:
+    source, model = pages(tmp_path), write_model(tmp_path, "yes")
+    done = eyechart("run", source, "-m", model, "-q", "--json", cwd=tmp_path)
+    run = ec.Run(tmp_path / done.json["run"])
+    found = interval_of(run)
+    assert (found.n, found.n_clusters) == (12, 4)
+    assert done.json["score"] == found.mean
+    assert done.json["ci95"] == [found.low, found.high]
+    assert (done.json["n"], done.json["n_clusters"], done.json["method"]) == (12, 4, found.method)
+    alone = eyechart("report", done.json["run"], "--cluster", "none", "--json", cwd=tmp_path).json
+    plain = interval_of(run, with_clusters=False)
+    assert (alone["ci95"], alone["n_clusters"], alone["method"]) == (
+        [plain.low, plain.high],
+        12,
+        plain.method,
+    )
+    assert alone["score"] == done.json["score"]
+    table = eyechart("report", done.json["run"], "--csv", "rows.csv", cwd=tmp_path)
+    assert f"interval: {found.method}, 12 samples in 4 clusters" in table.out
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["cluster"] for row in csv.DictReader(file)] == firsts()
+
+
+def test_a_run_that_was_cut_off_gives_the_same_digits(tmp_path: Path) -> None:
+    is_down = True
+
+    class Fails(StubModel):
+        async def generate(self, messages: list[ec.Message]) -> str:
+            if "2?" in messages[-1].text and is_down:
+                raise ec.ModelError("down")
+            return "yes"
+
+    source = pages(tmp_path)
+    first = run_here(source, Fails(), out=tmp_path / "one")
+    assert first.outcomes["failed"] == 4
+    assert first.summary.overall.ci95_with_failures is not None
+    is_down = False
+    resumed = run_here(source, Fails(), out=tmp_path / "one")
+    whole = run_here(source, Fails(), out=tmp_path / "other")
+    assert resumed.folder == first.folder
+    assert resumed.summary.overall == whole.summary.overall
+    assert resumed.clusters == whole.clusters
+
+
+def test_rotations_are_one_cluster_in_the_plain_line(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(k), "question": f"Which {k}?", "A": "cat", "B": "dog", "answer": "AB"[k % 2]}
+        for k in range(6)
+    ]
+    source = jsonl(tmp_path / "q.jsonl", rows)
+    run = run_here(source, StubModel("A"), circular=True, input="none")
+    plain = run.summary.also["plain"]
+    assert (plain.n, plain.n_clusters) == (12, 6)
+    assert (run.summary.n, run.summary.overall.n_clusters) == (6, 6)
+    found = stats.interval([1, 0, 0, 1] * 3, clusters=[k // 2 for k in range(12)])
+    assert found is not None
+    assert plain.ci95 == (found.low, found.high)

@@ -54,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="print the numbers as JSON on stdout; with FILE, write numbers and samples to it",
     )
     add_option(parser, Options, "cluster")
+    parser.add_argument(
+        "--shrink",
+        action="store_true",
+        help="add a column: the scores of groups, those of small groups drawn towards that of all",
+    )
     return execute
 
 
@@ -81,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
 
         write_json(done.samples(), args.json, done.summary, done.price())
         note(f"wrote {args.json}")
-    print_rich(make_run_table(done.summary))
+    print_rich(make_run_table(done.summary, with_shrunk=args.shrink))
     return 0
 
 

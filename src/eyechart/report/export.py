@@ -223,8 +223,11 @@ def _notes(book: Workbook) -> Iterator[list[Cell]]:
 def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
     """The overall row, a row per group, then facts about the run. Scores are fractions from 0 to 1."""
     yield ["group", "value", "n", "score", "ci95 low", "ci95 high", *OUTCOMES, "pending", "coverage",
-           "worst", "best", "chance"]  # fmt: skip
+           "worst", "best", "chance", "n scored", "n clusters", "method", "stderr",
+           "ci95 with failures low", "ci95 with failures high", "shrunk"]  # fmt: skip
     yield ["overall", None, *_group_cells(summary.overall)]
+    for name, group in summary.also.items():
+        yield ["also", name, *_group_cells(group)]
     for key, groups in summary.by.items():
         for value, group in groups.items():
             yield [key, value, *_group_cells(group)]
@@ -244,6 +247,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
     if summary.trials:
         facts |= {"trials": summary.trials.k, "trials mean": summary.trials.mean}
         facts |= {"trials std": summary.trials.std}
+        facts |= {f"trials {name}": fact for name, fact in summary.trials.list_facts()}
     facts |= dict(summary.judge.facts()) if summary.judge else {}
     for name, fact in facts.items():
         if fact not in (None, ""):
@@ -254,8 +258,10 @@ def _group_cells(group: Group) -> list[Cell]:
     low, high = group.ci95 or (None, None)
     worst, best = group.bounds or (None, None)
     counts = [group.outcomes[outcome] for outcome in OUTCOMES]
+    lowest, highest = group.ci95_with_failures or (None, None)
     return [group.n, group.score, low, high, *counts, group.pending, group.coverage, worst, best,
-            group.chance]  # fmt: skip
+            group.chance, group.n_scored, group.n_clusters, group.method, group.stderr, lowest, highest,
+            group.shrunk]  # fmt: skip
 
 
 @contextmanager

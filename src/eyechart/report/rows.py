@@ -33,7 +33,7 @@ _OPENING = (
 )  # fmt: skip
 _CLOSING = (
     "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost", "latency_s", "attempts", "images",
-    "position",
+    "position", "cluster",
 )  # fmt: skip
 INTEGERS = frozenset(
     {"trial", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempts", "position"}
@@ -53,6 +53,7 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
         "id": sample.id,
         "trial": result.trial,
         "position": result.position,
+        "cluster": result.cluster or sample.id,
         "question": sample.question,
         "hint": sample.hint,
         "choices": dict(sample.choices),
@@ -157,6 +158,7 @@ def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) ->
         result.attempts,
         to_json_text(result.sent) if result.sent else None,
         result.position,
+        result.cluster or sample.id,
     ]
     return cells
 

@@ -7,41 +7,49 @@ What counts as what, for a group and for the whole run alike:
   `partial` count their value; `unparsed`, `refused` and `truncated` count 0. Samples that `failed` (no
   reply), are `unscored` (no public answer) or pending (not asked yet) are excluded. Weighted samples count
   by their weight.
-- **ci95** is the interval of that mean; `stats.Moments.interval` says by which rule.
+- **ci95** is the interval of that mean and **method** the rule (docs/intervals.md). It counts **n_clusters**
+  clusters of the **n_scored** samples that the score is over: questions on one image are one cluster
+  (report/clusters.py). **stderr** is the standard error, clustered as well.
 - **coverage** is the share of sample-trials that the score rests on.
 - **bounds** are the worst and best possible score: every `failed`, `unparsed` and `truncated` sample counted
   as wrong, then as right. Unscored and pending ones stay excluded.
-- **chance** is the mean of what guessing scores, over the samples that have a score (over all, if none has):
-  for multiple choice 1 / options (times the accepted ones, if several), for a gold of several letters
-  1 / sets of options, for open questions whose golds are all yes/no or true/false 1/2, otherwise 0; for
-  CircularEval the product over all rotations.
+- **ci95_with_failures** reaches from the lower end of the interval at worst to the upper end at best; None if
+  no sample failed, was unparsed or truncated.
+- **shrunk** is a group's score drawn towards that of all groups by how few samples it has (beta-binomial).
+- **chance** is the mean of what guessing scores (report/chance.py), over the samples that have a score (over
+  all, if none has); for CircularEval the product over all rotations.
 - **cost** is in USD: the tokens of the replies that the numbers rest on and of all judge calls, at the prices
   of the run's last start; null if a price is not known. A cached reply counts what it originally cost.
 - **judge** is the judge card: see judges.py.
-- **also** holds other readings of the same replies: the plain score over all rotations of a circular run, and
-  the scores of further scorers.
+- **also** holds other readings of the same replies: the plain score over all rotations of a circular run, the
+  mean over groups where a benchmark declares it, and the scores of further scorers.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from eyechart.circular import merge_rotations
-from eyechart.data.choices import parse_choices
 from eyechart.model.prices import Price
-from eyechart.score.choice import find_gold_letter
-from eyechart.score.choice_options import prepare_options
-from eyechart.score.default import find_written_choices
+from eyechart.report.chance import compute_chance
 from eyechart.score.number import add_in_order
-from eyechart.score.text import read_polarity
-from eyechart.stats import Moments, compute_spread
+from eyechart.stats import (
+    Interval,
+    Moments,
+    TrialStatistics,
+    combine_means,
+    compute_spread,
+    compute_union_interval,
+    shrink_groups,
+    summarise_trials,
+)
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
 
 if TYPE_CHECKING:
@@ -54,8 +62,6 @@ MAX_VALUES = 200  # per key: a column of identifiers makes no table
 SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
 _CREDITED = frozenset({"correct", "partial", "wrong"})
 UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: see bounds
-_FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
-_LETTERS = re.compile(r"[A-Z](?:(?:\s|[,，、;；/&+])*(?:\band\b|和)?\s*[A-Z])+")
 
 
 def summarise(
@@ -64,6 +70,7 @@ def summarise(
     benchmark: str,
     model: str,
     group_by: Sequence[str] = (),
+    macro: str = "",
     in_order: bool = False,
     run: str = "",
     requests: Mapping[str, int] | None = None,
@@ -76,7 +83,7 @@ def summarise(
     """Count the results in one pass, in any order.
 
     `in_order`: the results are in the benchmark's order, all trials of a sample together, so that a sample
-    can be forgotten when the next one begins.
+    can be forgotten when the next one begins. `macro`: a key of `group_by` whose groups are averaged.
     `requests` (sent, retried, cached) are the engine's counts; without them, sent and retried are summed over
     the results' attempts. `price` is the price of the replies' tokens.
 
@@ -94,11 +101,14 @@ def summarise(
     for result in results:
         counted.add(result)
     counted.close()
+    overall, by = counted.overall.group(), counted.groups()
+    mean = average_groups(by.get(macro, {}), overall)
     return Summary(
         benchmark=benchmark,
         model=model,
-        overall=counted.overall.group(),
-        by=counted.groups(),
+        overall=overall,
+        by=by,
+        also={f"macro by {macro}": mean} if mean else {},
         run=run,
         requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
         tokens=counted.tokens(),
@@ -125,13 +135,19 @@ class Group:
     """The numbers of some samples. The module's docstring defines each."""
 
     n: int
+    n_scored: int
+    n_clusters: int
     score: float | None
     ci95: tuple[float, float] | None
+    method: str
+    stderr: float | None
+    ci95_with_failures: tuple[float, float] | None
     outcomes: Mapping[Outcome, int]
     pending: int  # sample-trials not asked yet
     coverage: float | None
     bounds: tuple[float, float] | None  # worst, best
     chance: float | None
+    shrunk: float | None = None
 
     @property
     def is_bounded_apart(self) -> bool:
@@ -145,23 +161,48 @@ class Group:
         """Plain values for JSON; fractions from 0 to 1."""
         return {
             "n": self.n,
+            "n_scored": self.n_scored,
+            "n_clusters": self.n_clusters,
             "score": self.score,
             "ci95": list(self.ci95) if self.ci95 else None,
+            "method": self.method,
+            "stderr": self.stderr,
+            "ci95_with_failures": list(self.ci95_with_failures) if self.ci95_with_failures else None,
             "outcomes": dict(self.outcomes),
             "pending": self.pending,
             "coverage": self.coverage,
             "bounds": list(self.bounds) if self.bounds else None,
             "chance": self.chance,
+            **({} if self.shrunk is None else {"shrunk": self.shrunk}),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trials:
-    """How the score moved between trials: mean and population standard deviation over `k` of them."""
+    """How the score moved between trials: mean and population standard deviation over `k` of them.
+
+    `samples` says how the trials of one sample differ, over the samples that have a score in every trial.
+    """
 
     k: int
     mean: float
     std: float
+    samples: TrialStatistics | None = None
+
+    def list_facts(self) -> Iterator[tuple[str, float]]:
+        """The numbers of `samples` by name, with pass@k and pass^k for all trials."""
+        if (found := self.samples) is None:
+            return
+        yield f"pass@{self.k}", found.pass_at[self.k]
+        yield f"pass^{self.k}", found.pass_hat[self.k]
+        yield "majority", found.majority
+        if found.flip_rate is not None:
+            yield "flip rate", found.flip_rate
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = msgspec.to_builtins(self.samples, str_keys=True) if self.samples else {}
+        return {**found, "k": self.k, "mean": self.mean, "std": self.std}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +247,6 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """The object of the contract: scripts rely on these names."""
-        trials = self.trials
         return {
             "run": self.run,
             "benchmark": self.benchmark,
@@ -217,7 +257,7 @@ class Summary:
                 for key, groups in self.by.items()
             },
             "also": {name: group.to_json() for name, group in self.also.items()},
-            "trials": {"k": trials.k, "mean": trials.mean, "std": trials.std} if trials else None,
+            "trials": self.trials.to_json() if self.trials else None,
             "requests": dict(self.requests),
             "tokens": dict(self.tokens),
             "cost": self.cost,
@@ -250,6 +290,8 @@ class ResultCounter:
         self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
         self._asked: dict[tuple[int, str], _Asked] = {}
         self._by_trial: dict[int, Moments] = {}
+        self._trials: list[tuple[float, ...]] = []  # of each sample with several
+        self._answers: list[tuple[Hashable, ...]] = []
 
     def add(self, result: Result) -> None:
         """Count one trial of one sample."""
@@ -261,7 +303,8 @@ class ResultCounter:
             sample = result.sample
             tallies = list(self._tallies(sample))
             chance = compute_chance(sample) ** result.n_rows  # every rotation would have to be guessed
-            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
+            cluster = result.cluster or None
+            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight, cluster=cluster)
             self._asked[key] = asked
         self._add_costs(result, asked)
         outcome = result.outcome
@@ -277,12 +320,14 @@ class ResultCounter:
         if value is not None:
             asked.scored += 1
             asked.total += value
+            asked.values.append(value)
+            asked.answers.append(_name_answer(result, value))
             self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
 
     def groups(self) -> dict[str, dict[str, Group]]:
         """The groups of every key that some sample has: numbers first, then texts, catch-alls last."""
         return {
-            key: {value: tallies[value].group() for value in sorted(tallies, key=_order_of_group)}
+            key: _shrink({value: tallies[value].group() for value in sorted(tallies, key=_order_of_group)})
             for key, tallies in self._by.items()
             if tallies.keys() - {NO_VALUE}
         }
@@ -294,6 +339,9 @@ class ResultCounter:
         """
         for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
             self._n_uncounted += asked.has_reply and not asked.has_usage
+            if asked.scored > 1:
+                self._trials.append(tuple(asked.values))
+                self._answers.append(tuple(asked.answers))
             for tally in asked.tallies:
                 tally.close_sample(asked)
         self._asked.clear()
@@ -316,9 +364,14 @@ class ResultCounter:
         over = compute_spread(
             mean for moments in self._by_trial.values() if (mean := moments.mean) is not None
         )
-        if over is None or len(self._by_trial) < 2:
+        k = len(self._by_trial)
+        if over is None or k < 2:
             return None
-        return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
+        complete = [number for number, values in enumerate(self._trials) if len(values) == k]
+        samples = summarise_trials(
+            (self._trials[number] for number in complete), (self._answers[number] for number in complete)
+        )
+        return Trials(k=k, mean=over[0], std=over[1], samples=samples)
 
     def _add_costs(self, result: Result, asked: _Asked) -> None:
         self.sent += result.attempts
@@ -349,45 +402,72 @@ class ResultCounter:
 class _Tally:
     """The counters of one group."""
 
-    __slots__ = ("bounded", "chance", "counts", "guessing", "highest", "lowest", "n", "pending", "values")
+    __slots__ = ("best", "chance", "counts", "guessing", "n", "pending", "values", "worst")
 
     def __init__(self) -> None:
         self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self.pending = 0
         self.n = 0
-        self.guessing = Moments()  # what it gets on all samples
-        self.chance = Moments()  # and on those that the score is over
+        self.guessing = _Mean()  # what it gets on all samples
+        self.chance = _Mean()  # and on those that the score is over
         self.values = Moments()
-        self.bounded = 0.0  # the weight of the samples that the bounds rest on
-        self.lowest = 0.0
-        self.highest = 0.0
+        # With every unknown trial counted wrong, then right; as `values` until there is one.
+        self.worst = self.best = self.values
 
     def close_sample(self, asked: _Asked) -> None:
-        weight = asked.weight
+        weight, cluster = asked.weight, asked.cluster
         self.n += 1
         self.guessing.add(asked.chance, weight)
+        if asked.unknown and self.worst is self.values:
+            self.worst, self.best = copy.deepcopy(self.values), copy.deepcopy(self.values)
         if asked.scored:
-            self.values.add(asked.total / asked.scored, weight)
+            self.values.add(asked.total / asked.scored, weight, cluster)
             self.chance.add(asked.chance, weight)
-        if n_trials := asked.scored + asked.failed:
-            self.bounded += weight
-            self.lowest += weight * asked.total / n_trials
-            self.highest += weight * (asked.total + asked.unknown) / n_trials
+        n_trials = asked.scored + asked.failed
+        if n_trials and self.worst is not self.values:
+            self.worst.add(asked.total / n_trials, weight, cluster)
+            self.best.add((asked.total + asked.unknown) / n_trials, weight, cluster)
 
     def group(self) -> Group:
-        interval = self.values.interval()
+        found = self.values.interval()
         n_trials = sum(self.counts.values()) + self.pending
         n_scored = sum(count for outcome, count in self.counts.items() if outcome in SCORED)
+        is_whole = self.worst is self.values
+        worst, best = (found, found) if is_whole else (self.worst.interval(), self.best.interval())
         return Group(
             n=self.n,
+            n_scored=self.values.n,
+            n_clusters=found.n_clusters if found else 0,
             score=self.values.mean,
-            ci95=(interval.low, interval.high) if interval else None,
+            ci95=(found.low, found.high) if found else None,
+            method=found.method if found else "",
+            stderr=found.stderr if found else None,
+            ci95_with_failures=compute_union_interval(worst, best)
+            if worst and best and not is_whole
+            else None,
             outcomes=self.counts,
             pending=self.pending,
             coverage=n_scored / n_trials if n_trials else None,
-            bounds=(self.lowest / self.bounded, self.highest / self.bounded) if self.bounded else None,
-            chance=self.guessing.mean if self.chance.mean is None else self.chance.mean,
+            bounds=(worst.mean, best.mean) if worst and best else None,
+            chance=self.guessing.value if self.chance.value is None else self.chance.value,
         )
+
+
+class _Mean:
+    """A weighted mean; None of nothing."""
+
+    __slots__ = ("total", "weight")
+
+    def __init__(self) -> None:
+        self.total = self.weight = 0.0
+
+    def add(self, value: float, weight: float) -> None:
+        self.total += weight * value
+        self.weight += weight
+
+    @property
+    def value(self) -> float | None:
+        return self.total / self.weight if self.weight else None
 
 
 class _Asked(msgspec.Struct):
@@ -396,12 +476,78 @@ class _Asked(msgspec.Struct):
     tallies: list[_Tally]
     chance: float
     weight: float
+    cluster: str | None  # None: it is alone
+    values: list[float] = msgspec.field(default_factory=list)  # of the scored trials
+    answers: list[Hashable] = msgspec.field(default_factory=list)
     total: float = 0.0
     scored: int = 0
     unknown: int = 0  # failed, unparsed, truncated
     failed: int = 0
     has_reply: bool = False
     has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
+
+
+def _name_answer(result: Result, value: float) -> Hashable:
+    """What a trial votes for. All right answers are one answer; a reply that was not read is no vote."""
+    score = result.score
+    if score is None or score.outcome not in _CREDITED:
+        return (result.trial,)
+    return True if value >= 1 else score.read and score.read.casefold()
+
+
+def _shrink(groups: dict[str, Group]) -> dict[str, Group]:
+    """The groups with their scores drawn towards that of all of them."""
+    measured = {name: group for name, group in groups.items() if group.score is not None}
+    totals = [group.n_scored for group in measured.values()]
+    if len(totals) < 2 or max(totals) < 2:  # groups of one sample do not show how much groups differ
+        return groups
+    shrunk = shrink_groups([(group.score or 0.0) * group.n_scored for group in measured.values()], totals)
+    found = {
+        name: replace(group, shrunk=share)
+        for (name, group), share in zip(measured.items(), shrunk, strict=True)
+    }
+    return {name: found.get(name, group) for name, group in groups.items()}
+
+
+def average_groups(groups: Mapping[str, Group], overall: Group) -> Group | None:
+    """The mean of the groups' scores, each counting the same; None unless two groups have a score.
+
+    Samples without the key are in no group. `overall` has the outcomes.
+    """
+    held = [group for name, group in groups.items() if name != NO_VALUE and group.score is not None]
+    if len(held) < 2:
+        return None
+    found = combine_means([_to_interval(group) for group in held])
+    bounds = [group.bounds for group in held if group.bounds is not None]
+    chances = [group.chance for group in held if group.chance is not None]
+    worst, best = (add_in_order(end) / len(bounds) for end in zip(*bounds, strict=True))
+    return replace(
+        overall,
+        n=sum(group.n for group in held),
+        n_scored=found.n,
+        n_clusters=found.n_clusters,
+        score=found.mean,
+        ci95=(found.low, found.high),
+        method=found.method,
+        stderr=found.stderr,
+        ci95_with_failures=None,
+        bounds=(worst, best),
+        chance=add_in_order(chances) / len(chances) if chances else None,
+    )
+
+
+def _to_interval(group: Group) -> Interval:
+    assert group.score is not None
+    assert group.ci95 is not None
+    return Interval(
+        mean=group.score,
+        low=group.ci95[0],
+        high=group.ci95[1],
+        n=group.n_scored,
+        n_clusters=group.n_clusters,
+        method=group.method,
+        stderr=group.stderr,
+    )
 
 
 def _as_text(value: Any) -> str:
@@ -435,50 +581,6 @@ def compute_credit(result: Result) -> float | None:
     if result.score is None or result.score.outcome not in SCORED:
         return None
     return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
-
-
-def compute_chance(sample: Sample) -> float:
-    """What guessing scores on one sample, for the kinds of questions that the default reader knows.
-
-    A gold of several letters is one of all the sets of options that a reply can name.
-
-    >>> compute_chance(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
-    0.5
-    >>> compute_chance(Sample(id="2", question="True or false?", golds=("true",)))
-    0.5
-    >>> compute_chance(Sample(id="3", question="Which two? A. cat B. dog C. cow", golds=("A, C",))) == 1 / 7
-    True
-    """
-    choices = sample.choices or _find_written_options(sample)
-    if not choices:
-        return 0.5 if sample.golds and all(map(read_polarity, sample.golds)) else 0.0
-    accepted = {letters for gold in sample.golds for letters in _match_gold(gold, choices)}
-    if any(len(letters) > 1 for letters in accepted):
-        return len(accepted) / ((1 << len(choices)) - 1)
-    return max(1, len(accepted)) / len(choices)
-
-
-def _find_written_options(sample: Sample) -> Mapping[str, str]:
-    """Options written in the question itself, on one line or several, if every gold is one of them."""
-    text = sample.choices_text or sample.question
-    first = _FIRST_OPTION.search(text)
-    if not sample.golds or first is None:
-        return {}
-    tail = text[first.start() :]
-    blocks = (text, tail, tail.partition("\n")[0])
-    found = find_written_choices(sample) or max(map(parse_choices, blocks), key=len)
-    return found if len(found) > 1 and all(_match_gold(gold, found) for gold in sample.golds) else {}
-
-
-def _match_gold(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
-    """The sets of options that match a gold: one option by its letter or text, or several letters."""
-    if letter := find_gold_letter(gold, choices):
-        return {frozenset((letter,))}
-    if same := prepare_options(choices).find_all_by_text(gold):  # a text that several options share
-        return {frozenset((letter,)) for letter in same}
-    letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
-    is_valid = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)
-    return {frozenset(letters)} if is_valid else set()
 
 
 # -- For the files of other tools

@@ -29,19 +29,23 @@ _STYLES = {
     "unparsed": "yellow",
     "truncated": "yellow",
 }
+_SHRUNK = "shrunk %"
 _ALWAYS_TELLING = frozenset({"n", "score %", "95 % interval"})
 # The order in which columns are left out. People look for correct and wrong beside the score; failures stay
 # almost to the end, and the interval is left out only if names could not be read otherwise.
 _FIRST_TO_GO = (
-    "unscored", "chance", "truncated", "refused", "unparsed", "worst–best", "partial", "pending", "wrong",
-    "correct", "failed", "95 % interval",
+    "clusters", "unscored", "chance", "truncated", "refused", "unparsed", "worst–best", "partial", "pending",
+    "wrong", "correct", "failed", _SHRUNK, "95 % interval",
 )  # fmt: skip
 _NO_PART: tuple[Outcome, ...] = ("failed", "unscored")
 _MIN_NAME = 22  # a group's name is wrapped to this before a column is left out
 
 
-def make_run_table(summary: Summary) -> RenderableType:
-    """One run: an overall row, then a row for each value of each grouping key."""
+def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> RenderableType:
+    """One run: an overall row, then a row for each value of each grouping key.
+
+    `with_shrunk`: with the scores of groups drawn towards that of all, which is steadier for small groups.
+    """
     from rich.console import Group as Stack
     from rich.text import Text
 
@@ -56,7 +60,8 @@ def make_run_table(summary: Summary) -> RenderableType:
         rows.append(TableRow(to_one_line(key), None, "italic"))
         rows += [TableRow(to_one_line(value), group, indent=2) for value, group in groups.items()]
     title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
-    table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True)
+    hidden = frozenset[str]() if with_shrunk else frozenset({_SHRUNK})
+    table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True, hidden=hidden)
     return Stack(title, table, *(Text(note, style="dim") for note in _notes(summary)))
 
 
@@ -80,7 +85,8 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
         if parts:
             parts.append(Text(""))
         parts.append(Text(to_one_line(benchmark), style="bold"))
-        parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=frozenset({"chance"})))
+        hidden = frozenset({"chance", _SHRUNK})
+        parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=hidden))
     return Stack(*parts) if parts else Text("no runs", style="dim")
 
 
@@ -132,9 +138,16 @@ def _notes(summary: Summary) -> Iterator[str]:
         left = {name: overall.outcomes[name] for name in _NO_PART} | {"pending": overall.pending}
         told = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
         yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {told}"
+    if overall.method:
+        clusters = f" in {overall.n_clusters:,} clusters" if overall.n_clusters < overall.n_scored else ""
+        widest = _range(overall.ci95_with_failures)
+        failures = f"; with failures {widest}" if widest else ""
+        yield f"interval: {overall.method}, {overall.n_scored:,} samples{clusters}{failures}"
     if trials := summary.trials:
         over = f"{format_percent(trials.mean)} ± {format_percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"
+        if facts := ", ".join(f"{name} {format_percent(fact)}" for name, fact in trials.list_facts()):
+            yield f"trials: {facts}"
     if summary.scorer:
         parity = f", parity: {summary.parity}" if summary.parity else ""
         yield to_one_line(f"scorer {summary.scorer}{parity}")
@@ -286,6 +299,8 @@ _COLUMNS = (
     _Column("n", lambda group: f"{group.n:,}"),
     _Column("score %", lambda group: format_percent(group.score), "bold"),
     _Column("95 % interval", lambda group: _range(group.ci95)),
+    _Column(_SHRUNK, lambda group: "" if group.shrunk is None else format_percent(group.shrunk)),
+    _Column("clusters", lambda group: f"{group.n_clusters:,}" * (group.n_clusters < group.n_scored)),
     _Column("worst–best", lambda group: _range(group.bounds) if group.is_bounded_apart else ""),
     _Column("chance", lambda group: format_percent(group.chance), "dim"),
     *map(_outcome_column, OUTCOMES),

@@ -216,6 +216,7 @@ def describe_run(
         "about": benchmark.about,
         "origin": benchmark.source.origin,
         "group_by": list(benchmark.group_by),
+        "macro": benchmark.macro,
         "cluster": choose_rules(benchmark.cluster, cluster),
         "circular": benchmark.circular,
         "files": benchmark.files,

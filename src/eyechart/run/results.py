@@ -63,7 +63,7 @@ class Run:
             in_order=True,
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
-            group_by=self.manifest.get("group_by", []),
+            **self._grouping,
             run=str(self.folder),
             requests={
                 **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
@@ -81,6 +81,10 @@ class Run:
         cost = self._with_judge(plain.cost, judged)
         paid = None if cost is None else compute_paid_cost(self.journal, self.price(), self.price("judge"))
         return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
+
+    @property
+    def _grouping(self) -> dict[str, Any]:
+        return {"group_by": self.manifest.get("group_by", []), "macro": self.manifest.get("macro", "")}
 
     def price(self, who: str = "model") -> Price | None:
         """The price of the model's tokens in this run, or of the judge's; None if it is not known."""
@@ -105,12 +109,11 @@ class Run:
         from eyechart.report.summary import summarise
 
         plain, circular = self._plain, self.manifest.get("circular")
-        summary, also = plain, {}
+        summary, also = plain, dict(plain.also)
         if circular:
-            group_by = self.manifest.get("group_by", [])
-            merged = summarise(merge_rotations(self.counted()), benchmark="", model="", group_by=group_by)
+            merged = summarise(merge_rotations(self.counted()), benchmark="", model="", **self._grouping)
             if circular == "headline":
-                also["plain"] = plain.overall
+                also = {**merged.also, "plain": plain.overall}
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
                 also["circular"] = merged.overall

@@ -55,6 +55,7 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     hub: str  # where its data come from
     about: str
     is_rotated: bool = False  # each question four times, with rotated options
+    macro: str = ""  # the authors also report the mean over these groups
 
     @property
     def title(self) -> str:
@@ -116,6 +117,7 @@ DATASETS = (
         rows=1919,
         hub="yifanzhang114/MME-RealWorld-Lite",
         about="MME-RealWorld-Lite: driving, monitoring, documents, diagrams, remote sensing",
+        macro="category",
     ),
     Dataset(
         name="o3-bench",
@@ -165,6 +167,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
             scorer="default",
             judged_scorer="judged",
             group_by=("category",),
+            macro=dataset.macro,
             circular="beside" if dataset.is_rotated else "",
             official=OFFICIAL,
             prompt_settings=("think",),
