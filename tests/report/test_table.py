@@ -20,7 +20,7 @@ category
   [red]    5     80.0      37.6–96.4                50.0        4        0      1         0       0
   图表     5     37.5       4.5–88.4   30.0–70.0    50.0        1        1      1         1       1
 coverage 90.0 %: the score leaves out 1 failed
-interval: wilson-partial, 9 samples; with failures 24.1–93.1
+interval: wilson-partial, 9 samples; with failures 24.3–93.0
 scorer choice, parity: official
 10 requests · 900 tokens in, 90 out · 1m30s"""
 
