@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eyechart.errors import UsageError, join_names
-from eyechart.terminal import UNSAFE, escape_controls, print_note, show_status, write
+from eyechart.errors import EyechartError, UsageError, join_names
+from eyechart.terminal import UNSAFE, escape_controls, print_note, print_text, show_status, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from eyechart.report.compare import Comparison
     from eyechart.run.estimate import Estimate
     from eyechart.run.rescore import Change
     from eyechart.run.results import Run
@@ -139,14 +140,48 @@ def note(text: str) -> None:
 
 
 def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
-    """Print the numbers, then for each run what went wrong and what to do next."""
+    """Print the numbers and the comparison of several models, then for each run what went wrong."""
+    compared = _compare(runs)
     if as_json:
         summaries = [done.summary.to_json() for done in runs]
-        print_json(summaries[0] if len(summaries) == 1 else {"runs": summaries})
+        several = {"runs": summaries, "comparisons": [one.to_json(with_flips=False) for one in compared]}
+        print_json(summaries[0] if len(summaries) == 1 else several)
     else:
         print_rich(*_tables(runs))
+        for one in compared:
+            _print_comparison(one)
+    for warning in dict.fromkeys(warning for one in compared for warning in one.warnings):
+        note(f"comparison: {warning}")
     for done in runs:
         print_remarks(done, as_json=as_json)
+
+
+def _compare(runs: Sequence[Run]) -> list[Comparison]:
+    """The models of each benchmark compared; an obstacle is noted, since the runs themselves are complete."""
+    if len(runs) < 2 or any(done.is_interrupted for done in runs):
+        return []
+    from eyechart.run.comparison import compare_runs
+
+    groups: dict[str, dict[Path, Run]] = {}
+    for done in runs:
+        groups.setdefault(str(done.manifest.get("benchmark")), {})[done.folder] = done
+    compared = []
+    for several in (list(group.values()) for group in groups.values() if len(group) > 1):
+        try:
+            compared.append(compare_runs(several))
+        except EyechartError as err:
+            note(f"the runs were not compared: {err.message}")
+    return compared
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    """Below the scores: of several models their ranks and differences, then the verdict."""
+    from eyechart.report.comparison_table import draw_ranks
+
+    print_text("")
+    if comparison.is_many:
+        print_rich(draw_ranks(comparison))
+    print_text(comparison.verdict)
 
 
 def print_remarks(done: Run, *, as_json: bool) -> None:

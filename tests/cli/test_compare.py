@@ -135,3 +135,47 @@ def test_two_benchmarks_in_one_folder(folder: Path) -> None:
     refused = eyechart("compare", "runs", "--csv", "x.csv", cwd=folder)
     assert refused.code == 2
     assert "--csv takes one benchmark; here are p, q" in refused.err
+
+
+# -- Several models in one run
+
+
+def test_several_models_of_one_run_end_with_the_comparison(folder: Path) -> None:
+    words = ("run", "q.jsonl", "-m", "baseline/random", "-m", "baseline/majority", "-q")
+    done = eyechart(*words, cwd=folder)
+    assert done.code == 0
+    [verdict] = [line for line in done.out.splitlines() if "on 30 shared questions" in line]
+    assert verdict == eyechart("compare", "runs", cwd=folder).out.splitlines()[-1]
+    told = eyechart(*words, "--json", cwd=folder).json
+    assert [one["model"] for one in told["runs"]] == ["baseline/random", "baseline/majority"]
+    [compared] = told["comparisons"]
+    assert compared["verdict"] == verdict
+    assert "flipped" not in compared
+    assert compared["scores"] == {one["run"]: one["score"] for one in told["runs"]}
+
+
+def test_three_models_of_one_run_are_ranked(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "class Mine:\n    def generate(self, text, images):\n        return 'A'\n"
+    )
+    models = ("-m", "baseline/random", "baseline/majority", "python:mine.py:Mine")
+    done = eyechart("run", "q.jsonl", *models, "-q", cwd=folder)
+    assert done.code == 0
+    assert "q: comparison on 30 shared questions" in done.out
+    assert "p corrected" in done.out
+
+
+def test_one_model_on_two_sources_is_not_compared(folder: Path) -> None:
+    jsonl(folder / "p.jsonl", [{"id": "1", "question": "?", "answer": "A"}])
+    done = eyechart("run", "q.jsonl", "p.jsonl", "-m", "baseline/majority", "-q", "--json", cwd=folder)
+    assert done.json["comparisons"] == []
+
+
+def test_models_without_any_answer_are_not_compared(folder: Path) -> None:
+    broken = "class Broken:\n    def generate(self, text, images):\n        raise ValueError('no')\n"
+    (folder / "broken.py").write_text(broken)
+    models = ("-m", "python:broken.py:Broken", "-m", "baseline/majority")
+    done = eyechart("run", "q.jsonl", *models, "-q", "--json", "--retries", 0, cwd=folder)
+    assert done.code == 1
+    assert "the runs were not compared: no question was scored in all runs" in done.err
+    assert done.json["comparisons"] == []

@@ -178,6 +178,7 @@ def test_versions_and_judges_are_named(questions: Path) -> None:
     assert said == ["the judge differs: none (A) and openai/j temperature=0 (B)"]
 
 
+@pytest.mark.slow
 def test_trials_count_as_their_mean(questions: Path) -> None:
     class Learning:
         """Right from the second time on."""
@@ -307,7 +308,7 @@ def test_several_runs_and_a_baseline(questions: Path) -> None:
 def test_the_same_model_twice_is_told_apart_by_its_folder(questions: Path) -> None:
     a, b = (run_here(questions, StubModel(letter)) for letter in "AB")
     labels = [one.label for one in ec.compare(a, b).standings]
-    assert set(labels) == {f"python:StubModel ({run.folder.name})" for run in (a, b)}
+    assert set(labels) == {f"python:StubModel ({run.folder.name[-8:]})" for run in (a, b)}
 
 
 def test_groups_by_any_column(tmp_path: Path) -> None:

@@ -126,5 +126,7 @@ def execute(args: argparse.Namespace) -> int:
         tables = (table for one in found for table in make_tables(one, n_flips=args.flips))
         print_text("\n\n".join(map(form, tables)))
     else:
-        print_rich(*(part for one in found for part in list_renderables(one, n_flips=args.flips)))
+        for one in found:
+            print_rich(*list_renderables(one, n_flips=args.flips))
+            print_text(one.verdict)
     return 0

@@ -31,6 +31,7 @@ from eyechart import stats
 from eyechart.errors import join_names
 from eyechart.report.summary import MAX_VALUES, OTHER_VALUES
 from eyechart.report.summary import _order_of_group as order_of_group
+from eyechart.terminal import to_one_line
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
@@ -92,7 +93,7 @@ class Difference:
         low, high = self.ci95
         return self.p_adjusted < ALPHA and not low <= 0 <= high
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, with_flips: bool = True) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
         return {
             "a": self.a,
@@ -108,7 +109,7 @@ class Difference:
             "method": self.method,
             "smallest_difference": self.smallest_difference,
             "is_distinguishable": self.is_distinguishable,
-            "flipped": [flip.to_json() for flip in self.flipped],
+            **({"flipped": [flip.to_json() for flip in self.flipped]} if with_flips else {}),
         }
 
 
@@ -138,7 +139,8 @@ class GroupComparison:
     pairs: tuple[Difference, ...]  # as in `Comparison`, corrected over all groups of the key
 
     def to_json(self) -> dict[str, Any]:
-        return {"n": self.n, "scores": dict(self.scores), "pairs": [pair.to_json() for pair in self.pairs]}
+        pairs = [pair.to_json(with_flips=False) for pair in self.pairs]
+        return {"n": self.n, "scores": dict(self.scores), "pairs": pairs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,11 +204,11 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """What the numbers say, in one sentence."""
-        labels = {standing.run: standing.label for standing in self.standings}
+        labels = {standing.run: to_one_line(standing.label) for standing in self.standings}
         return write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of the contract: scripts rely on these names."""
+    def to_json(self, *, with_flips: bool = True) -> dict[str, Any]:
+        """The object of the contract: scripts rely on these names. `with_flips`: list the samples, too."""
         first = self.pairs[0]
         return {
             "benchmark": self.benchmark,
@@ -219,12 +221,12 @@ class Comparison:
             "p": first.p,
             "discordant": list(first.discordant),
             "smallest_difference": first.smallest_difference,
-            "flipped": [flip.to_json() for flip in first.flipped],
+            **({"flipped": [flip.to_json() for flip in first.flipped]} if with_flips else {}),
             "verdict": self.verdict,
             "runs": [standing.to_json() for standing in self.standings],
             "reference": self.reference,
             "correction": self.correction,
-            "pairs": [pair.to_json() for pair in self.pairs],
+            "pairs": [pair.to_json(with_flips=with_flips) for pair in self.pairs],
             "by": {
                 key: {value: group.to_json() for value, group in groups.items()}
                 for key, groups in self.by.items()

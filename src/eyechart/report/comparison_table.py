@@ -156,14 +156,26 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
 
 
 def list_renderables(comparison: Comparison, *, n_flips: int = 0) -> Iterator[RenderableType]:
-    """Everything for a terminal: the tables, the notes, and the verdict last."""
+    """The tables and notes for a terminal; the verdict follows them."""
     from rich.text import Text
 
     for table in make_tables(comparison, n_flips=n_flips):
         yield draw_table(table)
         yield Text("")
     yield from (Text(told, style="dim") for told in list_notes(comparison))
-    yield Text(to_one_line(comparison.verdict), style="bold")
+
+
+def draw_ranks(comparison: Comparison) -> RenderableType:
+    """Ranks and differences alone, below a table that has the scores."""
+    whole = _make_runs_table(comparison)
+    kept = [place for place, name in enumerate(whole.columns) if place not in (1, 2, 3)]
+    return draw_table(
+        PlainTable(
+            title=f"{whole.title}: comparison on {comparison.n:,} shared questions",
+            columns=[whole.columns[place] for place in kept],
+            rows=[[row[place] for place in kept] for row in whole.rows],
+        )
+    )
 
 
 def draw_table(table: PlainTable) -> RenderableType:
@@ -179,7 +191,7 @@ def draw_table(table: PlainTable) -> RenderableType:
         drawn.add_column(Text(column), justify="left" if is_left else "right", overflow="fold")
     for row in table.rows:
         drawn.add_row(*map(Text, row))
-    return Stack(Text(table.title, style="bold"), drawn)
+    return Stack(Text(table.title, style="bold"), drawn) if table.title else drawn
 
 
 def to_markdown(table: PlainTable) -> str:

@@ -12,16 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from eyechart.errors import UsageError, join_names, shorten
-from eyechart.option import list_options
-from eyechart.run.options import Options
+from eyechart.option import list_option_names, list_options
+from eyechart.run.options import IMAGES, PROMPT, QUESTIONS, Options
 from eyechart.run.results import Run
 
 # The options that can change a score besides the model itself. The seed is not among them: two runs that
 # differ in it alone are two draws of the same thing.
-_ASKED = (
-    "input", "system", "prompt_template", "parity", "max_pixels", "max_side", "jpeg_quality", "pass_urls",
-    "temperature", "max_tokens", "limit", "ids", "where", "read_as", "format", "fields", "cells",
-)  # fmt: skip
+_ASKED = tuple(
+    name
+    for name in (
+        *list_option_names(Options, PROMPT, IMAGES, QUESTIONS),
+        *("temperature", "max_tokens", "parity", "read_as", "format", "fields", "cells"),
+    )
+    if name not in ("trials", "separate_trials", "circular")
+)
 _BY_NAME = ("params", "settings")  # options with names and values of their own
 _PROMPTING = frozenset({"input", "system", "prompt_template", "parity", "settings"})
 _SIZING = frozenset({"input", "max_pixels", "max_side"})
@@ -30,12 +34,13 @@ _CONTEXT = 30  # characters around the first difference of two prompts
 
 
 def label_runs(runs: Sequence[Run]) -> list[str]:
-    """A short name for each run: its model, and its folder where the same model occurs twice."""
+    """A short name for each run: its model, with the end of its folder's name where models occur twice."""
     models = [str(run.manifest.get("model", "")) for run in runs]
-    return [
-        model if models.count(model) == 1 else f"{model} ({run.folder.name})"
+    labels = [
+        model if models.count(model) == 1 else f"{model} ({run.folder.name.rpartition('-')[2]})"
         for model, run in zip(models, runs, strict=True)
     ]
+    return labels if len(set(labels)) == len(runs) else [str(run.folder) for run in runs]
 
 
 def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None) -> str:

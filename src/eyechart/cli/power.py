@@ -1,0 +1,158 @@
+"""``eyechart power``: how many questions a difference needs, or which difference a benchmark can show."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from eyechart.console import JSON_HELP, note, print_json, print_rich
+from eyechart.errors import UsageError
+from eyechart.registry import Execute, command
+from eyechart.terminal import to_one_line
+
+if TYPE_CHECKING:
+    from eyechart.report.power import Assumptions
+
+DESCRIPTION = """\
+Plan a comparison of two models on the same questions. With --n: the smallest difference that shows; with
+--difference: how many questions it needs; with both: the chance to see it; with neither: a table.
+
+Shares are fractions (0.02) or percent (2%). Two models that fail on the same questions are easier to tell
+apart: --correlation is that of their scores. --like takes all of this from two runs.
+"""
+
+EXAMPLES = """\
+  eyechart power --n 1000
+  eyechart power --difference 2% --accuracy 70% --correlation 0.6
+  eyechart power --n 1000 --difference 2%
+  eyechart power --difference 2% --per-image 4 --icc 0.3
+  eyechart power --like runs/demo/baseline-random-88b3bb86 runs/demo/baseline-majority-a22f5382
+"""
+
+ACCURACY, CORRELATION, ICC = 0.7, 0.5, 0.3
+
+
+@command(
+    "power", "plan a comparison: how many questions does it take?", description=DESCRIPTION, examples=EXAMPLES
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the command."""
+    parser.add_argument("--n", type=_read_count, nargs="+", metavar="N", help="questions")
+    parser.add_argument(
+        "--difference",
+        type=_read_share,
+        nargs="+",
+        metavar="D",
+        help="the true difference to be seen, e.g. 2%%",
+    )
+    parser.add_argument(
+        "--accuracy", type=_read_share, metavar="P", help="of both models, about (default: 70%%)"
+    )
+    parser.add_argument(
+        "--correlation", type=_read_correlation, metavar="R", help="of the two models' scores (default: 0.5)"
+    )
+    parser.add_argument("--per-image", type=_read_count, metavar="M", help="questions per image (default: 1)")
+    parser.add_argument(
+        "--icc",
+        type=_read_share,
+        metavar="C",
+        help="intraclass correlation of the differences on one image (default: 0.3)",
+    )
+    parser.add_argument(
+        "--like", nargs=2, metavar="RUN", help="take accuracy, correlation and clusters from two runs"
+    )
+    parser.add_argument(
+        "--power",
+        type=_read_share,
+        default=0.8,
+        metavar="P",
+        help="the chance to see the difference (default: 80%%)",
+    )
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
+    return execute
+
+
+def _read_share(text: str) -> float:
+    """A fraction, or a percentage with its sign.
+
+    >>> _read_share("2%"), _read_share("0.02")
+    (0.02, 0.02)
+    """
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        number = text.removesuffix("%")
+        hint = f": write {number}%" if value >= 1 and not text.endswith("%") else ""
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1{hint}")
+    return value
+
+
+def _read_correlation(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 2.0
+    if not -1 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a correlation from -1 to below 1")
+    return value
+
+
+def _read_count(text: str) -> int:
+    try:
+        value = int(text.replace(",", ""))
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return value
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Compute the rows and print them."""
+    from eyechart.report.comparison_table import draw_table
+    from eyechart.report.power import describe_assumptions, make_power_table, plan_comparison
+
+    assumed = _assume(args)
+    if not assumed.variance:
+        raise UsageError("the two runs have the same score on every question", hint="leave out --like")
+    rows = plan_comparison(assumed, n=args.n or (), differences=args.difference or ())
+    if args.json:
+        print_json({"assumptions": asdict(assumed), "table": rows, **(rows[0] if len(rows) == 1 else {})})
+        return 0
+    from rich.text import Text
+
+    table = draw_table(make_power_table(rows, per_image=args.per_image or 1))
+    print_rich(table, Text(to_one_line(describe_assumptions(assumed)), style="dim"))
+    return 0
+
+
+def _assume(args: argparse.Namespace) -> Assumptions:
+    from eyechart.report.power import Assumptions
+
+    if args.like is None:
+        if args.icc is not None and args.per_image is None:
+            raise UsageError("--icc has no effect without --per-image", hint="add --per-image M")
+        return Assumptions.of_guesses(
+            accuracy=args.accuracy or ACCURACY,
+            correlation=CORRELATION if args.correlation is None else args.correlation,
+            per_image=args.per_image or 1,
+            icc=args.icc or ICC,
+            power=args.power,
+        )
+    stray = [
+        name for name in ("accuracy", "correlation", "per_image", "icc") if getattr(args, name) is not None
+    ]
+    if stray:
+        flag = f"--{stray[0].replace('_', '-')}"
+        raise UsageError(
+            f"{flag} has no effect: --like takes it from the runs", hint=f"leave out {flag} or --like"
+        )
+    from eyechart.run.comparison import compare
+
+    found = compare(*args.like, by=[])
+    for warning in found.warnings:
+        note(f"warning: {warning}")
+    return Assumptions.of_comparison(found, power=args.power)
