@@ -321,3 +321,79 @@ def test_the_judge_alone_can_score(questions: Path, server: Server) -> None:
     done = run(questions, server, "b", flags=("--scorer", "judge-only"))
     assert calls(server, "b") == 4
     assert done.json["outcomes"]["correct"] == 1
+
+
+# -- judging later
+
+
+def score(questions: Path, server: Server, *judges: str, flags: tuple[object, ...] = ()) -> Outcome:
+    words = ["score", "runs", "--json", *(judged_by(*judges, server=server) if judges else ())]
+    return eyechart(*words, *flags, cwd=questions.parent)
+
+
+def test_a_judge_that_comes_later_leaves_the_earlier_scoring_beside_its_own(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    server.answer = mixed
+    words = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--json", "--no-cache"]
+    by_rules = eyechart(*words, cwd=tmp_path).json
+    assert (by_rules["scorer"], by_rules["score"]) == ("default", 0.25)
+    done = score(questions, server, "a").json
+    assert (done["scorer"], done["score"]) == ("judged", 0.75)
+    assert done["also"]["default"]["score"] == 0.25
+    assert [change["sample"] for change in done["changed"]] == ["2", "4"]
+    [beside] = done["judge"]["beside"]
+    assert (beside["scorer"], beside["n"], beside["agreement"]) == ("default", 4, 0.5)
+    assert (beside["gained"], beside["lost"], beside["differ"]) == (2, 0, ["2", "4"])
+    text = " ".join(eyechart("report", "runs", cwd=tmp_path).out.split())
+    assert "beside the scoring by default: agrees on 50.0 % of 4" in text
+    assert "2 more right, 0 no longer" in text
+    listed = eyechart("report", "runs", "--differences", "default", cwd=tmp_path).out
+    assert "judged and default differ on 2 samples" in listed
+
+
+def test_another_judge_stands_beside_the_first_and_costs_no_call_twice(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    server.answer = mixed
+    first = run(questions, server, "a").json
+    second = score(questions, server, "b").json
+    assert second["score"] == 0.25
+    assert second["also"]["judged, openai/a"]["score"] == first["score"] == 0.75
+    both = score(questions, server, "a", "b").json
+    assert set(both["also"]) == {"judged, openai/a", "judged, openai/b"}
+    assert (calls(server, "a"), calls(server, "b")) == (3, 3)
+    back = score(questions, server, "a").json
+    assert back["score"] == first["score"]
+    assert set(back["also"]) == {"judged, openai/b", "judged, openai/a + openai/b"}, "its own is the headline"
+    again = run(questions, server, "a").json
+    assert set(again["also"]) == set(back["also"]), "a further start keeps them"
+    assert (calls(server, "a"), calls(server, "b")) == (3, 3)
+    by_rules = score(questions, server, flags=("--scorer", "default")).json
+    assert "judged, openai/a" in by_rules["also"], "verdicts that were paid for stay in sight"
+    assert by_rules["judge"]["judges"] == []
+
+
+def test_scoring_again_by_the_same_judge_keeps_nothing_twice(questions: Path, server: Server) -> None:
+    server.answer = mixed
+    run(questions, server, "a")
+    assert score(questions, server).json["also"] == {}
+    assert score(questions, server, "a").json["also"] == {}
+    other = score(questions, server, "a", flags=("--judge-param", "temperature=1")).json
+    assert list(other["also"]) == ["judged, openai/a"]
+    third = score(questions, server, "a", flags=("--judge-param", "temperature=0.5")).json
+    assert len(third["also"]) == 2, "the same name with other parameters is another judge"
+
+
+def test_a_judge_that_fails_later_costs_neither_scoring(questions: Path, server: Server) -> None:
+    server.answer = mixed
+    run(questions, server, "a")
+    server.answer = lambda asked: Answer(status=400) if asked.body["model"] == "b" else mixed(asked)
+    done = score(questions, server, "b")
+    assert done.code == 1
+    assert done.json["also"]["judged, openai/a"]["score"] == 0.75
+    assert done.json["outcomes"]["unscored"] == 3
+    server.answer = mixed
+    again = score(questions, server, "b")
+    assert (again.code, again.json["score"]) == (0, 0.25)
+    assert list(again.json["also"]) == ["judged, openai/a"]

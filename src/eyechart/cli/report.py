@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--differences",
         metavar="SCORER",
-        help="list the samples on which this --also-scorer of the run disagrees with its scorer",
+        help="list the samples on which a further or earlier scorer, named below overall, disagrees",
     )
     parser.add_argument(
         "--json",
@@ -116,8 +116,7 @@ def _write_files(done: Run, folder: str | None, name: str | None) -> list[Path]:
 def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
     from eyechart.run.rescore import compare_scorers
 
-    known = done.manifest.get("also_scorers", [])
-    if scorer not in known:
+    if scorer not in done.list_further_scorers():
         raise UsageError(
             f"{scorer} has not scored this run",
             hint=f"add its scores: eyechart score {done.folder} --also-scorer {scorer}",

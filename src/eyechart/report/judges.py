@@ -5,6 +5,7 @@
 - **alpha**, **pairs**: several judges beside each other, on the replies that they judged.
 - **repeat**: a judge beside itself, on replies that it was asked about twice (``--judge-repeat``).
 - **check**: the judge beside the rules, on replies that rules decided (``--judge-check``).
+- **beside**: the scoring beside an earlier one that rules or another judge made (``eyechart score --judge``).
 - **audit**: the score beside a person's verdicts (``eyechart judge audit``), and the score corrected by them.
 
 A verdict is right from half of the credit on.
@@ -50,6 +51,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
     pairs: Mapping[tuple[str, str], Comparison] = {}
     repeat: Mapping[str, Comparison] = {}
     check: Comparison | None = None
+    beside: Mapping[str, Comparison] = {}  # an earlier scoring to how far the scores agree with it
     audit: Audit | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -62,6 +64,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             "pairs": [{"judges": list(pair), **one.to_json()} for pair, one in self.pairs.items()],
             "repeat": [{"judge": name, **one.to_json()} for name, one in self.repeat.items()],
             "check": self.check.to_json() if self.check else None,
+            "beside": [{"scorer": name, **one.to_json()} for name, one in self.beside.items()],
             "audit": self.audit.to_json() if self.audit else None,
         }
 
@@ -85,6 +88,9 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             yield f"judge {name} asked twice: agrees with itself on {found.line()}"
         if self.check is not None:
             yield f"judge beside the rules: agrees on {self.check.line()}"
+        for name, found in self.beside.items():
+            flips = f"{found.n_gained:,} more right, {found.n_lost:,} no longer"
+            yield f"beside the scoring by {name}: agrees on {found.line()}; {flips}"
         if self.audit is not None:
             yield from self.audit.lines()
 
@@ -104,6 +110,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
         named = {f"judges {a}, {b}": found for (a, b), found in self.pairs.items()}
         named |= {f"judge {name} asked twice": found for name, found in self.repeat.items()}
         named |= {"judge beside the rules": self.check} if self.check else {}
+        named |= {f"beside {name}": found for name, found in self.beside.items()}
         for name, found in named.items():
             yield f"{name}: n", found.n
             yield f"{name}: agreement", found.agreement
@@ -151,6 +158,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     agreement: float
     ci95: tuple[float, float]
     kappa: float | None
+    n_gained: int  # right in the first verdict alone
+    n_lost: int  # right in the second alone
     differ: tuple[str, ...]  # the ids of the samples
 
     def to_json(self) -> dict[str, Any]:
@@ -159,6 +168,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             "agreement": self.agreement,
             "ci95": list(self.ci95),
             "kappa": self.kappa,
+            "gained": self.n_gained,
+            "lost": self.n_lost,
             "differ": list(self.differ),
         }
 
@@ -174,10 +185,13 @@ def make_card(
     prices: Mapping[str, Price | None],  # of judges, by name
     audit: Audit | None = None,
 ) -> JudgeCard | None:
-    """The card of a run; None if it has neither a judge nor an audit."""
+    """The card of a run; None if it has no judge, no audit and no earlier scoring by a judge."""
     judge = manifest.get("judge")
+    beside = {
+        name: found for name in manifest.get("kept", ()) if (found := _compare_kept(journal, manifest, name))
+    }
     if not isinstance(judge, Mapping):
-        return JudgeCard(audit=audit) if audit else None
+        return JudgeCard(audit=audit, beside=beside) if audit or beside else None
     names = [str(one["model"]) for one in (judge, *judge.get("further", ()))]
     scorer, trials = str(manifest.get("scorer", "")), int(manifest.get("trials", 1))
     version = manifest.get("versions", {}).get(scorer, "")
@@ -191,13 +205,13 @@ def make_card(
     repeated = {key: read_votes(score, names) for key, score, _ in read(REPEAT)}
     checked = {key: score for key, score, _ in read(CHECK) if score.outcome != "unscored"}
     first: dict[Key, Votes] = {}
-    beside: list[tuple[Key, bool, bool]] = []
+    spoken: list[tuple[Key, bool, bool]] = []  # by the judge and by the rules
     for key, score, is_waiting in read():
         counted.add(key, score, is_waiting=is_waiting)
         if key in repeated:
             first[key] = read_votes(score, names)
         if key in checked:
-            beside.append((key, is_right(checked[key].value), is_right(score.value)))
+            spoken.append((key, is_right(checked[key].value), is_right(score.value)))
     again = {name: _compare_votes(first, repeated, name) for name in names}
     stages = {purpose.rpartition(":")[2] for purpose in journal.count_calls(names)}
     versions = judge.get("prompt_versions") or {}
@@ -210,9 +224,25 @@ def make_card(
         alpha=counted.compute_alpha(),
         pairs=counted.compare_pairs(),
         repeat={name: found for name, found in again.items() if found},
-        check=compare(beside),
+        check=compare(spoken),
+        beside=beside,
         audit=audit,
     )
+
+
+def _compare_kept(journal: JournalReader, manifest: Mapping[str, Any], kept: str) -> Comparison | None:
+    """A run's scores beside an earlier scoring, on the replies that both have a score for."""
+    versions, trials = manifest.get("versions", {}), int(manifest.get("trials", 1))
+    now, before = (
+        journal.verdicts(name, version=versions.get(name, ""), trials=trials)
+        for name in (str(manifest.get("scorer", "")), kept)
+    )
+    pairs = (
+        (key, is_right(value), is_right(value_before))
+        for (key, (outcome, value)), (_, (outcome_before, value_before)) in zip(now, before, strict=True)
+        if not {outcome, outcome_before} & {"unscored", "failed"}
+    )
+    return compare(list(pairs))
 
 
 class _VerdictCounter:
@@ -302,6 +332,8 @@ def compare(verdicts: Sequence[tuple[Key, bool, bool]]) -> Comparison | None:
         agreement=found.agreement,
         ci95=found.agreement_interval,
         kappa=found.kappa,
+        n_gained=found.only_judge,
+        n_lost=found.only_person,
         differ=tuple(dict.fromkeys(key[0] for key, one, other in verdicts if one != other)),
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, ModelError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, has_shared_requests, make_preparer
+from eyechart.run.plan import Plan, carry_kept, has_shared_requests, make_preparer
 from eyechart.run.results import Run
 from eyechart.types import Model, Scorer, Studious, read_capabilities
 
@@ -61,7 +61,7 @@ def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
     from eyechart.run.sources import watch_samples
 
     n_samples = journal.replace_samples(watch_samples(plan, told))
-    journal.set_meta("manifest", plan.manifest())
+    journal.set_meta("manifest", carry_kept(plan.manifest(), journal.read_mapping("manifest")))
     record_judge_prices(journal, plan.scorers.judges, plan.prices)
     return n_samples
 

@@ -228,6 +228,23 @@ def describe_run(
     }
 
 
+def carry_kept(
+    manifest: Mapping[str, Any], old: Mapping[str, Any], more: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The manifest with the earlier scorings of `old`, and `more`, that stay beside the run's own.
+
+    An earlier scoring has a name, under which its scores are in the journal, and the version of its scorer.
+    """
+    current: dict[str, str] = manifest["versions"]
+    kept = {name: old["versions"][name] for name in old.get("kept", ())} | dict(more or {})
+    kept = {
+        name: version
+        for name, version in kept.items()
+        if name not in current and version != current.get(manifest["scorer"])
+    }
+    return {**manifest, "kept": list(kept), "versions": {**current, **kept}}
+
+
 def find_model(model: str | object, options: Options) -> Model:
     """The model with this name, or a user's own object as a model."""
     from eyechart.model.python import adapt, name_of

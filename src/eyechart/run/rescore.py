@@ -19,7 +19,7 @@ from eyechart.run.evaluate import (
 )
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
-from eyechart.run.plan import RunScorers, bind_scorers, find_judge, refuse_stray_judge
+from eyechart.run.plan import RunScorers, bind_scorers, carry_kept, find_judge, refuse_stray_judge
 from eyechart.run.results import Run
 from eyechart.types import JudgedScorer, Reply, Request
 
@@ -55,6 +55,7 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     Of `options`, those on scoring, request rates and cost apply; a scorer or judge that is not given stays as
     it was. The judge's earlier verdicts are read from the journal; with a judge given, what is missing is
     asked now. Limits on cost and tokens apply to the judge alone, and count what it took in this run before.
+    Where the judge changes, or one is added or left out, the earlier scoring stays beside the new one.
     """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
@@ -69,12 +70,36 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
         journal = Journal.create(old.folder / FILE_NAME)
         try:
             before = _list_outcomes(old.verdicts())
+            kept = _keep_scoring(old, journal, scorers)
             session = score_run(old, journal, scorers, options, prices)
-            journal.set_meta("manifest", replace_prices({**old.manifest, **scorers.describe()}, prices))
+            manifest = carry_kept({**old.manifest, **scorers.describe()}, old.manifest, kept)
+            journal.set_meta("manifest", replace_prices(manifest, prices))
         finally:
             journal.close()
         new = finish_run(old.folder, session, with_files=old.has_files)
     return new, _list_changes(before, new.verdicts())
+
+
+def _keep_scoring(old: Run, journal: Journal, scorers: RunScorers) -> dict[str, str]:
+    """Keep the scores that another judge, or none, gave before: the name of that scoring, and its version.
+
+    Verdicts of one judged scorer share a place in the journal, so those of the earlier judge are copied.
+    """
+    name, judge = str(old.manifest.get("scorer", "")), old.manifest.get("judge")
+    version = str(old.manifest.get("versions", {}).get(name, ""))
+    new = scorers.scorer
+    _, _, judge_before = version.partition("+")
+    _, _, judge_now = new.version.partition("+")
+    if judge_before == judge_now or not version:
+        return {}
+    if not isinstance(judge, Mapping) or not judge_before:
+        return {name: version}
+    judges = " + ".join(str(one["model"]) for one in (judge, *judge.get("further", ())))
+    label = f"{name}, {judges}"
+    if old.manifest["versions"].get(label, version) != version:  # with other parameters or prompts
+        label = f"{label} ({judge_before})"
+    journal.copy_scores(name, version, label)
+    return {label: version}
 
 
 def compare_scorers(run: Run, scorer: str) -> list[Change]:

@@ -130,12 +130,16 @@ class Run:
             audit = compute_audit(self.counted(), labels, is_plain=is_plain)
         return make_card(self.journal, self.manifest, prices=read_judge_prices(self.journal), audit=audit)
 
+    def list_further_scorers(self) -> list[str]:
+        """The scorings beside the run's own: of further scorers, and earlier ones that another judge made."""
+        return [*self.manifest.get("also_scorers", ()), *self.manifest.get("kept", ())]
+
     def _by_further_scorers(self) -> dict[str, Group]:
         from eyechart.circular import merge_rotations
         from eyechart.report.summary import count_results
 
         found = {}
-        for scorer in self.manifest.get("also_scorers", ()):
+        for scorer in self.list_further_scorers():
             results = self.counted(scorer)
             found[scorer] = count_results(
                 merge_rotations(results) if self.manifest.get("circular") == "headline" else results

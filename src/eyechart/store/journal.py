@@ -178,6 +178,14 @@ class Journal(JournalReader):
             statements.append(WriteStatement("slips", _FORGET_SCORER_ERROR, (sample, trial, scorer.name)))
         self._writing.put(statements, len(body))
 
+    def copy_scores(self, scorer: str, version: str, name: str) -> None:
+        """Keep the verdicts of a scorer under another name, too."""
+        sql = """INSERT OR REPLACE INTO scores
+                 SELECT sample, trial, key, ?, version, outcome, value, body FROM scores
+                 WHERE scorer = ? AND version IN (?, ?)"""
+        row = (name, scorer, version, version + PROVISIONAL)
+        self._writing.put([WriteStatement("scores", sql, row)])
+
     def append_call(
         self,
         sample: str,
