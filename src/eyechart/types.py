@@ -40,6 +40,8 @@ class ImageRef:
     column: str = ""
     box: tuple[int, int, int, int] | None = None  # crop: x, y, width, height in pixels
     refused: str = ""  # why it is not followed; loading it fails with this reason
+    # Of a cell: the same for the same content. Says which samples share an image without reading it again.
+    content: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         """The location, for messages."""

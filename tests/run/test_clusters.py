@@ -14,7 +14,7 @@ import eyechart as ec
 from eyechart import stats
 from eyechart.run.results import iterate_values
 from support.command import eyechart
-from support.files import jsonl, picture
+from support.files import jsonl, picture, picture_base64
 from support.multi_examples import official
 from support.runs import StubModel, run_here, write_model
 
@@ -244,3 +244,25 @@ def test_rotations_are_one_cluster_in_the_plain_line(tmp_path: Path) -> None:
     found = stats.interval([1, 0, 0, 1] * 3, clusters=[k // 2 for k in range(12)])
     assert found is not None
     assert plain.ci95 == (found.low, found.high)
+
+
+def embedded_tsv(path: Path) -> Path:
+    """Six questions on three images, each image embedded in both of its rows."""
+    lines = ["index\tquestion\tanswer\timage"]
+    lines += [f"{k}\tQuestion {k}?\tyes\t{picture_base64(COLOURS[k // 2])}" for k in range(6)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("input", ["image", "none", "blank"])
+def test_embedded_images_are_known_by_their_content(tmp_path: Path, input: str) -> None:
+    source = embedded_tsv(tmp_path / "q.tsv")
+    assert clusters(run_here(source, StubModel("yes"), input=input)) == ["0", "0", "2", "2", "4", "4"]
+
+
+def test_embedded_images_of_replies_are_known_by_their_content(tmp_path: Path) -> None:
+    source = embedded_tsv(tmp_path / "q.tsv")
+    jsonl(tmp_path / "replies.jsonl", [{"id": k, "reply": "yes"} for k in range(6)])
+    done = eyechart("score", "--benchmark", source, "--replies", "replies.jsonl", "--json", cwd=tmp_path)
+    assert clusters(ec.Run(tmp_path / done.json["run"])) == ["0", "0", "2", "2", "4", "4"]
+    assert done.json["n_clusters"] == 3

@@ -116,7 +116,9 @@ def refuse_unknown_column(samples: Iterable[Sample], column: str | None) -> None
 
 
 def _locate(ref: ImageRef) -> bytes:
-    """Where an image is. A crop counts as the image that it is cut from."""
+    """Which image it is: by its content if it is embedded, otherwise by its place. A crop is part of one."""
+    if ref.content:
+        return _hash("content", ref.content)
     return _hash("place", ref.kind, ref.location, str(ref.offset), ref.column)
 
 
