@@ -173,9 +173,17 @@ def test_versions_and_judges_are_named(questions: Path) -> None:
         f"the version of the scorer default differs: {now} (A) and 1 (B); "
         "score the older run again with: eyechart score RUN"
     ]
-    change_manifest(b, judge={"model": "openai/j", "identity": {"temperature": 0}, "prompts": {}})
+    judge = {
+        "model": "openai/j",
+        "identity": {"temperature": 0},
+        "prompts": {},
+        "further": [{"model": "p/k"}],
+    }
+    change_manifest(b, judge=judge)
     said = list(list_differences([a, b], ["A", "B"], "default", ["q1"]))
-    assert said == ["the judge differs: none (A) and openai/j temperature=0 (B)"]
+    assert said == ["the judge differs: none (A) and openai/j temperature=0, p/k (B)"]
+    change_manifest(b, versions={"default": now})  # the judge took no part in this scorer
+    assert not list(list_differences([a, b], ["A", "B"], "default", ["q1"]))
 
 
 @pytest.mark.slow

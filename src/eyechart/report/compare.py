@@ -29,8 +29,7 @@ import msgspec
 
 from eyechart import stats
 from eyechart.errors import join_names
-from eyechart.report.summary import MAX_VALUES, OTHER_VALUES
-from eyechart.report.summary import _order_of_group as order_of_group
+from eyechart.report.summary import MAX_VALUES, OTHER_VALUES, get_group_order
 from eyechart.terminal import to_one_line
 
 Correction = Literal["holm", "bh", "none"]
@@ -360,7 +359,7 @@ def _compare_groups(
     rows: dict[str, list[int]] = {}
     for row, value in enumerate(questions.groups[key]):
         rows.setdefault(value, []).append(row)
-    parts = {value: _select(questions, rows[value]) for value in sorted(rows, key=order_of_group)}
+    parts = {value: _select(questions, rows[value]) for value in sorted(rows, key=get_group_order)}
     tested = iter(_compare_pairs(list(parts.values()), pairs, correction))
     return {
         value: GroupComparison(

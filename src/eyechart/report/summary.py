@@ -327,7 +327,7 @@ class ResultCounter:
     def groups(self) -> dict[str, dict[str, Group]]:
         """The groups of every key that some sample has: numbers first, then texts, catch-alls last."""
         return {
-            key: _shrink({value: tallies[value].group() for value in sorted(tallies, key=_order_of_group)})
+            key: _shrink({value: tallies[value].group() for value in sorted(tallies, key=get_group_order)})
             for key, tallies in self._by.items()
             if tallies.keys() - {NO_VALUE}
         }
@@ -390,7 +390,7 @@ class ResultCounter:
     def _tallies(self, sample: Sample) -> Iterator[_Tally]:
         yield self.overall
         for key, tallies in self._by.items():
-            value = _as_text(sample.meta.get(key))
+            value = name_group(sample.meta.get(key))
             if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
                 value = OTHER_VALUES
             tally = tallies.get(value)
@@ -550,17 +550,17 @@ def _to_interval(group: Group) -> Interval:
     )
 
 
-def _as_text(value: Any) -> str:
+def name_group(value: Any) -> str:
     """A group's name; an empty cell or NaN counts as a missing key."""
     if value is None or value != value:
         return NO_VALUE
     return str(value).strip() or NO_VALUE
 
 
-def _order_of_group(value: str) -> tuple[bool, bool, float, str]:
+def get_group_order(value: str) -> tuple[bool, bool, float, str]:
     """The sort key of a group.
 
-    >>> sorted(["10", "(none)", "b", "9", "a"], key=_order_of_group)
+    >>> sorted(["10", "(none)", "b", "9", "a"], key=get_group_order)
     ['9', '10', 'a', 'b', '(none)']
     """
     try:

@@ -158,22 +158,27 @@ def _list_scoring_apart(runs: Sequence[Run], labels: Sequence[str], scorer: str)
     trials = [str(run.trials) for run in runs]
     if len(set(trials)) > 1:
         yield f"--trials differs: {_tell_values(trials, labels)}"
-    judges = [_tell_judge(run.manifest.get("judge")) for run in runs]
-    if len(set(judges)) > 1:
-        yield f"the judge differs: {_tell_values(judges, labels)}"
-        return  # the judge is part of the scorer's version
     versions = [str((run.manifest.get("versions") or {}).get(scorer, "unknown")) for run in runs]
-    if len(set(versions)) > 1:
+    if len(set(versions)) == 1:
+        return
+    judges = [_tell_judges(run.manifest.get("judge")) for run in runs]
+    if len(set(judges)) > 1:  # they are part of the version
+        yield f"the judge differs: {_tell_values(judges, labels)}"
+    else:
         add = "score the older run again with: eyechart score RUN"
         yield f"the version of the scorer {scorer} differs: {_tell_values(versions, labels)}; {add}"
 
 
-def _tell_judge(judge: Mapping[str, Any] | None) -> str:
-    """The judge's name, and its parameters and prompts where there are any."""
+def _tell_judges(judge: Mapping[str, Any] | None) -> str:
+    """The names of the judges with their parameters, and the user's own prompts."""
     if not judge:
         return "none"
-    more = {**judge.get("identity", {}), **({"prompts": judge["prompts"]} if judge.get("prompts") else {})}
-    return f"{judge.get('model')} {_tell(more)}" if more else str(judge.get("model"))
+    several = [judge, *(judge.get("further") or ())]
+    told = ", ".join(
+        " ".join([str(one.get("model")), *([_tell(one["identity"])] if one.get("identity") else [])])
+        for one in several
+    )
+    return f"{told} with prompts {_tell(judge['prompts'])}" if judge.get("prompts") else told
 
 
 def _tell_values(values: Sequence[str], labels: Sequence[str]) -> str:

@@ -28,14 +28,15 @@ from eyechart.report.compare import (
     compare_values,
     limit_groups,
 )
-from eyechart.report.summary import NO_VALUE, compute_credit, group_trials
-from eyechart.report.summary import _as_text as name_group
+from eyechart.report.summary import NO_VALUE, compute_credit, group_trials, name_group
 from eyechart.run.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
 from eyechart.run.results import Run
+from eyechart.terminal import show_status
 
 if TYPE_CHECKING:
     from eyechart.types import Result, Sample
 
+_STEP = 5000  # samples between two status lines
 _PEEK = 1000  # samples whose columns are suggested for an unknown key
 
 
@@ -289,10 +290,13 @@ def _join_runs(
             sample = trials[0].sample
             row = joined.add(place, trials)
             n_samples[place] += 1
+            if not n_samples[place] % _STEP:
+                show_status(f"reading {labels[place]}: {n_samples[place]:,} samples")
             if place == 0:
                 columns |= dict.fromkeys(map(str, sample.meta)) if n_samples[0] <= _PEEK else {}
             elif joined.digests[row] != compute_digest(sample):
                 _refuse_other_question(sample, runs, labels, place)
+    show_status("")
     joined.close(n_samples)
     for key in by or ():
         if set(joined.groups[key]) <= {NO_VALUE}:
