@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast versions torture check format bench bench-rescoring map wheel core clean
+.PHONY: help demo test fast versions torture check format bench bench-rescoring simulate map wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -42,6 +42,9 @@ bench: $(VENV)/.dev   ## how fast and lean: ratios to a bare client in the same 
 
 bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 	$(BIN)/python bench/rescoring.py
+
+simulate: $(VENV)/.dev ## how often the intervals of ec.stats hold the truth: the table of docs/intervals.md
+	@$(BIN)/python bench/simulate.py
 
 map: $(VENV)/.dev     ## rooms, modules, lines, imports between rooms, repeated names, the traced path of a sample
 	@$(BIN)/python tools/map.py

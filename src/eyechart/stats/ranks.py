@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Hashable, Mapping, Sequence
+from operator import itemgetter
 
 from eyechart.stats.distributions import check_confidence
 
@@ -31,14 +32,22 @@ def rank_intervals(
     rng = random.Random(seed)  # noqa: S311 (statistics)
     units = _sum_units(scores, clusters, weights, rng)
     g = len(next(iter(units.values()), ([], []))[0])
+    if g < 2:  # nothing to learn the spread from
+        return dict.fromkeys(scores, (1, len(scores)))
+    is_complete = all(held == next(iter(units.values()))[1] for _, held in units.values())
     ranks: dict[str, list[int]] = {name: [] for name in scores}
     for _ in range(draws):
-        drawn = rng.choices(range(g), k=g)
-        means = {name: _average(totals, held, drawn) for name, (totals, held) in units.items()}
-        for name, mean in means.items():
-            better = sum(other > mean for other in means.values())
-            ties = sum(other == mean for other in means.values()) - 1
-            ranks[name].append(1 + better + rng.randint(0, ties))
+        pick = itemgetter(*rng.choices(range(g), k=g))
+        sums = {name: sum(pick(totals)) for name, (totals, _) in units.items()}
+        if not is_complete:  # means; otherwise all sums are over the same samples
+            weighed = {name: sum(pick(held)) for name, (_, held) in units.items()}
+            sums = {
+                name: total / weighed[name] if weighed[name] else -math.inf for name, total in sums.items()
+            }
+        order = sorted(sums.values(), reverse=True)
+        for name, mean in sums.items():
+            first = order.index(mean)
+            ranks[name].append(1 + rng.randrange(first, first + order.count(mean)))  # ties by lot
     outside = int((1 - confidence) / 2 * draws)
     return {name: (sorted(found)[outside], sorted(found)[-1 - outside]) for name, found in ranks.items()}
 
@@ -75,11 +84,6 @@ def _sum_units(
                 held[where[i]] += weight
         units[name] = (totals, held)
     return units
-
-
-def _average(totals: Sequence[float], held: Sequence[float], drawn: Sequence[int]) -> float:
-    weight = sum(map(held.__getitem__, drawn))
-    return sum(map(totals.__getitem__, drawn)) / weight if weight else -math.inf
 
 
 def shrink_groups(successes: Sequence[float], totals: Sequence[float]) -> list[float]:
