@@ -278,8 +278,9 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
         raise ValueError("the mean of no groups")
     n = len(groups)
     mean = math.fsum(group.mean for group in groups) / n
-    centres = [(group.mean * group.n_effective + 0.5) / (group.n_effective + 1) for group in groups]
-    variances = [c * (1 - c) / group.n_effective for c, group in zip(centres, groups, strict=True)]
+    sizes = [group.n_effective or _invert_wilson(group, compute_z(confidence)) for group in groups]
+    centres = [(group.mean * size + 0.5) / (size + 1) for group, size in zip(groups, sizes, strict=True)]
+    variances = [c * (1 - c) / size for c, size in zip(centres, sizes, strict=True)]
     variance = math.fsum(variances) / n**2
     centre = math.fsum(centres) / n
     effective = centre * (1 - centre) / variance
@@ -300,3 +301,19 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
         stderr=math.sqrt(math.fsum(error**2 for error in errors)) / n if len(errors) == n else None,
         n_effective=effective,
     )
+
+
+def _invert_wilson(group: Interval, z: float) -> float:
+    """The n of which Wilson's interval at the mean is the given one.
+
+    >>> low, high = compute_wilson(30, 40)
+    >>> found = Interval(mean=0.75, low=low, high=high, n=40, n_clusters=40, method="wilson")
+    >>> round(_invert_wilson(found, compute_z()), 9)
+    40.0
+    """
+    # The ends are the roots of (1 + z²/n) p² - (2 mean + z²/n) p + mean²; from their product, or that of 1 - p.
+    if group.mean < 0.5:
+        ratio = (1 - group.mean) ** 2 / ((1 - group.low) * (1 - group.high))
+    else:
+        ratio = group.mean**2 / (group.low * group.high)
+    return z * z / max(ratio - 1, 1e-12)
