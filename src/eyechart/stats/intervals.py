@@ -311,9 +311,9 @@ def _invert_wilson(group: Interval, z: float) -> float:
     >>> round(_invert_wilson(found, compute_z()), 9)
     40.0
     """
-    # The ends are the roots of (1 + z²/n) p² - (2 mean + z²/n) p + mean²; from their product, or that of 1 - p.
-    if group.mean < 0.5:
-        ratio = (1 - group.mean) ** 2 / ((1 - group.low) * (1 - group.high))
-    else:
-        ratio = group.mean**2 / (group.low * group.high)
-    return z * z / max(ratio - 1, 1e-12)
+    # The ends are the roots of (1 + z²/n) p² - (2 mean + z²/n) p + mean²: their product gives n. At low means
+    # that of 1 - p does, with more digits.
+    mean, product = group.mean, group.low * group.high
+    if mean < 0.5:
+        mean, product = 1 - mean, (1 - group.low) * (1 - group.high)
+    return z * z * product / max(mean**2 - product, 1e-12)
