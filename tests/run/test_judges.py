@@ -346,8 +346,8 @@ def test_a_judge_that_comes_later_leaves_the_earlier_scoring_beside_its_own(
     assert (beside["scorer"], beside["n"], beside["agreement"]) == ("default", 4, 0.5)
     assert (beside["gained"], beside["lost"], beside["differ"]) == (2, 0, ["2", "4"])
     text = " ".join(eyechart("report", "runs", cwd=tmp_path).out.split())
-    assert "beside the scoring by default: agrees on 50.0 % of 4" in text
-    assert "2 more right, 0 no longer" in text
+    assert "beside default: agrees on 50.0 % of 4" in text
+    assert "2 gained, 0 lost" in text
     listed = eyechart("report", "runs", "--differences", "default", cwd=tmp_path).out
     assert "judged and default differ on 2 samples" in listed
 

@@ -89,8 +89,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
         if self.check is not None:
             yield f"judge beside the rules: agrees on {self.check.line()}"
         for name, found in self.beside.items():
-            flips = f"{found.n_gained:,} more right, {found.n_lost:,} no longer"
-            yield f"beside the scoring by {name}: agrees on {found.line()}; {flips}"
+            yield f"beside {name}: agrees on {found.line()}; {found.n_gained:,} gained, {found.n_lost:,} lost"
         if self.audit is not None:
             yield from self.audit.lines()
 
