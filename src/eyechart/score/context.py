@@ -1,0 +1,164 @@
+"""What surrounds an answer in a reply: denials, doubts, conditions and corrections, in every language of the table.
+
+An open answer is found at a place of the reply. Whether the reply means it is decided by the words of the same
+clause ("not", "I doubt", "if"), and by those that take it back later ("but it is", "wait"). The words are those
+of `languages`; which of them count follows from the reply's script and small words.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from eyechart.score.languages import LANGUAGES, Language, Phrases
+
+_LATIN = ("en", "fr", "de", "es", "pt", "it", "vi", "id", "tr")
+_SCRIPTS = (
+    ("ko", re.compile(r"[\uac00-\ud7af]")), ("ja", re.compile(r"[\u3040-\u30ff]")), ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")), ("ar", re.compile(r"[\u0600-\u06ff]")), ("hi", re.compile(r"[\u0900-\u097f]")),
+)  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_MAX_SAMPLE_CHARS = 400  # enough small words to tell a language
+_CLAUSE_START = re.compile(r"[.!?;:\n。！？；：](?!\d)|(?<!\d),|,(?!\d)|，|、|\s-\s")
+_CLAUSE_END = re.compile(r"[.!?;\n。！？；](?!\d)|,(?!\d)|，|\s-\s")
+_MAX_CLAUSE_CHARS = 120
+# Words of the table that mean something else in a sentence about a thing: "5 dogs before the house".
+_PLAIN = frozenset({"before", "earlier", "until", "initial", "i had", "looked", "appeared", "seemed", "originally", "formerly",
+                    "previously", "i'd have", "would have", "against", "than", "over", "besides", "without", "avoid", "online",
+                    "ne", "noch", "sin", "sem", "sans", "ohne", "senza", "da", "si", "se", "wenn", "no more", "out", "ما", "دون",
+                    "or", "yet", "still", "non", "mà", "song", "a", "والا", "بدون", "не верно", "或", "でも", "o", "u", "або",
+                    "no", "but not", "and not", "not", "nor", "neither", "whether"})  # fmt: skip
+
+
+def find_language(text: str) -> Language:
+    """The language of a reply, by its script and its small words; English where nothing tells.
+
+    >>> [find_language(text).name for text in ("Das ist kein Hund.", "No es un gato.", "東京です", "dog")]
+    ['German', 'Spanish', 'Japanese', 'English']
+    """
+    if not text.isascii():
+        sample = text[:_MAX_SAMPLE_CHARS]
+        for code, script in _SCRIPTS:
+            if script.search(sample):
+                return LANGUAGES[code]
+    words = _WORD.findall(text[:_MAX_SAMPLE_CHARS].lower())
+    if len(words) < 2:
+        return LANGUAGES["en"]
+    counts = dict.fromkeys(_LATIN, 0)
+    small = _small_words()
+    for word in words:
+        for code in small.get(word, ()):
+            counts[code] += 1
+    return LANGUAGES[max(_LATIN, key=lambda code: counts[code])]  # English first among equals
+
+
+@lru_cache(maxsize=1)
+def _small_words() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for code in _LATIN:
+        language = LANGUAGES[code]
+        for phrase in {*language.function, *language.article, *language.copula, *language.deny, *language.pronoun, *language.both}:
+            if " " not in phrase:
+                found[phrase] = (*found.get(phrase, ()), code)
+    return found
+
+
+class Context:
+    """The words of one language, ready to be looked for around an answer."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.is_unspaced = language.name in ("Chinese", "Japanese", "Korean")
+        deny = {*language.deny, *language.deny_next, *_NOT.get(language.name, ())}
+        if language.name == "English":
+            deny = (deny - _PLAIN) | {"not", "no", "neither", "nor", "but not", "and not", "without"}
+        self._neutral = self._compile(language.neutral)
+        self._deny = self._compile(tuple(deny))
+        self._deny_last = self._compile(language.deny_last)
+        doubt = {*language.doubt, *language.condition, *language.given_up} - _PLAIN
+        doubt |= {phrase for phrase in language.report if _SAYS.search(phrase)}
+        self._doubt = self._compile(tuple(doubt))
+        self._contrast = self._compile(tuple({*language.contrast, *_BUT.get(language.name, ())} - {"or", "yet", "still", "a", "mà"}))
+        self._correction = self._compile(tuple(set(language.correction) - _PLAIN - {"instead", "hmm", "update", "edit", "finalmente", "finalement"}))
+        self.wrong = self._compile(language.wrong)
+        self.either = self._compile(tuple(set(language.either) - {"か", "이나", "ya"}))
+
+    def _compile(self, phrases: Phrases) -> re.Pattern[str] | None:
+        if not phrases:
+            return None
+        longest = sorted(map(re.escape, phrases), key=len, reverse=True)
+        bound = "" if self.is_unspaced else r"(?<![^\W_])"
+        end = "" if self.is_unspaced else r"(?![^\W_])"
+        return re.compile(f"{bound}(?:{'|'.join(longest)}){end}")
+
+    def is_denied(self, text: str, start: int, end: int) -> bool:
+        """Whether the words at the slice are denied, doubted, supposed or reported. The text is lower case."""
+        head = self._clause_before(text, start)
+        tail = self._clause_after(text, end)
+        if self._neutral:
+            head = self._neutral.sub(" ", head)
+        if self._contrast:  # "not a cat but a dog" denies the cat alone
+            head = self._contrast.split(head)[-1] or ""
+        if self.is_unspaced:
+            near = head[-10:]
+            if self._deny and (found := _last(self._deny, near)) and len(near) - found.end() <= 6:
+                return True
+            if self._doubt and self._doubt.search(head):
+                return True
+            return self._deny_last is not None and self._deny_last.search(tail[:14]) is not None
+        if self._deny and (found := _last(self._deny, head)) and len(head[found.end() :].split()) <= 8:
+            return True
+        if self._doubt and self._doubt.search(head):
+            return True
+        return self._deny_last is not None and self._deny_last.search(tail[:30]) is not None
+
+    def is_taken_back(self, text: str, end: int) -> bool:
+        """Whether what follows gives something else instead: "but it is a wolf", "wait, no"."""
+        tail = text[end : end + 240]
+        if self._neutral:
+            tail = self._neutral.sub(" ", tail)
+        if self._correction and (found := self._correction.search(tail)):
+            before = tail[: found.start()].rstrip()
+            if not before or before[-1] in ".,;:!?-\n。，！？" or self.is_unspaced:
+                return True
+        if self._contrast is None or (found := self._contrast.search(tail)) is None:
+            return False
+        return _STATES.match(tail, found.end()) is not None or self.is_unspaced or self.language.name != "English"
+
+    def _clause_before(self, text: str, start: int) -> str:
+        head = text[max(0, start - _MAX_CLAUSE_CHARS) : start]
+        last = None
+        for last in _CLAUSE_START.finditer(head):
+            pass
+        return head[last.end() :] if last else head
+
+    def _clause_after(self, text: str, end: int) -> str:
+        found = _CLAUSE_END.search(text, end, end + _MAX_CLAUSE_CHARS)
+        return text[end : found.start() if found else end + _MAX_CLAUSE_CHARS]
+
+
+# What follows "but" where it gives another answer, in English.
+_STATES = re.compile(
+    r"[\s,]{1,3}(?:(?:actually|in fact|in reality|really|rather|instead|on closer look|then)[\s,]{1,3})?"
+    r"(?:it|this|that|they|the|a|an|i|there|he|she|these|those|probably|more likely|is|was|are)\b"
+)
+_SAYS = re.compile(r"\b(?:said|says?|thinks?|chose|told|answered|might|would)\b")
+_NOT = {"French": ("ne", "non"), "German": ("noch",), "Italian": ("non",), "Spanish": ("no",), "English": ("not",)}
+_BUT = {"German": ("sondern",), "Spanish": ("sino",)}
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = None
+    for found in pattern.finditer(text):
+        pass
+    return found
+
+
+@lru_cache(maxsize=32)
+def _prepare(name: str) -> Context:
+    return Context(next(language for language in LANGUAGES.values() if language.name == name))
+
+
+def prepare_context(text: str) -> Context:
+    """The context of a reply's language."""
+    return _prepare(find_language(text).name)

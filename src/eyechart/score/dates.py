@@ -1,0 +1,233 @@
+"""Dates and times of day: the same moment in another form.
+
+15:00, "3 pm", "three o'clock in the afternoon" and 下午3点 are one time; "March 5, 2021", "5 March 2021",
+2021-03-05 and 2021年3月5日 one date. A date of figures alone (03/04/2021) may be read with the day or the month
+first, unless both sides are written that way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eyechart.score.numerals import find_numbers, parse_chinese
+
+# Months by language, January first.
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december",
+    "jan feb mar apr may jun jul aug sep oct nov dec", "jan feb mar apr may jun jul aug sept oct nov dec",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
+    "januari februari maret april mei juni juli agustus september oktober november desember",
+)
+MONTHS = {name: place for names in _MONTH_NAMES for place, name in enumerate(names.split(), start=1)}
+MAX_FOUND = 16  # dates or times in one reply; more of them are a calendar, not an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day in minutes. `half`: am, pm, or empty where the text leaves it open."""
+
+    minutes: int  # since midnight; since 12 o'clock of either half where that is open
+    half: str
+    span: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day, a month of a year, or a day of a month. `order` says how figures alone were read: dmy or mdy."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+    order: str = ""
+    span: tuple[int, int] = (0, 0)
+
+
+_HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
+_DAYTIME = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
+_CLOCK = re.compile(
+    rf"(?<![\w:.,$€£-])(?P<hour>[01]?\d|2[0-4])(?:\s?(?P<dot>[:.h])\s?(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d|\.\d))(?:\s?{_HALF})?(?!\w)"
+    rf"|(?<![\w:.,$€£-])(?P<hour2>1[0-2]|0?[1-9])\s?(?P<half2>[ap]\.?\s?m\b\.?)"
+    r"|(?<![\w:.,])(?P<hour3>[01]?\d|2[0-4])\s?(?P<sharp>o'?\s?clock|uhr|heures?|horas)\b"
+    r"|(?P<period>上午|早上|凌晨|中午|下午|晚上|傍晚|午前|午後|오전|오후)?\s?(?P<hour4>[01]?\d|2[0-4]|[一二三四五六七八九十两]{1,3})(?:点钟?|點|時|시)"
+    r"(?:(?P<minute4>[0-5]?\d|[一二三四五六七八九十]{1,3})(?:分|분)?|(?P<halfpast>半|반)|(?P<quarter>一刻))?(?!\w*之)"
+    r"|\b(?P<word>noon|midday|midnight)\b",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    r"\b(?:(?P<part>half|(?:a\s)?quarter|[a-z]+(?:-[a-z]+)?|\d{1,2})(?:\sminutes)?\s(?P<way>past|after|to|before|till)\s)?"
+    r"(?P<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2})\b"
+    r"(?P<sharp>\s?o'?clock)?(?:\s(?P<half>[ap]\.?m\b\.?))?",
+    re.IGNORECASE,
+)
+_IN_THE = re.compile(r"\s(?:in the\s(?P<part>morning|afternoon|evening)|at\snight)\b", re.IGNORECASE)
+_HOURS = {word: hour for hour, word in enumerate(
+    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), start=1)}  # fmt: skip
+
+
+def find_clocks(text: str, start: int = 0, end: int | None = None) -> list[Clock]:
+    """The times of day in a text of plain characters, in order.
+
+    >>> [(clock.minutes, clock.half) for clock in find_clocks("10:30 pm, half past ten, 15:00, 下午3点")]
+    [(1350, 'pm'), (630, ''), (900, 'pm'), (900, 'pm')]
+    """
+    end = len(text) if end is None else end
+    found: list[Clock] = []
+    for match in _CLOCK.finditer(text, start, end):
+        clock = _read_clock(text, match, end)
+        if clock is not None:
+            found.append(clock)
+        if len(found) > MAX_FOUND:
+            return []
+    lower = text[start:end].lower()
+    if any(word in lower for word in (" past ", " to ", "clock", " after ", " before ", " till ")) or " am" in lower or " pm" in lower:
+        taken = [clock.span for clock in found]
+        for match in _SPOKEN.finditer(text, start, end):
+            is_free = all(match.end() <= first or match.start() >= last for first, last in taken)
+            if is_free and (clock := _read_spoken(text, match, end)):
+                found.append(clock)
+                if len(found) > MAX_FOUND:
+                    return []
+    return sorted(found, key=lambda clock: clock.span)
+
+
+def _read_clock(text: str, match: re.Match[str], end: int) -> Clock | None:
+    if match["word"]:
+        is_night = match["word"].lower() == "midnight"
+        return Clock(0 if is_night else 720, "am" if is_night else "pm", match.span())
+    hour = _read_small(match["hour"] or match["hour2"] or match["hour3"] or match["hour4"])
+    minute = _read_small(match["minute"] or match["minute4"] or "0")
+    if hour is None or minute is None or hour > 24 or minute > 59:
+        return None
+    if match["dot"] == "." and not match["half"]:
+        return None  # a decimal
+    if match["halfpast"]:
+        minute = 30
+    elif match["quarter"]:
+        minute = 15
+    half = (match["half"] or match["half2"] or "")[:1].lower()
+    last = match.end()
+    if period := match["period"]:
+        half = "a" if period in ("上午", "早上", "凌晨", "午前", "오전") else "p"
+    elif not half and (part := _IN_THE.match(text, last, end)):
+        half, last = _DAYTIME[(part["part"] or "night").lower()][0], part.end()
+    return _make_clock(hour, minute, half, (match.start(), last), is_padded=(match["hour"] or "").startswith("0"))
+
+
+def _read_spoken(text: str, match: re.Match[str], end: int) -> Clock | None:
+    hour = _HOURS.get(match["hour"].lower()) or _read_small(match["hour"])
+    half = (match["half"] or "")[:1].lower()
+    if hour is None or not 1 <= hour <= 12 or not (match["part"] or match["sharp"] or half):
+        return None
+    minute = 0
+    if match["part"]:
+        part = match["part"].lower().removeprefix("a ")
+        spelled = list(find_numbers(part, 0, len(part))) if part not in ("half", "quarter") else []
+        amount = 30 if part == "half" else 15 if part == "quarter" else int(spelled[0].value) if spelled else None
+        if amount is None or amount > 59:
+            return None
+        minute = amount if match["way"].lower() in ("past", "after") else -amount
+    last = match.end()
+    if not half and (part_of_day := _IN_THE.match(text, last, end)):
+        half, last = _DAYTIME[(part_of_day["part"] or "night").lower()][0], part_of_day.end()
+    return _make_clock(hour, minute, half, (match.start(), last), is_padded=False)
+
+
+def _make_clock(hour: int, minute: int, half: str, span: tuple[int, int], *, is_padded: bool) -> Clock:
+    if half and hour <= 12:
+        hour = hour % 12 + (12 if half == "p" else 0)
+        return Clock((hour * 60 + minute) % 1440, f"{half}m", span)
+    if hour > 12 or hour == 0:
+        return Clock((hour * 60 + minute) % 1440, "am" if hour in (0, 24) else "pm", span)
+    return Clock((hour * 60 + minute) % 1440, "", span)
+
+
+def _read_small(text: str) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    value = parse_chinese(text)
+    return None if value is None else int(value)
+
+
+def is_same_clock(said: Clock, gold: Clock) -> bool:
+    """Whether two times agree; one that leaves am and pm open agrees with either.
+
+    >>> one, other = find_clocks("3 pm, 15:00")
+    >>> is_same_clock(one, other), is_same_clock(*find_clocks("3 am, 15:00"))
+    (True, False)
+    """
+    if said.half and gold.half:
+        return said.minutes == gold.minutes
+    return said.minutes % 720 == gold.minutes % 720
+
+
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_YEAR = r"(?:1[0-9]|20|21)\d\d"
+_DAY = r"(?:3[01]|[12]\d|0?[1-9])"
+_DATE = re.compile(
+    rf"(?<![\w/.-])(?P<y1>{_YEAR})\s?[-/.年년]\s?(?P<m1>1[0-2]|0?[1-9])\s?[-/.月월]\s?(?P<d1>{_DAY})(?:日|号|일)?(?![\d/])"
+    rf"|(?<![\w/.-])(?P<a2>\d{{1,2}})(?P<sep>[-/.])(?P<b2>\d{{1,2}})(?P=sep)(?P<y2>{_YEAR}|\d\d)(?![\d/-])"
+    rf"|(?<![\w/])(?P<d3>{_DAY})(?:st|nd|rd|th|\.|er|º|ª)?\s(?:of\s|de\s|d')?(?P<m3>{_MONTH})\.?(?:,?\s(?:of\s|de\s|del\s|do\s)?(?P<y3>{_YEAR}))?(?!\w)"
+    rf"|(?<!\w)(?P<m4>{_MONTH})\.?\s(?P<d4>{_DAY})(?:st|nd|rd|th)?(?:,?\s(?P<y4>{_YEAR}))?(?![\w:])"
+    rf"|(?<!\w)(?P<m5>{_MONTH})\.?,?\s(?:of\s|de\s|del\s|do\s)?(?P<y5>{_YEAR})(?!\w)"
+    rf"|(?P<y6>{_YEAR})年(?P<m6>1[0-2]|0?[1-9])月|(?P<m7>1[0-2]|0?[1-9])[月월]\s?(?P<d7>{_DAY})[日号일]"
+    rf"|(?<![\w/.-])(?P<y8>{_YEAR})-(?P<m8>1[0-2]|0[1-9])(?![\d/-])",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def find_dates(text: str, start: int = 0, end: int | None = None) -> list[Date]:
+    """The dates in a text of plain characters, in order; one of figures alone with each way to read it.
+
+    >>> [(date.year, date.month, date.day) for date in find_dates("March 5, 2021; 2021-03-05; 5. März 2021")]
+    [(2021, 3, 5), (2021, 3, 5), (2021, 3, 5)]
+    """
+    found: list[Date] = []
+    for match in _DATE.finditer(text, start, len(text) if end is None else end):
+        found += _read_date(match)
+        if len(found) > MAX_FOUND:
+            return []
+    return found
+
+
+def _read_date(match: re.Match[str]) -> Iterator[Date]:
+    named = match.groupdict()
+    if named["a2"]:
+        one, other, year = int(named["a2"]), int(named["b2"]), int(named["y2"])
+        year += (2000 if year < 50 else 1900) if year < 100 else 0
+        if 1 <= other <= 12 and 1 <= one <= 31:
+            yield Date(year, other, one, "dmy", match.span())
+        if 1 <= one <= 12 and 1 <= other <= 31:
+            yield Date(year, one, other, "mdy", match.span())
+        return
+    parts = {kind: next((value for name, value in named.items() if name[0] == kind and value), None) for kind in "ymd"}
+    month = parts["m"]
+    yield Date(
+        int(parts["y"]) if parts["y"] else None,
+        None if month is None else int(month) if month.isdecimal() else MONTHS[month.lower()],
+        int(parts["d"]) if parts["d"] else None,
+        "",
+        match.span(),
+    )
+
+
+def is_same_date(said: Date, gold: Date) -> bool:
+    """Whether two dates agree in all that the gold states."""
+    if said.order and gold.order and said.order != gold.order and not (_is_clear(said) and _is_clear(gold)):
+        return False
+    return all(
+        wanted is None or wanted == stated
+        for wanted, stated in ((gold.year, said.year), (gold.month, said.month), (gold.day, said.day))
+    )
+
+
+def _is_clear(date: Date) -> bool:
+    """Whether the figures leave no choice: there is no 25th month."""
+    return (date.day or 0) > 12
