@@ -14,7 +14,7 @@ from eyechart.data.choices import parse_choices
 from eyechart.score.choice import find_gold_letter
 from eyechart.score.choice_options import prepare_options
 from eyechart.score.default import find_written_choices
-from eyechart.score.text import read_polarity
+from eyechart.score.polarity import read_polarity
 from eyechart.types import Sample
 
 _FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")

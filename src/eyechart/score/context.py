@@ -87,8 +87,9 @@ class Context:
         if not phrases:
             return None
         longest = sorted(map(re.escape, phrases), key=len, reverse=True)
-        bound = "" if self.is_unspaced else r"(?<![^\W_])"
-        end = "" if self.is_unspaced else r"(?![^\W_])"
+        # Vowel marks belong to words, although Python does not count them among letters.
+        bound = "" if self.is_unspaced else r"(?<![^\W_])(?<![\u0900-\u0963\u064b-\u0652])"
+        end = "" if self.is_unspaced else r"(?![^\W_]|[\u0900-\u0963\u064b-\u0652])"
         return re.compile(f"{bound}(?:{'|'.join(longest)}){end}")
 
     def is_denied(self, text: str, start: int, end: int) -> bool:

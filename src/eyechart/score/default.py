@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from eyechart.registry import scorer
 from eyechart.score.choice import score_choice
 from eyechart.types import Reply, Sample, Score
 
-_LEADING_ZERO = re.compile(r"0\d")
-_MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
 _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
 
 
-@scorer("default", version="3")
+@scorer("default", version="4")
 def score_default(reply: Reply, sample: Sample) -> Score:
-    """With options: multiple choice. Otherwise by the gold: yes or no, a number, or text.
+    """With options: multiple choice. Otherwise by each gold: yes or no, a time, a date, a number, or text.
 
     The route begins with the reader that was used, as in ``choice:boxed`` or ``number:stated``.
     """
@@ -25,25 +23,20 @@ def score_default(reply: Reply, sample: Sample) -> Score:
         return score_choice(reply, sample)
     if choices := find_written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
-    # Imported when the first such gold comes: a file of choices needs neither.
-    from eyechart.score.number import parse_number, score_number
-    from eyechart.score.text import read_polarity, score_text, score_yes_no
+    # Imported when the first such gold comes: a file of choices needs none of them.
+    from eyechart.score import open_answers
 
-    if sample.golds and all(read_polarity(gold) for gold in sample.golds):
-        return score_yes_no(reply, sample)
-    if sample.golds and all(parse_number(gold) and not is_code(gold) for gold in sample.golds):
-        return score_number(reply, sample)
-    return score_text(reply, sample)
+    return open_answers.score_open(reply, sample)
 
 
-def is_code(gold: str) -> bool:
-    """Whether digits are an identifier rather than an amount, so that they are compared as text.
+def matches(reply: str, golds: str | Sequence[str]) -> bool:
+    """Whether a reply gives one of the golds, by the rules of the scorer `default` for open answers.
 
-    >>> is_code("007"), is_code("13800138000"), is_code("0.5"), is_code("1998"), is_code("1,000,000,000")
-    (True, True, False, False, False)
+    >>> matches("The car is 500 cm long.", "5 m"), matches("at least 8", "8"), matches("It's a dog.", ["dog", "puppy"])
+    (True, False, True)
     """
-    digits = gold.strip().lstrip("+")
-    return _LEADING_ZERO.match(digits) is not None or (digits.isdigit() and len(digits) > _MAX_PLAIN_DIGITS)
+    accepted = (golds,) if isinstance(golds, str) else tuple(golds)
+    return score_default(Reply(text=reply), Sample(id="", question="", golds=accepted)).outcome == "correct"
 
 
 def find_written_choices(sample: Sample) -> Mapping[str, str]:

@@ -72,6 +72,7 @@ class Language:
     modifier_endings: Phrases = ()  # endings of such adjectives
     letter_endings: Phrases = ()  # what may be joined to a letter by an apostrophe: "B'[dir]"
     abstain: Phrases = ()  # "I [cannot tell]"
+    numbers: Phrases = ()  # zero, one, two ... twenty, in order; several words for one number are joined by "/"
 
 
 def _(phrases: str) -> Phrases:
@@ -291,6 +292,9 @@ CHINESE = Language(
 
 JAPANESE = Language(
     name="Japanese",
+    numbers=_(
+        "ゼロ | ひとつ/一つ | ふたつ/二つ | みっつ/三つ | よっつ/四つ | いつつ/五つ | むっつ/六つ | ななつ/七つ | やっつ/八つ | ここのつ/九つ | とお"
+    ),
     answer=_("答え | 正解 | 回答 | 解答 | 正答 | 答 | こたえ | 最終回答 | 最終的な答え | 正しい答え"),
     option=_("選択肢 | 選択 | 番 | 記号 | 肢 | 項目 | オプション"),
     copula=_(
@@ -360,6 +364,9 @@ JAPANESE = Language(
 
 KOREAN = Language(
     name="Korean",
+    numbers=_(
+        "영/공 | 하나/한 | 둘/두 | 셋/세 | 넷/네 | 다섯 | 여섯 | 일곱 | 여덟 | 아홉 | 열 | 열하나/열한 | 열둘/열두 | 열셋/열세 | 열넷/열네 | 열다섯 | 열여섯 | 열일곱 | 열여덟 | 열아홉 | 스물/스무"
+    ),
     answer=_("정답 | 답 | 답변 | 해답 | 최종 답 | 최종 답변 | 올바른 답"),
     option=_("선택지 | 보기 | 번 | 옵션 | 선지 | 항목 | 문항"),
     copula=_(
@@ -425,6 +432,9 @@ KOREAN = Language(
 
 FRENCH = Language(
     name="French",
+    numbers=_(
+        "zéro | un/une | deux | trois | quatre | cinq | six | sept | huit | neuf | dix | onze | douze | treize | quatorze | quinze | seize | dix-sept | dix-huit | dix-neuf | vingt"
+    ),
     answer=_(
         "réponse | reponse | réponses | solution | réponse finale | bonne réponse | réponse correcte | résultat | la réponse"
     ),
@@ -519,6 +529,9 @@ FRENCH = Language(
 
 GERMAN = Language(
     name="German",
+    numbers=_(
+        "null | eins/ein/eine/einen | zwei/zwo | drei | vier | fünf | sechs | sieben | acht | neun | zehn | elf | zwölf | dreizehn | vierzehn | fünfzehn | sechzehn | siebzehn | achtzehn | neunzehn | zwanzig"
+    ),
     answer=_(
         "antwort | lösung | ergebnis | endgültige antwort | die antwort | richtige antwort | loesung | antworten"
     ),
@@ -611,6 +624,9 @@ GERMAN = Language(
 
 SPANISH = Language(
     name="Spanish",
+    numbers=_(
+        "cero | uno/un/una | dos | tres | cuatro | cinco | seis | siete | ocho | nueve | diez | once | doce | trece | catorce | quince | dieciséis | diecisiete | dieciocho | diecinueve | veinte"
+    ),
     answer=_(
         "respuesta | solución | solucion | respuesta correcta | respuesta final | resultado | contestación"
     ),
@@ -703,6 +719,9 @@ SPANISH = Language(
 
 PORTUGUESE = Language(
     name="Portuguese",
+    numbers=_(
+        "zero | um/uma | dois/duas | três | quatro | cinco | seis | sete | oito | nove | dez | onze | doze | treze | catorze/quatorze | quinze | dezesseis/dezasseis | dezessete/dezassete | dezoito | dezenove/dezanove | vinte"
+    ),
     answer=_(
         "resposta | solução | gabarito | resposta correta | resposta certa | resposta final | resultado"
     ),
@@ -795,6 +814,9 @@ PORTUGUESE = Language(
 
 ITALIAN = Language(
     name="Italian",
+    numbers=_(
+        "zero | uno/un/una | due | tre | quattro | cinque | sei | sette | otto | nove | dieci | undici | dodici | tredici | quattordici | quindici | sedici | diciassette | diciotto | diciannove | venti"
+    ),
     answer=_("risposta | soluzione | risposta corretta | risposta giusta | risposta finale | risultato"),
     option=_(
         "opzione | l'opzione | lettera | la lettera | alternativa | scelta | possibilità | opzioni | l'alternativa | dell'opzione"
@@ -885,6 +907,9 @@ ITALIAN = Language(
 
 RUSSIAN = Language(
     name="Russian",
+    numbers=_(
+        "ноль/нуль | один/одна/одно | два/две/двое | три/трое | четыре/четверо | пять/пятеро | шесть | семь | восемь | девять | десять | одиннадцать | двенадцать | тринадцать | четырнадцать | пятнадцать | шестнадцать | семнадцать | восемнадцать | девятнадцать | двадцать"
+    ),
     answer=_(
         "ответ | ответом | решение | правильный ответ | верный ответ | окончательный ответ | результат | итог | ответы | отв"
     ),
@@ -974,6 +999,9 @@ RUSSIAN = Language(
 
 ARABIC = Language(
     name="Arabic",
+    numbers=_(
+        "صفر | واحد/واحدة | اثنان/اثنين/اثنتان | ثلاثة/ثلاث | أربعة/أربع | خمسة/خمس | ستة/ست | سبعة/سبع | ثمانية/ثماني | تسعة/تسع | عشرة/عشر"
+    ),
     answer=_(
         "الإجابة | الاجابة | الجواب | إجابة | اجابة | جواب | الحل | إجابتي | اجابتي | جوابي | الإجابة الصحيحة | والإجابة | فالإجابة | الجواب الصحيح | النتيجة | للإجابة | والجواب | فالجواب"
     ),
@@ -1056,6 +1084,9 @@ ARABIC = Language(
 
 HINDI = Language(
     name="Hindi",
+    numbers=_(
+        "शून्य | एक | दो | तीन | चार | पाँच/पांच | छह/छः | सात | आठ | नौ | दस | ग्यारह | बारह | तेरह | चौदह | पंद्रह | सोलह | सत्रह | अठारह | उन्नीस | बीस"
+    ),
     answer=_("उत्तर | जवाब | सही उत्तर | सही जवाब | हल | समाधान | अंतिम उत्तर | उत्तरः | परिणाम"),
     option=_("विकल्प | ऑप्शन | अक्षर | चयन | विकल्पों"),
     copula=_("है | हैं | होगा | होना चाहिए | हो सकता है केवल | था | होगी | लगता है | दिखता है | ही है"),
@@ -1118,6 +1149,9 @@ HINDI = Language(
 
 VIETNAMESE = Language(
     name="Vietnamese",
+    numbers=_(
+        "không | một | hai | ba | bốn | năm | sáu | bảy | tám | chín | mười | mười một | mười hai | mười ba | mười bốn | mười lăm | mười sáu | mười bảy | mười tám | mười chín | hai mươi"
+    ),
     answer=_(
         "đáp án | câu trả lời | trả lời | lời giải | kết quả | đáp án đúng | đáp án cuối cùng | đáp án chính xác"
     ),
@@ -1195,6 +1229,9 @@ VIETNAMESE = Language(
 
 INDONESIAN = Language(
     name="Indonesian",
+    numbers=_(
+        "nol | satu | dua | tiga | empat | lima | enam | tujuh | delapan | sembilan | sepuluh | sebelas | dua belas | tiga belas | empat belas | lima belas | enam belas | tujuh belas | delapan belas | sembilan belas | dua puluh"
+    ),
     answer=_(
         "jawaban | jawabannya | jawaban yang benar | jawaban akhir | solusi | hasilnya | hasil | jawaban saya | jawab"
     ),
@@ -1270,6 +1307,9 @@ INDONESIAN = Language(
 
 TURKISH = Language(
     name="Turkish",
+    numbers=_(
+        "sıfır | bir | iki | üç | dört | beş | altı | yedi | sekiz | dokuz | on | on bir | on iki | on üç | on dört | on beş | on altı | on yedi | on sekiz | on dokuz | yirmi"
+    ),
     answer=_(
         "cevap | yanıt | cevabı | cevabım | yanıtı | yanıtım | çözüm | doğru cevap | doğru yanıt | nihai cevap | sonuç | cevabın | cevaptır | cevabıdır | yanıttır"
     ),

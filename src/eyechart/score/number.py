@@ -256,7 +256,7 @@ def _reading(found: Quantity, rule: str, span: tuple[int, int]) -> Reading:
 _NAMED = re.compile(
     r"\b(?:figures?|figs?|tables?|pages?|pp?|steps?|questions?|options?|choices?|chapters?|sections?|parts?|panels?|images?|pictures?|"
     r"photos?|slides?|rows?|columns?|lines?|items?|examples?|exercises?|appendix|footnotes?|exhibits?|equations?|eq|versions?|diagrams?|"
-    r"charts?|graphs?|plots?|problems?|abbildung|abb|tabelle|seite|schritt|frage|tableau|étape|figura|tabla|tabela|página|pagina|paso|passo|"
+    r"charts?|graphs?|plots?|problems?|rooms?|levels?|abbildung|abb|tabelle|seite|schritt|frage|tableau|étape|figura|tabla|tabela|página|pagina|paso|passo|"
     r"pregunta|pergunta|рисунок|рис|таблица|страница|шаг|вопрос|hình|bảng|trang|bước|gambar|tabel|halaman|langkah|şekil|tablo|sayfa|adım)"
     r"\.?\s?(?:#|no\.?\s|number\s)?\(?$|(?:图|表|第|步骤|选项|問|図|그림|표|제)\s?$",
     re.IGNORECASE,
@@ -267,6 +267,8 @@ _DENIED_AFTER = re.compile(
     r"|[\"'*)]{0,3}\?\s{0,2}no\b",
     re.IGNORECASE,
 )
+_TERM_AFTER = re.compile(r"\s?(?:[x×*÷]|\+|\s[-/])\s?[$€£]?\d")
+_TERM_BEFORE = re.compile(r"\d\s?(?:[x×*÷+])\s?$|\d\s[-/]\s$")
 _SENTENCE_MARK = re.compile(r"[.!?\n。！？](?!\d)")
 _DATED = re.compile(r"(?:before|after|later than|earlier than|until|since|bis|avant|après|antes de|después de|prima del|до|после|以前|之前|之后|以后)\s?$", re.IGNORECASE)
 
@@ -280,6 +282,8 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
         first, last = found.span
         if _NAMED.search(text[max(start, first - 24) : first]) or _OUT_OF.search(text[max(start, first - 20) : first]):
             continue
+        if _TERM_AFTER.match(text, last, end) or _TERM_BEFORE.search(text[max(start, first - 4) : first]):
+            continue  # a term of a sum or a product, whose result is another number
         if lower is None or context is None:
             lower = lower_ascii(text) if text.isascii() else text.lower()
             lower = lower if len(lower) == len(text) else lower_ascii(text)

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from eyechart.score.context import find_language
+from eyechart.score.languages import LANGUAGES
 from eyechart.score.reading import normalise_characters, unwrap_span
 
 MAX_DIGITS = 400
@@ -60,8 +62,10 @@ def find_numbers(text: str, start: int, end: int, *, is_whole: bool = False) -> 
             waiting = next(words, None)
         done = match.end()
         yield Number(face / 100 if match["percent"] else face, face, match.span())
-    rest = [*chinese, *([waiting] if waiting else []), *words]
-    for number in sorted(rest, key=lambda number: number.span):
+    rest = sorted([*chinese, *([waiting] if waiting else []), *words], key=lambda number: number.span)
+    if not rest and done == start:
+        rest = list(_find_foreign(text, start, end, is_whole=is_whole))
+    for number in rest:
         if number.span[0] >= done:
             done = number.span[1]
             yield number
@@ -225,8 +229,8 @@ def _read_run(text: str, run: list[re.Match[str]], end: int, *, is_whole: bool) 
 
 
 def _is_pronoun(text: str, first: int, last: int) -> bool:
-    before, after = text[max(0, first - 12) : first], text[last : last + 4]
-    return _NOT_A_COUNT.search(before) is not None or after.lower().startswith(" of ")
+    before, after = text[max(0, first - 12) : first], text[last : last + 7].lower()
+    return _NOT_A_COUNT.search(before) is not None or after.startswith((" of ", " is ", " was ", " has ", " that ", " which"))
 
 
 def _read_spelled(words: list[str], place: int) -> tuple[float, int, bool] | None:
@@ -315,6 +319,8 @@ def _read_part(words: list[str], place: int, top: float) -> tuple[float, int, bo
         return value * (_BIG.get(rest[1]) or 12), place + 2, True  # half a million
     if rest[:1] and rest[0] in _BIG:
         return value * _BIG[rest[0]], place + 1, True
+    if word == "half" and rest[:1] in (["a"], ["an"]):
+        return value, place + 1, True  # half an hour
     return value, place, top != 1
 
 
@@ -324,6 +330,60 @@ def _read_decimals(words: list[str], place: int) -> tuple[str, int] | None:
         digits += str(_WORDS[words[place]])
         place += 1
     return (digits, place) if digits else None
+
+
+# -- Words of other languages
+
+_ARTICLE_LIKE = frozenset("un une ein eine einen una um uma uno bir एक một satu một năm không six seis due tre sei once on null elf".split())
+_MAX_FOREIGN_CHARS = 400  # a longer text states its number in digits, or not at all
+
+
+def _find_foreign(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Number]:
+    """Number words up to twenty in the reply's own language; a word that is also an article only on its own."""
+    lower = text[start:end].lower()
+    if end - start > _MAX_FOREIGN_CHARS or len(lower) != end - start:
+        return
+    name = find_language(lower).name
+    words = [found.span() for found in _FOREIGN_WORD.finditer(lower)]
+    place = 0
+    while place < len(words):
+        first, last = words[place]
+        after = words[place + 1][1] if place + 1 < len(words) else last
+        for stop, n_words in ((after, 2), (last, 1)):
+            value = _get_foreign(lower[first:stop], name, is_only=is_whole and len(words) <= 2)
+            if value is not None:
+                yield Number(float(value), float(value), (start + first, start + stop))
+                place += n_words - 1
+                break
+        place += 1
+
+
+_FOREIGN_WORD = re.compile(r"(?:[^\W\d_]|[\u0900-\u0963\u064b-\u0652])+(?:-(?:sept|huit|neuf))?")
+_KOREAN_ENDING = re.compile(r"(?:입니다|이에요|예요|개|마리|명|대|이다|이요|요)$")
+
+
+def _get_foreign(word: str, language: str, *, is_only: bool) -> int | None:
+    table = _foreign_words()
+    if is_only and language in ("English", "Chinese") or (is_only and (language, word) not in table):
+        values = {value for (_, known), value in table.items() if known == word and word not in ("once", "on", "six")}
+        if len(values) == 1:
+            return values.pop()
+    if word in _ARTICLE_LIKE and not is_only and word not in ("six", "seis", "due", "tre", "sei", "once", "elf"):
+        return None
+    found = table.get((language, word))
+    if found is None and language == "Korean":
+        found = table.get((language, _KOREAN_ENDING.sub("", word)))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _foreign_words() -> dict[tuple[str, str], int]:
+    return {
+        (language.name, word): value
+        for language in LANGUAGES.values()
+        for value, words in enumerate(language.numbers)
+        for word in words.split("/")
+    }
 
 
 # -- Chinese and Japanese numerals

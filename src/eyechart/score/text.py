@@ -8,41 +8,34 @@ from __future__ import annotations
 
 import ast
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
-from eyechart.score.choice_options import is_negated, is_part_of_more
 from eyechart.score.number import add_in_order
+from eyechart.score.polarity import read_polarity, read_yes_no
 from eyechart.score.reading import (
     Reading,
     find_all_answers,
     find_answer_start,
     is_abstention,
-    normalise_characters,
     read_json_answer,
     score_official,
     score_reading,
     unwrap,
-    unwrap_span,
 )
+from eyechart.score.wording import find_statement, is_same_wording, normalise
 from eyechart.types import Reply, Sample, Score
 
-MAX_EXTRA_WORDS = 8  # around a gold that is found inside a sentence
-MAX_EXTRA_CHARS = 12  # the same in scripts without spaces
 MAX_PLAIN_WORDS = 20  # a reply this much longer than any gold, with no statement, is not an answer
-_ARTICLES = re.compile(r"\b(?:an?|the)\b\s*", re.IGNORECASE)
-_SEVERAL = re.compile(r"\b(?:and|or|not|nor|neither|either)\b|n't\b|[,;/&]|[、，；或和不没]")
-_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
 
 
 # -- Text against text
 
 
-@scorer("text", version="2")
+@scorer("text", version="3")
 def score_text(reply: Reply, sample: Sample) -> Score:
     """The answer the reply states, compared with each gold after normalising both."""
     reading = read_text(reply.text)
@@ -88,17 +81,6 @@ def exact(prediction: str, golds: Sequence[str]) -> float:
     return float(prediction.strip() in {gold.strip() for gold in golds})
 
 
-def normalise(text: str) -> str:
-    """Text as we compare it: NFKC, no case, single spaces, no wrapping, no articles.
-
-    >>> normalise("**The  Eiffel Tower.**"), normalise("Ｐａｒｉｓ。"), normalise("“A”")
-    ('eiffel tower', 'paris', 'a')
-    """
-    plain = " ".join(unicodedata.normalize("NFKC", normalise_characters(text)).casefold().split())
-    plain = " ".join(unwrap(plain).split()) or plain
-    return _ARTICLES.sub("", plain).strip() or plain
-
-
 def read_text(text: str) -> Reading:
     r"""The answer a reply states: in a tag, a box or JSON, after "the answer is", or all of the reply.
 
@@ -117,27 +99,12 @@ def read_text(text: str) -> Reading:
 
 def _compare(reading: Reading, golds: Sequence[str]) -> str | None:
     """The rule by which the answer meets a gold, if it does."""
-    if reading.answer is None:
+    answer = reading.answer
+    if answer is None:
         return None
-    answer = normalise(reading.answer)
-    if any(answer == normalise(gold) for gold in golds):
+    if any(is_same_wording(answer, gold) for gold in golds):
         return reading.rule
-    return f"{reading.rule}-within" if any(_is_within(normalise(gold), answer) for gold in golds) else None
-
-
-def _is_within(gold: str, answer: str) -> bool:
-    """Whether a short, single, plain statement holds the gold as whole words."""
-    if not gold or len(answer.split()) > len(gold.split()) + MAX_EXTRA_WORDS or "\n" in answer:
-        return False
-    is_unspaced = _UNSPACED.search(gold) is not None
-    if is_unspaced and len(answer) > len(gold) + MAX_EXTRA_CHARS:
-        return False
-    bounded = re.escape(gold) if is_unspaced else rf"(?<![\w.,/-]){re.escape(gold)}(?![\w/-]|[.,:]\w)"
-    found = list(re.finditer(bounded, answer))
-    if len(found) != 1 or is_negated(answer, found[0].start()) or is_part_of_more(answer, *found[0].span()):
-        return False
-    around = answer[: found[0].start()] + " " + answer[found[0].end() :]
-    return _SEVERAL.search(around) is None and not re.search(r"[.!?。！？]\s*\w", around)
+    return f"{reading.rule}-within" if any(find_statement(answer, gold) for gold in golds) else None
 
 
 def _rambles(answer: str, golds: Sequence[str]) -> bool:
@@ -147,37 +114,11 @@ def _rambles(answer: str, golds: Sequence[str]) -> bool:
 
 # -- Yes or no
 
-MAX_MENTION_CHARS = 400  # in a longer reply a lone "yes" may refer to anything
-_POLARITY = {
-    "yes": "Yes", "yeah": "Yes", "yep": "Yes", "yup": "Yes", "是": "Yes", "是的": "Yes", "对": "Yes",
-    "对的": "Yes", "有": "Yes", "有的": "Yes", "正确": "Yes", "没错": "Yes", "可以": "Yes",
-    "no": "No", "nope": "No", "nah": "No", "否": "No", "不": "No", "不是": "No", "不是的": "No", "不对": "No",
-    "没有": "No", "错": "No", "错误": "No", "不正确": "No", "不可以": "No", "不能": "No",
-}  # fmt: skip
-_TRUTH = {"true": "Yes", "correct": "Yes", "真": "Yes", "false": "No", "incorrect": "No", "假": "No"}
-_ALL = {**_POLARITY, **_TRUTH}
-_BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\-])"""
-_LEAD = re.compile(rf"({'|'.join(sorted(_ALL, key=len, reverse=True))}){_BREAK}", re.IGNORECASE)
-_NO_NOUN = re.compile(
-    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt)\b", re.IGNORECASE
-)
-_EITHER = re.compile(
-    r"\W{0,4}(?:or|and|/|或者?|还是|和)\W{0,4}(?:yes|no|true|false|是|否|不是)\b|/(?:yes|no)\b", re.IGNORECASE
-)
-_CORRECTED = re.compile(
-    r"\b(?:wait|actually|correction|on second thought|scratch that|i mean|rather)\b\W{1,6}"
-    r"(?:(?:it is|it's|the answer is|i mean)\W{1,4})?(yes|no|true|false)\b(?!\s+[a-z])",
-    re.IGNORECASE,
-)
-_MENTION = re.compile(
-    r"(?<![^\W_])(yes|no(?=\W{0,3}(?:$|[.,;:!)\n。，])))(?![^\W_])", re.IGNORECASE
-)  # "no" before a noun ("no doubt") is not an answer
 
-
-@scorer("yes-no", version="1")
+@scorer("yes-no", version="2")
 def score_yes_no(reply: Reply, sample: Sample) -> Score:
-    """Our own reading of yes and no, in English and Chinese, against a gold that says either."""
-    reading = read_yes_no(reply.text, with_truth_words=has_truth_words(sample.golds))
+    """Our own reading of yes and no, against a gold that says either; true counts as yes, false as no."""
+    reading = read_yes_no(reply.text, with_truth_words=True)
     wanted = {read_polarity(gold) for gold in sample.golds}
     return score_reading(
         reply, sample, reading, float(reading.answer is not None and reading.answer in wanted)
@@ -207,95 +148,6 @@ def yes_no(reply: str) -> str | None:
     if ("yes" in words) == ("no" in words):
         return None
     return "Yes" if "yes" in words else "No"
-
-
-def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
-    """What the reply decides, by its last statement, else by its first word. Never guesses.
-
-    With `with_truth_words`, true and false count as well: for questions whose gold is one of them.
-
-    >>> read_yes_no("**Yes**").answer, read_yes_no("No, there is. Yes?").answer, read_yes_no("否。").answer
-    ('Yes', 'No', 'No')
-    >>> read_yes_no("There is no doubt about the colour.").rule
-    'yes-no:unread'
-    """
-    plain = normalise_characters(text)
-    start, end = unwrap_span(plain, find_answer_start(plain))
-    words = _ALL if with_truth_words else _POLARITY
-    if start >= end:
-        return Reading(None, "yes-no:empty")
-    if polarity := words.get(plain[start:end].lower()):
-        return Reading(polarity, "yes-no:bare-word", (start, end), is_whole=True)
-    value = read_json_answer(plain, find_answer_start(plain))
-    if isinstance(value, bool):
-        return Reading("Yes" if value else "No", "yes-no:json", (start, end))
-    if polarity := words.get(str(value).strip().lower()):
-        return Reading(polarity, "yes-no:json", (start, end))
-    return (
-        _by_statement(plain, start, words)
-        or _by_correction(plain, start, words)
-        or _at(plain, start, "yes-no:first-word", words)
-        or _by_last_line(plain, start, end, words)
-        or _by_mention(plain, start, end)
-        or Reading(None, "yes-no:unread")
-    )
-
-
-def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
-    """The decisive word at `start`, unless it is offered as one of two."""
-    start, _ = unwrap_span(text, start)
-    lead = _LEAD.match(text, start)
-    if lead is None or lead.group(1).lower() not in words:
-        return None
-    if _EITHER.match(text, lead.end()) or (
-        lead.group(1).lower() == "no" and _NO_NOUN.match(text, lead.end())
-    ):
-        return None
-    return Reading(words[lead.group(1).lower()], rule, lead.span(1))
-
-
-def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:
-    for place in find_all_answers(text, start):
-        if reading := _at(text[: place.end], place.start, f"yes-no:{place.kind}", words):
-            return reading
-    return None
-
-
-def _by_correction(text: str, start: int, words: dict[str, str]) -> Reading | None:
-    for found in reversed(list(_CORRECTED.finditer(text, start))):
-        if polarity := words.get(found.group(1).lower()):
-            return Reading(polarity, "yes-no:corrected", found.span(1))
-    return None
-
-
-def _by_last_line(text: str, start: int, end: int, words: dict[str, str]) -> Reading | None:
-    first, last = unwrap_span(text, max(text.rfind("\n", start, end), start), end)
-    if polarity := words.get(text[first:last].lower()):
-        return Reading(polarity, "yes-no:last-line", (first, last))
-    return None
-
-
-def _by_mention(text: str, start: int, end: int) -> Reading | None:
-    if end - start > MAX_MENTION_CHARS or is_abstention(text[start:end]):
-        return None
-    found = list(_MENTION.finditer(text, start))
-    if len({mention.group(1).lower() for mention in found}) != 1:
-        return None
-    return Reading(_POLARITY[found[-1].group(1).lower()], "yes-no:mentioned", found[-1].span(1))
-
-
-def read_polarity(gold: str) -> str | None:
-    """Yes or No, when a gold is one of the known words for either.
-
-    >>> read_polarity("yes"), read_polarity("False"), read_polarity("否"), read_polarity("dog")
-    ('Yes', 'No', 'No', None)
-    """
-    return _ALL.get(normalise_characters(gold).strip().strip(".。").lower())
-
-
-def has_truth_words(golds: Sequence[str]) -> bool:
-    """Whether a gold is true, false or a word for them."""
-    return any(normalise_characters(gold).strip().lower() in _TRUTH for gold in golds)
 
 
 # -- Published metrics

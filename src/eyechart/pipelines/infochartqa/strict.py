@@ -38,6 +38,7 @@ from eyechart.registry import scorer
 from eyechart.score.choice import read_choice
 from eyechart.score.choice_options import ARTICLE, ChoiceOptions, is_negated, is_part_of_more, prepare_options
 from eyechart.score.default import find_written_choices
+from eyechart.score.polarity import read_polarity, read_yes_no
 from eyechart.score.reading import (
     Reading,
     find_answer_start,
@@ -48,7 +49,7 @@ from eyechart.score.reading import (
     score_reading,
     unwrap,
 )
-from eyechart.score.text import list_accepted, read_polarity, read_text, read_yes_no
+from eyechart.score.text import list_accepted, read_text
 from eyechart.types import Reply, Sample, Score
 
 Judged = tuple[Reading, bool]

@@ -1,0 +1,125 @@
+"""Open answers: which reader a gold asks for, and the score of the gold that is met.
+
+Each gold is read by what it is: a time, a date, a number with its unit, or text. Golds of several kinds are all
+tried; the first one met decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from eyechart.score.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
+from eyechart.score.number import score_number
+from eyechart.score.polarity import read_polarity
+from eyechart.score.quantity import ORDINAL, parse_quantity
+from eyechart.score.reading import Reading, normalise_characters, score_reading, unwrap
+from eyechart.score.text import read_text, score_text, score_yes_no
+from eyechart.types import Reply, Sample, Score
+
+_LEADING_ZERO = re.compile(r"0\d")
+_MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
+_MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
+
+
+def score_open(reply: Reply, sample: Sample) -> Score:
+    """The score by the kind of gold."""
+    if sample.golds and all(read_polarity(gold) for gold in sample.golds):
+        return score_yes_no(reply, sample)
+    groups: dict[str, list[str]] = {}
+    for gold in sample.golds:
+        groups.setdefault(find_kind(gold), []).append(gold)
+    scores = []
+    for kind, golds in groups.items():
+        score = _SCORERS[kind](reply, replace(sample, golds=tuple(golds)))
+        if score.outcome == "correct":
+            return score
+        scores.append(score)
+    return scores[0] if scores else score_text(reply, sample)
+
+
+@lru_cache(maxsize=4096)
+def find_kind(gold: str) -> str:
+    """What a gold is: time, date, number or text.
+
+    >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "12 kg", "12A", "007", "3rd", "the big dog")]
+    ['time', 'date', 'number', 'text', 'text', 'text', 'text']
+    """
+    if len(gold) <= _MAX_MOMENT_CHARS:
+        plain = unwrap(normalise_characters(gold))
+        if any(_is_all(plain, clock.span) for clock in find_clocks(plain)):
+            return "time"
+        if any(_is_all(plain, date.span) for date in find_dates(plain)):
+            return "date"
+    quantity = parse_quantity(gold)
+    return "text" if quantity is None or ORDINAL in quantity.units or is_code(gold) else "number"
+
+
+def _is_all(text: str, span: tuple[int, int]) -> bool:
+    return not text[: span[0]].strip(" (") and not text[span[1] :].strip(" .)")
+
+
+def is_code(gold: str) -> bool:
+    """Whether digits are an identifier rather than an amount, so that they are compared as text.
+
+    >>> is_code("007"), is_code("13800138000"), is_code("0.5"), is_code("1998"), is_code("1,000,000,000")
+    (True, True, False, False, False)
+    """
+    digits = gold.strip().lstrip("+")
+    return _LEADING_ZERO.match(digits) is not None or (digits.isdigit() and len(digits) > _MAX_PLAIN_DIGITS)
+
+
+
+def score_time(reply: Reply, sample: Sample) -> Score:
+    """The one time of day that a reply states, against golds that are times."""
+    wanted = [clock for gold in sample.golds for clock in find_clocks(normalise_characters(gold))]
+    reading = read_text(reply.text)
+    found = find_clocks(normalise_characters(reading.answer or ""))
+    kept = _keep_stated(reading, found)
+    is_right = bool(kept) and all(any(is_same_clock(one, gold) for gold in wanted) for one in kept)
+    return _score_moment(reply, sample, reading, kept, is_right=is_right, rule="time")
+
+
+def score_date(reply: Reply, sample: Sample) -> Score:
+    """The one date that a reply states, against golds that are dates."""
+    wanted = [date for gold in sample.golds for date in find_dates(normalise_characters(gold))]
+    reading = read_text(reply.text)
+    found = find_dates(normalise_characters(reading.answer or ""))
+    kept = _keep_stated(reading, found)
+    spans = {one.span for one in kept}
+    is_right = bool(kept) and all(
+        any(is_same_date(one, gold) for one in kept if one.span == span for gold in wanted) for span in spans
+    )
+    return _score_moment(reply, sample, reading, kept, is_right=is_right, rule="date")
+
+
+def _keep_stated(reading: Reading, found: Sequence[Clock] | Sequence[Date]) -> list[Clock | Date]:
+    """The times or dates that are neither denied nor bounded."""
+    from eyechart.score.context import prepare_context
+    from eyechart.score.quantity import read_bound
+
+    text = normalise_characters(reading.answer or "")
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    context = prepare_context(lower)
+    return [
+        one
+        for one in found
+        if not context.is_denied(lower[max(0, one.span[0] - 130) :], min(one.span[0], 130), min(one.span[0], 130) + one.span[1] - one.span[0])
+        and not read_bound(text, one.span, 0, len(text))[0]
+        and not context.is_taken_back(lower, one.span[1])
+    ]
+
+
+def _score_moment(
+    reply: Reply, sample: Sample, reading: Reading, kept: Sequence[Clock | Date], *, is_right: bool, rule: str
+) -> Score:
+    if is_right:
+        span = kept[-1].span
+        stated = Reading((reading.answer or "")[slice(*span)], f"{rule}:{reading.rule.partition(':')[2]}", reading.span)
+        return score_reading(reply, sample, stated, 1.0)
+    return score_text(reply, sample)  # "noon" for a gold of "noon", or a reply without a time
+
+
+_SCORERS = {"time": score_time, "date": score_date, "number": score_number, "text": score_text}
