@@ -47,7 +47,7 @@ NAMES += ["anls", "relaxed", "vqa-accuracy", "ocrbench", "yes-no", "yes-no-vlmev
             "text:whole",
         ),
         ("It is Paris.", Sample(id="1", question="?", golds=("Paris",)), "correct", "text:whole-within"),
-        ("12", Sample(id="1", question="?", golds=("12", "a dozen")), "correct", "text:whole"),
+        ("12", Sample(id="1", question="?", golds=("12", "a dozen")), "correct", "number:whole"),
         (
             "The answer is B.",
             Sample(id="1", question="Which?\nA. cat\nB. dog", golds=("B",)),
@@ -70,7 +70,7 @@ def test_the_gold_says_how_to_read(text: str, sample: Sample, outcome: str, rout
     assert (score.outcome, score.route) == (outcome, route)
 
 
-VERSIONS = {"choice": "3", "default": "3", "text": "2"}
+VERSIONS = {"choice": "3", "default": "4", "text": "3", "number": "2", "yes-no": "2"}
 
 
 @pytest.mark.parametrize("name", NAMES)

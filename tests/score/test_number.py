@@ -3,7 +3,7 @@
 # ruff: noqa: E501  (a row of examples is one line, however long)
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart import registry
@@ -131,9 +131,15 @@ def test_the_scorer(text: str, golds: tuple[str, ...], outcome: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_asked_for_a_number(text: str) -> None:
     answer = read_number(text).answer
-    assert answer is None or isinstance(float(answer), float)
+    assert answer is None or isinstance(float(answer.lstrip("<>=?")), float)
 
 
 @given(st.integers(-(10**12), 10**12))
 def test_grouping_changes_no_value(value: int) -> None:
     assert number(f"The answer is {value:,}.", [str(value)]) == 1
+
+
+@given(st.integers(1, 10**15), st.integers(-3, 3))
+@example(10**9, -1)  # within a relative tolerance of 1e-9
+def test_whole_numbers_are_exact(gold: int, difference: int) -> None:
+    assert number(f"{gold + difference:,}", [f"{gold:,}"]) == float(not difference)

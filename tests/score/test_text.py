@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.text import exact, normalise, read_text, text_match
+from eyechart.score.text import exact, read_text, text_match
+from eyechart.score.wording import normalise
 from eyechart.types import Reply, Sample
 
 MATCH = [

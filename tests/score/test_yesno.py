@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.text import read_yes_no
+from eyechart.score.polarity import read_yes_no
 from eyechart.types import Reply, Sample
 
 YES = [
@@ -97,7 +97,7 @@ def test_neither(text: str) -> None:
         ("no", "Yes", "wrong"),
         ("True", "true", "correct"),
         ("**False**, it is not.", "False", "correct"),
-        ("True", "yes", "unparsed"),
+        ("True", "yes", "correct"),
         ("Yes", "True", "correct"),
         ("否", "no", "correct"),
         ("是", "是", "correct"),

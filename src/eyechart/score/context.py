@@ -5,6 +5,8 @@ clause ("not", "I doubt", "if"), and by those that take it back later ("but it i
 of `languages`; which of them count follows from the reply's script and small words.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
@@ -57,7 +59,14 @@ def _small_words() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for code in _LATIN:
         language = LANGUAGES[code]
-        for phrase in {*language.function, *language.article, *language.copula, *language.deny, *language.pronoun, *language.both}:
+        for phrase in {
+            *language.function,
+            *language.article,
+            *language.copula,
+            *language.deny,
+            *language.pronoun,
+            *language.both,
+        }:
             if " " not in phrase:
                 found[phrase] = (*found.get(phrase, ()), code)
     return found
@@ -78,8 +87,16 @@ class Context:
         doubt = {*language.doubt, *language.condition, *language.given_up} - _PLAIN
         doubt |= {phrase for phrase in language.report if _SAYS.search(phrase)}
         self._doubt = self._compile(tuple(doubt))
-        self._contrast = self._compile(tuple({*language.contrast, *_BUT.get(language.name, ())} - {"or", "yet", "still", "a", "mà"}))
-        self._correction = self._compile(tuple(set(language.correction) - _PLAIN - {"instead", "hmm", "update", "edit", "finalmente", "finalement"}))
+        self._contrast = self._compile(
+            tuple({*language.contrast, *_BUT.get(language.name, ())} - {"or", "yet", "still", "a", "mà"})
+        )
+        self._correction = self._compile(
+            tuple(
+                set(language.correction)
+                - _PLAIN
+                - {"instead", "hmm", "update", "edit", "finalmente", "finalement"}
+            )
+        )
         self.wrong = self._compile(language.wrong)
         self.either = self._compile(tuple(set(language.either) - {"か", "이나", "ya"}))
 
@@ -124,14 +141,16 @@ class Context:
                 return True
         if self._contrast is None or (found := self._contrast.search(tail)) is None:
             return False
-        return _STATES.match(tail, found.end()) is not None or self.is_unspaced or self.language.name != "English"
+        return (
+            _STATES.match(tail, found.end()) is not None
+            or self.is_unspaced
+            or self.language.name != "English"
+        )
 
     def _clause_before(self, text: str, start: int) -> str:
         head = text[max(0, start - _MAX_CLAUSE_CHARS) : start]
-        last = None
-        for last in _CLAUSE_START.finditer(head):
-            pass
-        return head[last.end() :] if last else head
+        marks = list(_CLAUSE_START.finditer(head))
+        return head[marks[-1].end() :] if marks else head
 
     def _clause_after(self, text: str, end: int) -> str:
         found = _CLAUSE_END.search(text, end, end + _MAX_CLAUSE_CHARS)
@@ -144,15 +163,19 @@ _STATES = re.compile(
     r"(?:it|this|that|they|the|a|an|i|there|he|she|these|those|probably|more likely|is|was|are)\b"
 )
 _SAYS = re.compile(r"\b(?:said|says?|thinks?|chose|told|answered|might|would)\b")
-_NOT = {"French": ("ne", "non"), "German": ("noch",), "Italian": ("non",), "Spanish": ("no",), "English": ("not",)}
+_NOT = {
+    "French": ("ne", "non"),
+    "German": ("noch",),
+    "Italian": ("non",),
+    "Spanish": ("no",),
+    "English": ("not",),
+}
 _BUT = {"German": ("sondern",), "Spanish": ("sino",)}
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    found = None
-    for found in pattern.finditer(text):
-        pass
-    return found
+    found = list(pattern.finditer(text))
+    return found[-1] if found else None
 
 
 @lru_cache(maxsize=32)

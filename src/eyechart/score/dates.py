@@ -5,6 +5,8 @@
 first, unless both sides are written that way.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
@@ -16,7 +18,8 @@ from eyechart.score.numerals import find_numbers, parse_chinese
 # Months by language, January first.
 _MONTH_NAMES = (
     "january february march april may june july august september october november december",
-    "jan feb mar apr may jun jul aug sep oct nov dec", "jan feb mar apr may jun jul aug sept oct nov dec",
+    "jan feb mar apr may jun jul aug sep oct nov dec",
+    "jan feb mar apr may jun jul aug sept oct nov dec",
     "januar februar märz april mai juni juli august september oktober november dezember",
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
@@ -87,7 +90,11 @@ def find_clocks(text: str, start: int = 0, end: int | None = None) -> list[Clock
         if len(found) > MAX_FOUND:
             return []
     lower = text[start:end].lower()
-    if any(word in lower for word in (" past ", " to ", "clock", " after ", " before ", " till ")) or " am" in lower or " pm" in lower:
+    if (
+        any(word in lower for word in (" past ", " to ", "clock", " after ", " before ", " till "))
+        or " am" in lower
+        or " pm" in lower
+    ):
         taken = [clock.span for clock in found]
         for match in _SPOKEN.finditer(text, start, end):
             is_free = all(match.end() <= first or match.start() >= last for first, last in taken)
@@ -118,7 +125,9 @@ def _read_clock(text: str, match: re.Match[str], end: int) -> Clock | None:
         half = "a" if period in ("上午", "早上", "凌晨", "午前", "오전") else "p"
     elif not half and (part := _IN_THE.match(text, last, end)):
         half, last = _DAYTIME[(part["part"] or "night").lower()][0], part.end()
-    return _make_clock(hour, minute, half, (match.start(), last), is_padded=(match["hour"] or "").startswith("0"))
+    return _make_clock(
+        hour, minute, half, (match.start(), last), is_padded=(match["hour"] or "").startswith("0")
+    )
 
 
 def _read_spoken(text: str, match: re.Match[str], end: int) -> Clock | None:
@@ -130,7 +139,9 @@ def _read_spoken(text: str, match: re.Match[str], end: int) -> Clock | None:
     if match["part"]:
         part = match["part"].lower().removeprefix("a ")
         spelled = list(find_numbers(part, 0, len(part))) if part not in ("half", "quarter") else []
-        amount = 30 if part == "half" else 15 if part == "quarter" else int(spelled[0].value) if spelled else None
+        amount = (
+            30 if part == "half" else 15 if part == "quarter" else int(spelled[0].value) if spelled else None
+        )
         if amount is None or amount > 59:
             return None
         minute = amount if match["way"].lower() in ("past", "after") else -amount
@@ -207,7 +218,10 @@ def _read_date(match: re.Match[str]) -> Iterator[Date]:
         if 1 <= one <= 12 and 1 <= other <= 31:
             yield Date(year, one, other, "mdy", match.span())
         return
-    parts = {kind: next((value for name, value in named.items() if name[0] == kind and value), None) for kind in "ymd"}
+    parts = {
+        kind: next((value for name, value in named.items() if name[0] == kind and value), None)
+        for kind in "ymd"
+    }
     month = parts["m"]
     yield Date(
         int(parts["y"]) if parts["y"] else None,

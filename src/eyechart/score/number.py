@@ -5,6 +5,8 @@ that name something ("Figure 2", "option 2") or that stand in a question are not
 ("at least 8") is read with its bound, which only a gold with the same bound meets.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
@@ -143,9 +145,11 @@ def find_stated_quantity(reply: str) -> tuple[Reading, Quantity | None]:
     ):
         return _reading(inner, "json", (begin, len(text))), inner
     if whole := parse_quantity(text[begin:]) if len(text) - begin <= 600 else None:
-        whole = replace(whole, number=replace(whole.number, value=abs(whole.value), face=abs(whole.number.face))) if (
-            whole.value < 0 and text[start:end].lstrip().startswith(tuple("0123456789$€£¥"))
-        ) else whole
+        whole = (
+            replace(whole, number=replace(whole.number, value=abs(whole.value), face=abs(whole.number.face)))
+            if (whole.value < 0 and text[start:end].lstrip().startswith(tuple("0123456789$€£¥")))
+            else whole
+        )
         return _reading(whole, "whole", (start, end)), whole
     for place in chain(find_all_answers(text, begin), _conclusions(text, begin)):
         found = _stated_in(text, place.start, place.end)
@@ -187,7 +191,7 @@ def _conclusions(text: str, begin: int) -> Iterator[StatedAnswer]:
 def _find_correction(text: str, start: int, end: int) -> int:
     """Where the last correction begins that states a number, otherwise `start`."""
     cues = list(_CORRECTED.finditer(lower_ascii(text), start, end))
-    if cues and next(find_numbers(text, cues[-1].end(), min(end, cues[-1].end() + 200)), None):
+    if cues and any(True for _ in find_numbers(text, cues[-1].end(), min(end, cues[-1].end() + 200))):
         return cues[-1].end()
     return start
 
@@ -235,7 +239,11 @@ def _total(text: str, start: int, end: int) -> tuple[Quantity, str] | None:
     if not 3 <= len(found) <= 12 or any(one.bound for one in found):
         return None
     is_explained = _EXPLAINED.search(text, found[0].span[1], found[1].span[0]) is not None
-    return (found[0], "total") if is_explained and sum(one.value for one in found[1:]) == found[0].value else None
+    return (
+        (found[0], "total")
+        if is_explained and sum(one.value for one in found[1:]) == found[0].value
+        else None
+    )
 
 
 def _distinct(text: str, start: int, end: int) -> list[Quantity]:
@@ -261,7 +269,9 @@ _NAMED = re.compile(
     r"\.?\s?(?:#|no\.?\s|number\s)?\(?$|(?:图|表|第|步骤|选项|問|図|그림|표|제)\s?$",
     re.IGNORECASE,
 )
-_OUT_OF = re.compile(r"\b(?:out of|of the|of all|of these|of those)\s(?:the\s)?(?:total\s(?:of\s)?)?$", re.IGNORECASE)
+_OUT_OF = re.compile(
+    r"\b(?:out of|of the|of all|of these|of those)\s(?:the\s)?(?:total\s(?:of\s)?)?$", re.IGNORECASE
+)
 _DENIED_AFTER = re.compile(
     r"[\"'*)]{0,3}\s(?:(?:is|was|would be|seems|looks)\s(?:clearly\s|definitely\s)?(?:not\b|wrong|incorrect|false|too\s(?:many|few|high|low|large|small|much))|isn't|wasn't|cannot be|can't be)"
     r"|[\"'*)]{0,3}\?\s{0,2}no\b",
@@ -270,7 +280,10 @@ _DENIED_AFTER = re.compile(
 _TERM_AFTER = re.compile(r"\s?(?:[x×*÷]|\+|\s[-/])\s?[$€£]?\d")
 _TERM_BEFORE = re.compile(r"\d\s?(?:[x×*÷+])\s?$|\d\s[-/]\s$")
 _SENTENCE_MARK = re.compile(r"[.!?\n。！？](?!\d)")
-_DATED = re.compile(r"(?:before|after|later than|earlier than|until|since|bis|avant|après|antes de|después de|prima del|до|после|以前|之前|之后|以后)\s?$", re.IGNORECASE)
+_DATED = re.compile(
+    r"(?:before|after|later than|earlier than|until|since|bis|avant|après|antes de|después de|prima del|до|после|以前|之前|之后|以后)\s?$",
+    re.IGNORECASE,
+)
 
 
 def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> Iterator[Quantity]:
@@ -280,7 +293,9 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
         if count > limit:
             return
         first, last = found.span
-        if _NAMED.search(text[max(start, first - 24) : first]) or _OUT_OF.search(text[max(start, first - 20) : first]):
+        if _NAMED.search(text[max(start, first - 24) : first]) or _OUT_OF.search(
+            text[max(start, first - 20) : first]
+        ):
             continue
         if _TERM_AFTER.match(text, last, end) or _TERM_BEFORE.search(text[max(start, first - 4) : first]):
             continue  # a term of a sum or a product, whose result is another number

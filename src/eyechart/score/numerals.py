@@ -6,6 +6,8 @@ fractions ("two and a half", "three quarters") and spoken decimals; Chinese nume
 number (a unit, a noun) is the subject of `quantity`.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import math
@@ -172,7 +174,14 @@ _UNITS = [
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _WORDS: dict[str, int] = {word: value for value, word in enumerate(_UNITS)}
 _WORDS |= {word: 10 * value for value, word in enumerate(_TENS, start=2)} | {"fourty": 40}
-_BIG = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "lakh": 10**5, "crore": 10**7}
+_BIG = {
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "lakh": 10**5,
+    "crore": 10**7,
+}
 _PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
           "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
 _PARTS |= {f"{word}s": value for word, value in _PARTS.items() if word not in ("half", "halves")}
@@ -230,7 +239,9 @@ def _read_run(text: str, run: list[re.Match[str]], end: int, *, is_whole: bool) 
 
 def _is_pronoun(text: str, first: int, last: int) -> bool:
     before, after = text[max(0, first - 12) : first], text[last : last + 7].lower()
-    return _NOT_A_COUNT.search(before) is not None or after.startswith((" of ", " is ", " was ", " has ", " that ", " which"))
+    return _NOT_A_COUNT.search(before) is not None or after.startswith(
+        (" of ", " is ", " was ", " has ", " that ", " which")
+    )
 
 
 def _read_spelled(words: list[str], place: int) -> tuple[float, int, bool] | None:
@@ -277,9 +288,9 @@ def _read_whole(words: list[str], place: int) -> tuple[float, int] | None:
             value = _WORDS[word]
             if current is None or (current == 0 and total):
                 current = value
-            elif current % 100 == 0 and current > 0:
-                current += value
-            elif current % 10 == 0 and 20 <= current % 100 and 0 < value < 10:
+            elif (current % 100 == 0 and current > 0) or (
+                current % 10 == 0 and current % 100 >= 20 and 0 < value < 10
+            ):
                 current += value
             elif 10 <= current < 100 and value >= 10 and not total:
                 current = current * 100 + value  # nineteen ninety-eight
@@ -293,7 +304,11 @@ def _read_whole(words: list[str], place: int) -> tuple[float, int] | None:
             total, current = total + current * 12, 0
             place += 1
             break
-        elif word == "and" and words[place - 1] in ("hundred", *_BIG) and _WORDS.keys() & words[place + 1 : place + 2]:
+        elif (
+            word == "and"
+            and words[place - 1] in ("hundred", *_BIG)
+            and _WORDS.keys() & words[place + 1 : place + 2]
+        ):
             pass  # one hundred and five
         else:
             break
@@ -334,7 +349,35 @@ def _read_decimals(words: list[str], place: int) -> tuple[str, int] | None:
 
 # -- Words of other languages
 
-_ARTICLE_LIKE = frozenset("un une ein eine einen una um uma uno bir एक một satu một năm không six seis due tre sei once on null elf".split())
+_ARTICLE_LIKE = frozenset(
+    [
+        "un",
+        "une",
+        "ein",
+        "eine",
+        "einen",
+        "una",
+        "um",
+        "uma",
+        "uno",
+        "bir",
+        "एक",
+        "một",
+        "satu",
+        "một",
+        "năm",
+        "không",
+        "six",
+        "seis",
+        "due",
+        "tre",
+        "sei",
+        "once",
+        "on",
+        "null",
+        "elf",
+    ]
+)
 _MAX_FOREIGN_CHARS = 400  # a longer text states its number in digits, or not at all
 
 
@@ -364,11 +407,19 @@ _KOREAN_ENDING = re.compile(r"(?:입니다|이에요|예요|개|마리|명|대|�
 
 def _get_foreign(word: str, language: str, *, is_only: bool) -> int | None:
     table = _foreign_words()
-    if is_only and language in ("English", "Chinese") or (is_only and (language, word) not in table):
-        values = {value for (_, known), value in table.items() if known == word and word not in ("once", "on", "six")}
+    if (is_only and language in ("English", "Chinese")) or (is_only and (language, word) not in table):
+        values = {
+            value
+            for (_, known), value in table.items()
+            if known == word and word not in ("once", "on", "six")
+        }
         if len(values) == 1:
             return values.pop()
-    if word in _ARTICLE_LIKE and not is_only and word not in ("six", "seis", "due", "tre", "sei", "once", "elf"):
+    if (
+        word in _ARTICLE_LIKE
+        and not is_only
+        and word not in ("six", "seis", "due", "tre", "sei", "once", "elf")
+    ):
         return None
     found = table.get((language, word))
     if found is None and language == "Korean":
@@ -388,7 +439,12 @@ def _foreign_words() -> dict[tuple[str, str], int]:
 
 # -- Chinese and Japanese numerals
 
-_CHINESE = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2, "壹": 1}
+_CHINESE = {char: value for value, char in enumerate("零一二三四五六七八九")} | {
+    "〇": 0,
+    "两": 2,
+    "兩": 2,
+    "壹": 1,
+}
 _STEPS = {"十": 10, "百": 100, "千": 1000}
 _GROUPS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _NUMERAL = "零〇一二两兩三四五六七八九十百千万萬亿億"
@@ -403,8 +459,8 @@ _MEASURES = frozenset(
     "个個只隻条條匹辆輛张張座名位种種本把棵朵头頭台架艘颗顆杯瓶块塊片双雙对對件家所间間部支根人次岁歲年米公千克斤吨元度点點分秒小天周月倍"
     "％%层層页頁枚頂顶盏株粒串袋箱盒碗盘份套门節节级級羽冊つ円匹枚軒足"
 )
-_BEFORE_COUNT = frozenset("是有共为為约約到了于於等得計计:,.，。、 ：(（\"“=")
-_SENTENCE_MARKS = frozenset(" .,;:!?。，、；：！？)）\"”\n*")
+_BEFORE_COUNT = frozenset('是有共为為约約到了于於等得計计:,.，。、 ：(（"“=')
+_SENTENCE_MARKS = frozenset(' .,;:!?。，、；：！？)）"”\n*')
 
 
 def _find_chinese(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Number]:

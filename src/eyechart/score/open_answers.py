@@ -4,21 +4,26 @@ Each gold is read by what it is: a time, a date, a number with its unit, or text
 tried; the first one met decides.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeVar
 
+from eyechart.score.context import prepare_context
 from eyechart.score.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
 from eyechart.score.number import score_number
 from eyechart.score.polarity import read_polarity
-from eyechart.score.quantity import ORDINAL, parse_quantity
+from eyechart.score.quantity import ORDINAL, parse_quantity, read_bound
 from eyechart.score.reading import Reading, normalise_characters, score_reading, unwrap
 from eyechart.score.text import read_text, score_text, score_yes_no
 from eyechart.types import Reply, Sample, Score
 
+M = TypeVar("M", Clock, Date)
 _LEADING_ZERO = re.compile(r"0\d")
 _MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
 _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
@@ -71,7 +76,6 @@ def is_code(gold: str) -> bool:
     return _LEADING_ZERO.match(digits) is not None or (digits.isdigit() and len(digits) > _MAX_PLAIN_DIGITS)
 
 
-
 def score_time(reply: Reply, sample: Sample) -> Score:
     """The one time of day that a reply states, against golds that are times."""
     wanted = [clock for gold in sample.golds for clock in find_clocks(normalise_characters(gold))]
@@ -95,29 +99,38 @@ def score_date(reply: Reply, sample: Sample) -> Score:
     return _score_moment(reply, sample, reading, kept, is_right=is_right, rule="date")
 
 
-def _keep_stated(reading: Reading, found: Sequence[Clock] | Sequence[Date]) -> list[Clock | Date]:
+def _keep_stated(reading: Reading, found: Sequence[M]) -> list[M]:
     """The times or dates that are neither denied nor bounded."""
-    from eyechart.score.context import prepare_context
-    from eyechart.score.quantity import read_bound
-
     text = normalise_characters(reading.answer or "")
     lower = text.lower() if len(text.lower()) == len(text) else text
     context = prepare_context(lower)
     return [
         one
         for one in found
-        if not context.is_denied(lower[max(0, one.span[0] - 130) :], min(one.span[0], 130), min(one.span[0], 130) + one.span[1] - one.span[0])
+        if not context.is_denied(
+            lower[max(0, one.span[0] - 130) :],
+            min(one.span[0], 130),
+            min(one.span[0], 130) + one.span[1] - one.span[0],
+        )
         and not read_bound(text, one.span, 0, len(text))[0]
         and not context.is_taken_back(lower, one.span[1])
     ]
 
 
 def _score_moment(
-    reply: Reply, sample: Sample, reading: Reading, kept: Sequence[Clock | Date], *, is_right: bool, rule: str
+    reply: Reply,
+    sample: Sample,
+    reading: Reading,
+    kept: Sequence[Clock] | Sequence[Date],
+    *,
+    is_right: bool,
+    rule: str,
 ) -> Score:
     if is_right:
         span = kept[-1].span
-        stated = Reading((reading.answer or "")[slice(*span)], f"{rule}:{reading.rule.partition(':')[2]}", reading.span)
+        stated = Reading(
+            (reading.answer or "")[slice(*span)], f"{rule}:{reading.rule.partition(':')[2]}", reading.span
+        )
         return score_reading(reply, sample, stated, 1.0)
     return score_text(reply, sample)  # "noon" for a gold of "noon", or a reply without a time
 

@@ -5,6 +5,8 @@ true"), a set phrase ("of course not"), and a sentence that says whether somethi
 "Es gibt ein Auto"). A sentence that is neither, and a reply that can be read both ways, are not read.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
@@ -33,13 +35,66 @@ _POLARITY = {
 _TRUTH = {"true": "Yes", "correct": "Yes", "真": "Yes", "false": "No", "incorrect": "No", "假": "No"}
 # Words that are also something else where a gold or a first word is concerned: "right" is a direction.
 _AMBIGUOUS = frozenset(
-    "si da ya ne right wrong exact juste certo vero vera var ada yok jamais negative affirmative claro phải sai tak जी ना 會 응 아니 いや "
-    "doch genau exactement ليس cierto verdad correcto verdadera falsa vrai vraie benar betul đúng doğru tabii सही सच गलत 참 사실 правильно "
-    "верно конечно صحيح yes-indeed".split()
+    [
+        "si",
+        "da",
+        "ya",
+        "ne",
+        "right",
+        "wrong",
+        "exact",
+        "juste",
+        "certo",
+        "vero",
+        "vera",
+        "var",
+        "ada",
+        "yok",
+        "jamais",
+        "negative",
+        "affirmative",
+        "claro",
+        "phải",
+        "sai",
+        "tak",
+        "जी",
+        "ना",
+        "會",
+        "응",
+        "아니",
+        "いや",
+        "doch",
+        "genau",
+        "exactement",
+        "ليس",
+        "cierto",
+        "verdad",
+        "correcto",
+        "verdadera",
+        "falsa",
+        "vrai",
+        "vraie",
+        "benar",
+        "betul",
+        "đúng",
+        "doğru",
+        "tabii",
+        "सही",
+        "सच",
+        "गलत",
+        "참",
+        "사실",
+        "правильно",
+        "верно",
+        "конечно",
+        "صحيح",
+        "yes-indeed",
+    ]
 )
 _BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\।-])"""
 _NO_NOUN = re.compile(
-    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt|problem|worries|need|matter|wonder)\b", re.IGNORECASE
+    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt|problem|worries|need|matter|wonder)\b",
+    re.IGNORECASE,
 )
 _EITHER = re.compile(
     r"\W{0,4}(?:or|and|/|或者?|还是|和)\W{0,4}(?:yes|no|true|false|是|否|不是)\b|/(?:yes|no)\b", re.IGNORECASE
@@ -110,7 +165,9 @@ def _plain_words() -> dict[str, str]:
     found: dict[str, str] = {}
     for language in LANGUAGES.values():
         for polarity, phrases in (("Yes", language.yes), ("No", language.no)):
-            found |= {phrase: polarity for phrase in phrases if " " not in phrase and phrase not in _AMBIGUOUS}
+            found |= {
+                phrase: polarity for phrase in phrases if " " not in phrase and phrase not in _AMBIGUOUS
+            }
     for word in _TRUTH:
         found.pop(word, None)
     return {**found, **_POLARITY}
@@ -121,13 +178,17 @@ def _all_words() -> dict[str, str]:
     found: dict[str, str] = {}
     for language in LANGUAGES.values():
         for polarity, phrases in (("Yes", language.true), ("No", language.false)):
-            found |= {phrase: polarity for phrase in phrases if " " not in phrase and phrase not in _AMBIGUOUS}
+            found |= {
+                phrase: polarity for phrase in phrases if " " not in phrase and phrase not in _AMBIGUOUS
+            }
     return {**found, **_plain_words(), **_TRUTH}
 
 
 @lru_cache(maxsize=1)
 def _lead() -> re.Pattern[str]:
-    return re.compile(rf"({'|'.join(sorted(map(re.escape, _all_words()), key=len, reverse=True))}){_BREAK}", re.IGNORECASE)
+    return re.compile(
+        rf"({'|'.join(sorted(map(re.escape, _all_words()), key=len, reverse=True))}){_BREAK}", re.IGNORECASE
+    )
 
 
 def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
@@ -213,16 +274,18 @@ _NOT_EXISTS = {
     "Japanese": ("ありません", "いません", "ない", "見えません"), "Korean": ("없습니다", "없어요", "없다", "보이지 않"), "Chinese": ("没有", "没", "看不到", "不是", "不"),
     "Hindi": ("नहीं",), "Turkish": ("yok", "değil", "görmüyorum"), "Vietnamese": ("không",), "Russian": ("нет", "не"),
 }  # fmt: skip
-_DENIES = re.compile(
-    r"\b(?:not|no|never|none|without)\b|n't\b", re.IGNORECASE
-)
+_DENIES = re.compile(r"\b(?:not|no|never|none|without)\b|n't\b", re.IGNORECASE)
 _UNSURE = re.compile(
     r"\b(?:not (?:sure|certain|clear|possible|enough|able)|unclear|unsure|hard to|difficult to|cannot (?:tell|determine|say|be)|can't (?:tell|determine|say|be)"
     r"|don't know|do not know|no (?:idea|doubt|way|information|question|problem|matter|need)|impossible|maybe|perhaps|might|may|could|if|whether|not only|insufficient)\b",
     re.IGNORECASE,
 )
-_CANNOT_SEE = re.compile(r"\bi (?:can't|cannot|can not|don't|do not) see (?:an?|any|one|the presence of)\b", re.IGNORECASE)
-_BOTH = re.compile(r"\b(?:yes|no|true|false)\W{0,3}(?:/|\bor\b|\band\b)\W{0,3}(?:yes|no|true|false)\b", re.IGNORECASE)
+_CANNOT_SEE = re.compile(
+    r"\bi (?:can't|cannot|can not|don't|do not) see (?:an?|any|one|the presence of)\b", re.IGNORECASE
+)
+_BOTH = re.compile(
+    r"\b(?:yes|no|true|false)\W{0,3}(?:/|\bor\b|\band\b)\W{0,3}(?:yes|no|true|false)\b", re.IGNORECASE
+)
 _MAX_SENTENCE_CHARS = 200
 
 
@@ -247,7 +310,10 @@ def _by_phrase(text: str, start: int, end: int) -> Reading | None:
 def _verdict(body: str) -> str | None:
     """The verdict on a statement: "that is not true"."""
     found = {
-        "No" if ((verdict["word"] or verdict["word2"]).lower() in _WRONG_WORDS) != bool(verdict["not"] or verdict["late"]) else "Yes"
+        "No"
+        if ((verdict["word"] or verdict["word2"]).lower() in _WRONG_WORDS)
+        != bool(verdict["not"] or verdict["late"])
+        else "Yes"
         for verdict in _TRUE.finditer(body)
     }
     if found:
@@ -281,10 +347,13 @@ def _phrase_polarity(body: str) -> str | None:
     lower = first.lower()
     language = prepare_context(lower).language
     if language.name == "English":
-        if denies := _DENIES.search(first):
+        if len(first.split()) >= 3 and (denies := _DENIES.search(first)):
             is_main = not re.search(r"[,;]|\b(?:but|which|that|because)\b", first[: denies.start()])
             return "No" if is_main else None
         return "Yes" if _THERE.match(first) else None
-    if any(_has(lower, word, language.name) for word in (*_NOT_EXISTS.get(language.name, ()), *language.deny, *language.deny_last)):
+    if any(
+        _has(lower, word, language.name)
+        for word in (*_NOT_EXISTS.get(language.name, ()), *language.deny, *language.deny_last)
+    ):
         return "No"
     return "Yes" if any(_has(lower, word, language.name) for word in _EXISTS.get(language.name, ())) else None

@@ -6,6 +6,8 @@ be missing on the other; a multiplier may not (5M is neither 5 nor 5B). An abbre
 (``m``: metres or millions; ``pounds``: mass or money; ``degrees``) has them all, and the other side decides.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
@@ -58,7 +60,9 @@ def is_same_quantity(said: Quantity, gold: Quantity, tolerance: float = TOLERANC
     if said.bound != gold.bound:
         return False
     if said.units and gold.units:
-        return any(_is_same_in(said, one, gold, other, tolerance) for one in said.units for other in gold.units)
+        return any(
+            _is_same_in(said, one, gold, other, tolerance) for one in said.units for other in gold.units
+        )
     if ORDINAL in said.units or ORDINAL in gold.units:  # 3rd is not 3
         return False
     if (gold.units and said.noun) or (gold.noun and said.noun and not _share_word(gold.noun, said.noun)):
@@ -220,7 +224,16 @@ _MONEY_BEFORE = re.compile(
     r"(?:(?:\b(?:US|USD|CA?|CAD|AU?|AUD|HK|R|NZ|S) ?)?\$|[€£¥₹₽₩]|\b(?:USD|EUR|GBP|RMB|CNY|JPY|INR|CHF|Rs\.?))\s?$",
     re.IGNORECASE,
 )
-_MONEY_NAMES = {"us$": "$", "usd$": "$", "ca$": "c$", "cad$": "c$", "au$": "a$", "aud$": "a$", "nz$": "", "s$": ""}
+_MONEY_NAMES = {
+    "us$": "$",
+    "usd$": "$",
+    "ca$": "c$",
+    "cad$": "c$",
+    "au$": "a$",
+    "aud$": "a$",
+    "nz$": "",
+    "s$": "",
+}
 _UNIT_GAP = re.compile(r"(?:\s{1,2}|-|\\[,; ]|~)?(?:\\(?:text|mathrm|rm)\s?\{\s?)?(?:\^\s?\{?\\circ\}?\s?)?")
 _SIGN = re.compile(r"°\s?[CFcf](?![a-z])|℃|℉|[°º]|ª|\\?%|[€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])")
 _UNIT_WORDS = re.compile(
@@ -231,12 +244,128 @@ _WORD_BREAK = re.compile(r"[ -]")
 _INCH_AFTER = re.compile(r"\s*(?:$|[.,;:)x×*]|tall\b|long\b|wide\b|high\b|deep\b|thick\b|by\b|and\b)")
 _NOUN = re.compile(r"\s?[a-z]+(?:[ -][a-z]+){0,2}")
 _NOT_NOUNS = frozenset(
-    "in on at of and or is are was were be to for with by from the a an total altogether overall more here there "
-    "because as since but so which that this it i we you they he she per out left right each all visible shown "
-    "if then when where while who can could will would have has had do does did not no than plus minus times "
-    "x years year old different other only just also too now ago away long tall wide high deep thick heavy big "
-    "ones items pieces things in-total according based after before during against versus vs about around "
-    "approximately roughly exactly maybe perhaps probably likely i'd it's units unit points point o'clock".split()
+    [
+        "in",
+        "on",
+        "at",
+        "of",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "to",
+        "for",
+        "with",
+        "by",
+        "from",
+        "the",
+        "a",
+        "an",
+        "total",
+        "altogether",
+        "overall",
+        "more",
+        "here",
+        "there",
+        "because",
+        "as",
+        "since",
+        "but",
+        "so",
+        "which",
+        "that",
+        "this",
+        "it",
+        "i",
+        "we",
+        "you",
+        "they",
+        "he",
+        "she",
+        "per",
+        "out",
+        "left",
+        "right",
+        "each",
+        "all",
+        "visible",
+        "shown",
+        "if",
+        "then",
+        "when",
+        "where",
+        "while",
+        "who",
+        "can",
+        "could",
+        "will",
+        "would",
+        "have",
+        "has",
+        "had",
+        "do",
+        "does",
+        "did",
+        "not",
+        "no",
+        "than",
+        "plus",
+        "minus",
+        "times",
+        "x",
+        "years",
+        "year",
+        "old",
+        "different",
+        "other",
+        "only",
+        "just",
+        "also",
+        "too",
+        "now",
+        "ago",
+        "away",
+        "long",
+        "tall",
+        "wide",
+        "high",
+        "deep",
+        "thick",
+        "heavy",
+        "big",
+        "ones",
+        "items",
+        "pieces",
+        "things",
+        "in-total",
+        "according",
+        "based",
+        "after",
+        "before",
+        "during",
+        "against",
+        "versus",
+        "vs",
+        "about",
+        "around",
+        "approximately",
+        "roughly",
+        "exactly",
+        "maybe",
+        "perhaps",
+        "probably",
+        "likely",
+        "i'd",
+        "it's",
+        "units",
+        "unit",
+        "points",
+        "point",
+        "o'clock",
+    ]
 )
 _COMPOUND_GAP = re.compile(r",?\s{0,2}(?:and\s|&\s?)?")
 
@@ -332,7 +461,11 @@ def _read_unit(text: str, last: int, end: int) -> tuple[tuple[Unit, ...], int] |
     while phrase:
         if units := _find_unit(phrase, is_attached=at == last):
             stop = at + len(phrase)
-            if phrase.lower() == "in" and (at == last or not _INCH_AFTER.match(text, stop, end)) and at != last:
+            if (
+                phrase.lower() == "in"
+                and (at == last or not _INCH_AFTER.match(text, stop, end))
+                and at != last
+            ):
                 return None
             return units, stop
         breaks = list(_WORD_BREAK.finditer(phrase))
@@ -382,7 +515,9 @@ _BOUND_AFTER: Mapping[Bound, str] = {
 def _compile_bounds() -> tuple[re.Pattern[str], re.Pattern[str], tuple[Bound, ...]]:
     names: tuple[Bound, ...] = (">=", "<=", ">", "<", "?")
     before = "|".join(f"(?P<b{place}>{_bounded(_BOUND_BEFORE[name])})" for place, name in enumerate(names))
-    after = "|".join(f"(?P<b{place}>{_BOUND_AFTER[name]})" for place, name in enumerate(names) if name in _BOUND_AFTER)
+    after = "|".join(
+        f"(?P<b{place}>{_BOUND_AFTER[name]})" for place, name in enumerate(names) if name in _BOUND_AFTER
+    )
     tail = r"\s{0,3}(?:the\s|a\s|about\s|around\s|exactly\s|roughly\s|en\s|de\s)?[$€£¥(\"'*]{0,3}$"
     return (
         re.compile(rf"(?:{before}){tail}", re.IGNORECASE),
@@ -471,7 +606,11 @@ def parse_quantity_span(plain: str, start: int, end: int) -> Quantity | None:
         return None
     rest = plain[span[1] : end]
     if len(found) == 2:  # "8 (eight)"
-        rest = plain[found[1].span[1] : end] if re.fullmatch(r"\s?[(=]\s?", plain[span[1] : found[1].span[0]]) else "?0"
+        rest = (
+            plain[found[1].span[1] : end]
+            if re.fullmatch(r"\s?[(=]\s?", plain[span[1] : found[1].span[0]])
+            else "?0"
+        )
     if not _is_noun(rest, quantity.noun, is_attached=span[1] < end and plain[span[1]].isalnum()):
         return None
     return replace(quantity, bound=bound, span=span)
@@ -482,7 +621,13 @@ def _is_noun(rest: str, noun: str, *, is_attached: bool) -> bool:
     words = rest.strip(_MARKS)
     if not words:
         return True
-    if any(map(str.isdigit, words)) or ":" in words or "/" in words or len(words) > 30 or len(words.split()) > 3:
+    if (
+        any(map(str.isdigit, words))
+        or ":" in words
+        or "/" in words
+        or len(words) > 30
+        or len(words.split()) > 3
+    ):
         return False
     if "\u2e80" <= words[0] <= "\ud7af":
         return len(words) <= 4 and not words.endswith(("吗", "か"))

@@ -6,13 +6,14 @@ gold: "hot dog" is not a dog, "Michelle Obama" not Obama, 北京大学 not 北�
 one of its phrases, is neither denied nor one of several, and no name or compound goes on beside it.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
 
 from eyechart.score.context import Context, prepare_context
 from eyechart.score.languages import LANGUAGES
@@ -74,11 +75,17 @@ def simplify(text: str) -> tuple[str, ...]:
 def _simplified(text: str) -> tuple[str, ...]:
     plain = strip_accents(text).replace("&", " and ")
     plain = _ABBREVIATION.sub(lambda found: found.group().replace(".", ""), plain)
-    return tuple(_simplify_word(word) for part in _SPLIT.split(plain) if (word := part.strip("'\"")) and word not in ("a", "an", "the"))
+    return tuple(
+        _simplify_word(word)
+        for part in _SPLIT.split(plain)
+        if (word := part.strip("'\"")) and word not in ("a", "an", "the")
+    )
 
 
 _ABBREVIATION = re.compile(r"\b(?:[^\W\d_]\.){2,}")  # U.S.A.
-_SPLIT = re.compile(r"[\s,;:!?()\[\]{}\"“”。，、；：！？·|*_`]+|(?<=[^\W\d_])[-./](?=[^\W\d_])|\.(?=\s|$)|(?<=[^\W\d_])[-/](?=\d)|(?<=\d)[-](?=[^\W\d_])")
+_SPLIT = re.compile(
+    r"[\s,;:!?()\[\]{}\"“”。，、；：！？·|*_`]+|(?<=[^\W\d_])[-./](?=[^\W\d_])|\.(?=\s|$)|(?<=[^\W\d_])[-/](?=\d)|(?<=\d)[-](?=[^\W\d_])"
+)
 
 
 def strip_accents(text: str) -> str:
@@ -120,7 +127,9 @@ _SPELLINGS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
     "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th",
 }  # fmt: skip
-_OUR = re.compile(r"(?<=[lnvbm])our(?=$|s$|ed$|ing$|ful$|able$|ite$)|(?<=(?:rd|ap|um|od|rm|im|th))our(?=$|s$|ed$)|(?<=beh)aviour")
+_OUR = re.compile(
+    r"(?<=[lnvbm])our(?=$|s$|ed$|ing$|ful$|able$|ite$)|(?<=(?:rd|ap|um|od|rm|im|th))our(?=$|s$|ed$)|(?<=beh)aviour"
+)
 _ISE = re.compile(r"(?<=[^\W\d_]{4})(?:is(?=e$|ed$|es$|ing$|ation$|er$)|ys(?=e$|ed$|ing$|er$))")
 _DOUBLED = re.compile(r"(?<=[aeiou])ll(?=ed$|ing$|er$|ers$)")
 _NOT_PLURAL = ("ss", "us", "is", "news")
@@ -158,14 +167,17 @@ def _singular(word: str) -> str:
 
 # -- Lists
 
-_SEPARATOR = re.compile(r"\s*(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及|\bund\b|\bet\b|\by\b)\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(
+    r"\s*(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及|\bund\b|\bet\b|\by\b)\s*",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)])\s+")
 
 
 def split_list(text: str) -> list[str]:
-    """The elements of a list as people write it; one element where it is none.
+    r"""The elements of a list as people write it; one element where it is none.
 
-    >>> split_list("red, white and blue"), split_list("- apple\\n- pear"), split_list("Paris")
+    >>> split_list("red, white and blue"), split_list("- apple\n- pear"), split_list("Paris")
     (['red', 'white', 'blue'], ['apple', 'pear'], ['Paris'])
     """
     lines = text.split("\n")
@@ -229,7 +241,9 @@ def _is_sign_stated(text: str, gold: str) -> bool:
 
 def _ends_with_letter(text: str, gold: str) -> bool:
     """A gold that is an article elsewhere: the A of "The letter is A."."""
-    found = re.search(r"\b(?:is|letter|says?|reads?|shows?)[\s:]{1,2}[\"'*]{0,3}([A-Z])[\"'*.]{0,4}$", text[-80:].rstrip())
+    found = re.search(
+        r"\b(?:is|letter|says?|reads?|shows?)[\s:]{1,2}[\"'*]{0,3}([A-Z])[\"'*.]{0,4}$", text[-80:].rstrip()
+    )
     return found is not None and found[1].casefold() == gold and "not" not in text
 
 
@@ -252,8 +266,14 @@ class _Word:
 
 
 _SENTENCE = re.compile(r"[.!?\n](?=\s|$)|\n|[!?]")
-_ANSWERED = re.compile(r"\W*(?:it|this|that|these|they|the answer|he|she)(?:'s|\sis|\sare|\swas|\swere)\b(?!\s(?:hard|difficult|not|possible|unclear))", re.IGNORECASE)
-_DENIED_NEXT = re.compile(r"\W{0,3}(?:is|are|was|were|does|do|has|can|could|would)(?:n't|\snot|\snever)\b|\W{0,3}(?:is|was)\s(?:wrong|incorrect|absent|missing)|\W{0,3}can(?:'t|not)\b", re.IGNORECASE)
+_ANSWERED = re.compile(
+    r"\W*(?:it|this|that|these|they|the answer|he|she)(?:'s|\sis|\sare|\swas|\swere)\b(?!\s(?:hard|difficult|not|possible|unclear))",
+    re.IGNORECASE,
+)
+_DENIED_NEXT = re.compile(
+    r"\W{0,3}(?:is|are|was|were|does|do|has|can|could|would)(?:n't|\snot|\snever)\b|\W{0,3}(?:is|was)\s(?:wrong|incorrect|absent|missing)|\W{0,3}can(?:'t|not)\b",
+    re.IGNORECASE,
+)
 
 
 class _Sentences:
@@ -262,7 +282,13 @@ class _Sentences:
     def __init__(self, text: str) -> None:
         self.text = text
         lower = text.lower()
-        self.lower = lower if len(lower) == len(text) else text.casefold() if len(text.casefold()) == len(text) else text
+        self.lower = (
+            lower
+            if len(lower) == len(text)
+            else text.casefold()
+            if len(text.casefold()) == len(text)
+            else text
+        )
         self.context = prepare_context(self.lower)
         self.grammar = _prepare_grammar(self.context.language.name)
         self.words: list[_Word] = []
@@ -282,7 +308,9 @@ class _Sentences:
         if not places or len(places) > 12:
             return False
         is_code = any(char.isdigit() for word in wanted for char in word)
-        return any(self._is_meant(first, last, has_capital=has_capital, is_code=is_code) for first, last in places)
+        return any(
+            self._is_meant(first, last, has_capital=has_capital, is_code=is_code) for first, last in places
+        )
 
     def _find(self, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where the words stand one after the other, as whole words; also joined ("icecream")."""
@@ -300,7 +328,9 @@ class _Sentences:
                 yield number, number
 
     def _is_close(self, first: int, last: int) -> bool:
-        return all(len(word.before) <= 3 and "\n" not in word.before for word in self.words[first + 1 : last + 1])
+        return all(
+            len(word.before) <= 3 and "\n" not in word.before for word in self.words[first + 1 : last + 1]
+        )
 
     def _is_meant(self, first: int, last: int, *, has_capital: bool, is_code: bool) -> bool:
         start, end = self.words[first].span[0], self.words[last].span[1]
@@ -315,15 +345,17 @@ class _Sentences:
         inside = [number for number, word in enumerate(self.words) if begin <= word.span[0] < stop]
         if len(inside) > MAX_SENTENCE_WORDS:
             return False
-        return self._ends_well(last, inside[-1], has_capital=has_capital, is_code=is_code) and self._begins_well(
-            first, last, inside, has_capital=has_capital, is_code=is_code
-        )
+        return self._ends_well(
+            last, inside[-1], has_capital=has_capital, is_code=is_code
+        ) and self._begins_well(first, last, inside, has_capital=has_capital, is_code=is_code)
 
     def _joins(self, start: int, end: int) -> bool:
         """Whether signs make it a part of more: "AT&T", "Disney+", "2.5"."""
         before, after = self.text[start - 1 : start] if start else "", self.text[end : end + 1]
-        return before in ("&", "/", "-", "+", "#", "@") or (after in ("&", "+", "#", "/", "%") and after != "") or (
-            before in ("$", "€", "£") and before != ""
+        return (
+            before in ("&", "/", "-", "+", "#", "@")
+            or (after in ("&", "+", "#", "/", "%") and after != "")
+            or (before in ("$", "€", "£") and before != "")
         )
 
     def _repeats(self, first: int, last: int, stop: int) -> bool:
@@ -346,7 +378,10 @@ class _Sentences:
         if not earlier:
             return True
         sentences = [part.strip() for part in _SENTENCE.split(earlier) if part.strip()]
-        if any(len(part.split()) <= 2 and part.split()[0].lower().strip("*,.!:") not in _INTERJECTIONS for part in sentences[:1]):
+        if any(
+            len(part.split()) <= 2 and part.split()[0].lower().strip("*,.!:") not in _INTERJECTIONS
+            for part in sentences[:1]
+        ):
             return False
         return not any(_ANSWERED.match(part) for part in sentences) and len(sentences) <= 8
 
@@ -388,16 +423,26 @@ class _Sentences:
             return has_capital or any(one.lower in grammar.verbs for one in rest)
         if word.lower in grammar.joins:
             return self._begins_clause(following + 1, final)
-        if word.lower in grammar.small or word.lower in _INTERJECTIONS or word.lower.endswith(("ing", "ed", "ly")):
+        if (
+            word.lower in grammar.small
+            or word.lower in _INTERJECTIONS
+            or word.lower.endswith(("ing", "ed", "ly"))
+        ):
             return True
         phrase = " ".join(one.lower for one in rest[:3])
         if has_capital and any(phrase == place or phrase.startswith(f"{place} ") for place in _PLACES):
             return True
-        is_single = not any("," in one.before for one in rest[1:]) and not any(one.lower in grammar.joins for one in rest)
+        is_single = not any("," in one.before for one in rest[1:]) and not any(
+            one.lower in grammar.joins for one in rest
+        )
         has_verb = any(one.lower in grammar.verbs for one in self.words[:following])
         if has_capital and word.is_capital and is_single and has_verb:
             return len(rest) <= 3
-        return any(one.lower in grammar.verbs for one in rest) and len(rest) > 2 and not grammar.joins & {one.lower for one in rest}
+        return (
+            any(one.lower in grammar.verbs for one in rest)
+            and len(rest) > 2
+            and not grammar.joins & {one.lower for one in rest}
+        )
 
     def _begins_clause(self, number: int, final: int) -> bool:
         """Whether "and" begins a new clause: "and it is brown"."""
@@ -412,9 +457,17 @@ class _Sentences:
         """Whether the phrase begins where the gold begins, and stands where a sentence gives its answer."""
         grammar, number = self.grammar, first
         opening = inside[0]
-        while number > opening and self._is_adjacent(number) and self._is_modifier(number - 1, first, has_capital=has_capital):
+        while (
+            number > opening
+            and self._is_adjacent(number)
+            and self._is_modifier(number - 1, first, has_capital=has_capital)
+        ):
             number -= 1
-        if number < first and self.words[first].lower in _COLOURS and self.words[first - 1].lower in ("dark", "light", "pale"):
+        if (
+            number < first
+            and self.words[first].lower in _COLOURS
+            and self.words[first - 1].lower in ("dark", "light", "pale")
+        ):
             return False
         if number == opening:
             return self._is_short(first, last, inside)
@@ -426,9 +479,19 @@ class _Sentences:
         is_known = before.lower in grammar.small or before.lower in _INTERJECTIONS or before.lower in _VERBS
         is_known = is_known or (grammar.is_english and before.lower.endswith("ing"))
         if not is_known and not (is_code and before.text.isalpha()):
-            is_apposition = has_capital and self.has_capitals and not before.is_capital and before.lower not in _DIRECTIONS
+            is_apposition = (
+                has_capital
+                and self.has_capitals
+                and not before.is_capital
+                and before.lower not in _DIRECTIONS
+            )
             if not (is_apposition and self.words[first].is_capital) and before.lower not in _TITLES:
-                return not grammar.is_english and not before.is_capital and len(self.words) <= 9 and self._is_verb_like(before)
+                return (
+                    not grammar.is_english
+                    and not before.is_capital
+                    and len(self.words) <= 9
+                    and self._is_verb_like(before)
+                )
         return self._is_predicate(number, opening, inside, first, last)
 
     def _is_verb_like(self, word: _Word) -> bool:
@@ -452,7 +515,11 @@ class _Sentences:
             return False
         if has_capital and word.lower in _DIRECTIONS:
             return False
-        return word.lower in grammar.modifiers or word.lower in _ADVERBS or ("-" in word.lower and not has_capital)
+        return (
+            word.lower in grammar.modifiers
+            or word.lower in _ADVERBS
+            or ("-" in word.lower and not has_capital)
+        )
 
     def _is_short(self, first: int, last: int, inside: Sequence[int]) -> bool:
         """A gold that opens its sentence: all of it, its subject, or a mention in a short one."""
@@ -470,19 +537,23 @@ class _Sentences:
         head = [word.lower for word in self.words[opening:number]]
         if "," not in mark and "，" not in mark and ";" not in mark:
             return True
-        if head[0] in _INTERJECTIONS or head[0] in self.grammar.small or any(word in self.grammar.verbs for word in head):
+        if (
+            head[0] in _INTERJECTIONS
+            or head[0] in self.grammar.small
+            or any(word in self.grammar.verbs for word in head)
+        ):
             return not any(self.words[one].lower in self.grammar.joins for one in range(number, last + 1))
         return False
 
     def _is_clause_join(self, number: int, opening: int) -> bool:
         return False
 
-    def _is_predicate(
-        self, number: int, opening: int, inside: Sequence[int], first: int, last: int
-    ) -> bool:
+    def _is_predicate(self, number: int, opening: int, inside: Sequence[int], first: int, last: int) -> bool:
         """Whether only small words lie between the verb and the gold: not "a cat next to a dog"."""
         grammar = self.grammar
-        clause = next((at for at in range(number - 1, opening, -1) if self.words[at].before.strip(" \"'*`_")), opening)
+        clause = next(
+            (at for at in range(number - 1, opening, -1) if self.words[at].before.strip(" \"'*`_")), opening
+        )
         if self.words[clause].lower in _SUBORDINATE and clause > opening:
             return False
         content = 0
@@ -491,7 +562,9 @@ class _Sentences:
             word = self.words[place]
             if word.lower in grammar.verbs or word.lower in _VERBS:
                 return content == 0
-            if (place + 1 < len(self.words) and self.words[place + 1].before.strip(" \"'*`_")) and place < number - 1:
+            if (
+                place + 1 < len(self.words) and self.words[place + 1].before.strip(" \"'*`_")
+            ) and place < number - 1:
                 break
             if not self._is_light(place):
                 content += 1
@@ -512,14 +585,23 @@ class _Sentences:
             return True
         if grammar.is_english and word.lower.endswith(("ing", "ed", "ly")):
             return True
-        follows_of = place + 1 < len(self.words) and self.words[place + 1].lower in ("of", "named", "called", "with", "is", "shown")
+        follows_of = place + 1 < len(self.words) and self.words[place + 1].lower in (
+            "of",
+            "named",
+            "called",
+            "with",
+            "is",
+            "shown",
+        )
         return word.lower in _KINDS and (follows_of or self._is_adjacent(place + 1))
 
 
 def _is_abbreviation(text: str, at: int) -> bool:
     """Whether a full stop ends an abbreviation: "Mr.", "St.", "U.S."."""
     word = text[max(0, at - 4) : at].rpartition(" ")[2].lower()
-    return text[at] == "." and (word in ("mr", "mrs", "ms", "dr", "st", "mt", "vs", "no", "approx", "prof") or len(word) == 1)
+    return text[at] == "." and (
+        word in ("mr", "mrs", "ms", "dr", "st", "mt", "vs", "no", "approx", "prof") or len(word) == 1
+    )
 
 
 class _Grammar:
@@ -529,13 +611,31 @@ class _Grammar:
         language = next(one for one in LANGUAGES.values() if one.name == name)
         self.is_english = name == "English"
         self.articles = frozenset(language.article) | (_DETERMINERS if self.is_english else frozenset())
-        self.verbs = frozenset(phrase for phrase in language.copula if " " not in phrase) | (_BE if self.is_english else frozenset())
-        self.joins = frozenset(_split(language.both + language.either)) - {"as", "well", "ya", "both", "either", "plus"}
+        self.verbs = frozenset(phrase for phrase in language.copula if " " not in phrase) | (
+            _BE if self.is_english else frozenset()
+        )
+        self.joins = frozenset(_split(language.both + language.either)) - {
+            "as",
+            "well",
+            "ya",
+            "both",
+            "either",
+            "plus",
+        }
         self.either = frozenset(_split(language.either))
         self.pronouns = frozenset(_split(language.pronoun)) | (_PRONOUNS if self.is_english else frozenset())
-        small = language.function + language.article + language.copula + language.filler + language.reason + language.pronoun
+        small = (
+            language.function
+            + language.article
+            + language.copula
+            + language.filler
+            + language.reason
+            + language.pronoun
+        )
         self.modifiers = frozenset(language.modifier) | (_MORE_MODIFIERS if self.is_english else frozenset())
-        kept = frozenset(_split(small + language.believe + language.conclude + language.contrast)) - self.joins
+        kept = (
+            frozenset(_split(small + language.believe + language.conclude + language.contrast)) - self.joins
+        )
         self.small = (kept | (_PREPOSITIONS | _PRONOUNS if self.is_english else frozenset())) - _NOT_SMALL
 
 
@@ -548,70 +648,458 @@ def _prepare_grammar(name: str) -> _Grammar:
     return _Grammar(name)
 
 
-_DETERMINERS = frozenset("a an the my our your its their his her this that these those some one any another each".split())
-_PRONOUNS = frozenset("it this that they he she i we you these those there who which what it's that's he's she's i'm i'd".split())
-_BE = frozenset("is are was were be been being am 's it's that's there's he's she's this's they're has have had".split())
+_DETERMINERS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "my",
+        "our",
+        "your",
+        "its",
+        "their",
+        "his",
+        "her",
+        "this",
+        "that",
+        "these",
+        "those",
+        "some",
+        "one",
+        "any",
+        "another",
+        "each",
+    ]
+)
+_PRONOUNS = frozenset(
+    [
+        "it",
+        "this",
+        "that",
+        "they",
+        "he",
+        "she",
+        "i",
+        "we",
+        "you",
+        "these",
+        "those",
+        "there",
+        "who",
+        "which",
+        "what",
+        "it's",
+        "that's",
+        "he's",
+        "she's",
+        "i'm",
+        "i'd",
+    ]
+)
+_BE = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "am",
+        "'s",
+        "it's",
+        "that's",
+        "there's",
+        "he's",
+        "she's",
+        "this's",
+        "they're",
+        "has",
+        "have",
+        "had",
+    ]
+)
 _PREPOSITIONS = frozenset(
-    "in on at of by from with near under over above below behind beside beneath between inside outside into onto to for "
-    "through across along around against next during after before within like as about toward towards off via per "
-    "that which who whose where when while because since and/or than if so but not then".split()
+    [
+        "in",
+        "on",
+        "at",
+        "of",
+        "by",
+        "from",
+        "with",
+        "near",
+        "under",
+        "over",
+        "above",
+        "below",
+        "behind",
+        "beside",
+        "beneath",
+        "between",
+        "inside",
+        "outside",
+        "into",
+        "onto",
+        "to",
+        "for",
+        "through",
+        "across",
+        "along",
+        "around",
+        "against",
+        "next",
+        "during",
+        "after",
+        "before",
+        "within",
+        "like",
+        "as",
+        "about",
+        "toward",
+        "towards",
+        "off",
+        "via",
+        "per",
+        "that",
+        "which",
+        "who",
+        "whose",
+        "where",
+        "when",
+        "while",
+        "because",
+        "since",
+        "and/or",
+        "than",
+        "if",
+        "so",
+        "but",
+        "not",
+        "then",
+    ]
 ) - {"and/or"}
 _VERBS = frozenset(
-    "says say reads read shows show displays display called named wears wear wearing holds hold rides ride plays play eats eat "
-    "drinks drink uses use drives drive carries carry speaks speak sells sell makes make sees see saw watches contains contain "
-    "features depicts depict represents indicates means states has have had includes looks seems appears becomes equals spells "
-    "labeled labelled marked reading saying lives live believe think guess choose pick answer".split()
+    ["says", "say", "reads", "read", "shows", "show", "displays", "display", "called", "named", "wears", "wear", "wearing", "holds", "hold", "rides", "ride", "plays", "play", "eats", "eat", "drinks", "drink", "uses", "use", "drives", "drive", "carries", "carry", "speaks", "speak", "sells", "sell", "makes", "make", "sees", "see", "saw", "watches", "contains", "contain", "features", "depicts", "depict", "represents", "indicates", "means", "states", "has", "have", "had", "includes", "looks", "seems", "appears", "becomes", "equals", "spells", "labeled", "labelled", "marked", "reading", "saying", "lives", "live", "believe", "think", "guess", "choose", "pick", "answer"]
 )  # fmt: skip
 _PARTICIPLES = frozenset(
-    "taken made built held shot born found sold won seen written drawn set worn grown spoken driven ridden eaten given shown "
-    "known went flew came sat ran stood lay lies lives goes comes sits stands flies leads lead hidden lying cut".split()
+    ["taken", "made", "built", "held", "shot", "born", "found", "sold", "won", "seen", "written", "drawn", "set", "worn", "grown", "spoken", "driven", "ridden", "eaten", "given", "shown", "known", "went", "flew", "came", "sat", "ran", "stood", "lay", "lies", "lives", "goes", "comes", "sits", "stands", "flies", "leads", "lead", "hidden", "lying", "cut"]
 )  # fmt: skip
-_ADVERBS = frozenset("very really quite clearly probably likely most definitely simply just only actually mostly mainly almost also".split())
-_SUBORDINATE = frozenset("although though while whereas because since when if unlike even despite except besides".split())
-_TITLES = frozenset("mr mrs ms miss dr prof professor president sir lord lady king queen prince princess captain general senator mount mt planet".split())
-_DIRECTIONS = frozenset("north south east west northern southern eastern western central new old upper lower great saint san el los las".split())
-_COLOURS = frozenset("red green blue yellow orange purple pink brown gray grey beige".split())
-_COMPOUNDING = frozenset("hot guide sea cold wild sheep fire french prairie toy stuffed fake teddy polar guinea rubber paper sports".split())
+_ADVERBS = frozenset(
+    [
+        "very",
+        "really",
+        "quite",
+        "clearly",
+        "probably",
+        "likely",
+        "most",
+        "definitely",
+        "simply",
+        "just",
+        "only",
+        "actually",
+        "mostly",
+        "mainly",
+        "almost",
+        "also",
+    ]
+)
+_SUBORDINATE = frozenset(
+    [
+        "although",
+        "though",
+        "while",
+        "whereas",
+        "because",
+        "since",
+        "when",
+        "if",
+        "unlike",
+        "even",
+        "despite",
+        "except",
+        "besides",
+    ]
+)
+_TITLES = frozenset(
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "miss",
+        "dr",
+        "prof",
+        "professor",
+        "president",
+        "sir",
+        "lord",
+        "lady",
+        "king",
+        "queen",
+        "prince",
+        "princess",
+        "captain",
+        "general",
+        "senator",
+        "mount",
+        "mt",
+        "planet",
+    ]
+)
+_DIRECTIONS = frozenset(
+    [
+        "north",
+        "south",
+        "east",
+        "west",
+        "northern",
+        "southern",
+        "eastern",
+        "western",
+        "central",
+        "new",
+        "old",
+        "upper",
+        "lower",
+        "great",
+        "saint",
+        "san",
+        "el",
+        "los",
+        "las",
+    ]
+)
+_COLOURS = frozenset(
+    ["red", "green", "blue", "yellow", "orange", "purple", "pink", "brown", "gray", "grey", "beige"]
+)
+_COMPOUNDING = frozenset(
+    [
+        "hot",
+        "guide",
+        "sea",
+        "cold",
+        "wild",
+        "sheep",
+        "fire",
+        "french",
+        "prairie",
+        "toy",
+        "stuffed",
+        "fake",
+        "teddy",
+        "polar",
+        "guinea",
+        "rubber",
+        "paper",
+        "sports",
+    ]
+)
 _MORE_MODIFIERS = frozenset(
-    "delicious fresh ripe tasty colorful colourful vintage classic electric wooden ceramic sliced fried grilled baked cooked "
-    "cute tiny adorable friendly playful healthy busy crowded quiet few several couple pair two three four five six".split()
+    ["delicious", "fresh", "ripe", "tasty", "colorful", "colourful", "vintage", "classic", "electric", "wooden", "ceramic", "sliced", "fried", "grilled", "baked", "cooked", "cute", "tiny", "adorable", "friendly", "playful", "healthy", "busy", "crowded", "quiet", "few", "several", "couple", "pair", "two", "three", "four", "five", "six"]
 )  # fmt: skip
-_NEUTRAL_AFTER = frozenset("side color colour area direction too either here there itself instead today now overall alone tall".split())
+_NEUTRAL_AFTER = frozenset(
+    [
+        "side",
+        "color",
+        "colour",
+        "area",
+        "direction",
+        "too",
+        "either",
+        "here",
+        "there",
+        "itself",
+        "instead",
+        "today",
+        "now",
+        "overall",
+        "alone",
+        "tall",
+    ]
+)
 _INTERJECTIONS = frozenset(
-    "yes no sure okay ok well hmm so thus therefore hence finally ultimately actually indeed certainly clearly answer looking based "
-    "judging given from considering according oui ja sí si sim da evet ya да нет non nein".split()
+    ["yes", "no", "sure", "okay", "ok", "well", "hmm", "so", "thus", "therefore", "hence", "finally", "ultimately", "actually", "indeed", "certainly", "clearly", "answer", "looking", "based", "judging", "given", "from", "considering", "according", "oui", "ja", "sí", "si", "sim", "da", "evet", "ya", "да", "нет", "non", "nein"]
 )  # fmt: skip
 _KINDS = frozenset(
-    "picture photo image photograph view drawing illustration kind type sort color colour shade word name number letter brand city "
-    "country town state person animal cup glass bottle bowl slice piece plate group pair bunch herd flock can bag pack loaf set lot "
-    "form species breed logo sign phone car team company airline flag store restaurant style month year day model make title song "
-    "sport game object item capital language currency shape material fruit vegetable food drink dish vehicle building room place "
-    "woman man boy girl player singer actor artist character celebrity author painter scientist".split()
+    ["picture", "photo", "image", "photograph", "view", "drawing", "illustration", "kind", "type", "sort", "color", "colour", "shade", "word", "name", "number", "letter", "brand", "city", "country", "town", "state", "person", "animal", "cup", "glass", "bottle", "bowl", "slice", "piece", "plate", "group", "pair", "bunch", "herd", "flock", "can", "bag", "pack", "loaf", "set", "lot", "form", "species", "breed", "logo", "sign", "phone", "car", "team", "company", "airline", "flag", "store", "restaurant", "style", "month", "year", "day", "model", "make", "title", "song", "sport", "game", "object", "item", "capital", "language", "currency", "shape", "material", "fruit", "vegetable", "food", "drink", "dish", "vehicle", "building", "room", "place", "woman", "man", "boy", "girl", "player", "singer", "actor", "artist", "character", "celebrity", "author", "painter", "scientist"]
 )  # fmt: skip
 # Modal verbs and conjunctions that the table lists for other purposes.
 _NOT_SMALL = frozenset({"new", "great", "two", "three", "thing", "object", "animal", "one"})
 _PLACES = frozenset(
     place.strip()
-    for place in (
-        "france, germany, italy, spain, portugal, england, scotland, wales, ireland, northern ireland, uk, u.k, united kingdom, great britain, "
-        "usa, us, u.s, u.s.a, united states, america, canada, mexico, brazil, argentina, chile, peru, colombia, cuba, china, japan, korea, "
-        "south korea, north korea, india, pakistan, bangladesh, nepal, thailand, vietnam, indonesia, malaysia, singapore, philippines, australia, "
-        "new zealand, russia, ukraine, poland, czech republic, czechia, austria, switzerland, netherlands, the netherlands, belgium, denmark, "
-        "sweden, norway, finland, iceland, greece, turkey, egypt, morocco, tunisia, algeria, kenya, nigeria, ghana, ethiopia, south africa, "
-        "israel, iran, iraq, saudi arabia, uae, united arab emirates, qatar, hungary, romania, bulgaria, serbia, croatia, slovenia, slovakia, "
-        "estonia, latvia, lithuania, luxembourg, malta, cyprus, europe, asia, africa, taiwan, hong kong, "
-        "alabama, alaska, arizona, arkansas, california, colorado, connecticut, delaware, florida, georgia, hawaii, idaho, illinois, indiana, "
-        "iowa, kansas, kentucky, louisiana, maine, maryland, massachusetts, michigan, minnesota, mississippi, missouri, montana, nebraska, "
-        "nevada, new hampshire, new jersey, new mexico, new york, north carolina, north dakota, ohio, oklahoma, oregon, pennsylvania, "
-        "rhode island, south carolina, south dakota, tennessee, texas, utah, vermont, virginia, washington, west virginia, wisconsin, wyoming, "
-        "ontario, quebec, british columbia, nsw, new south wales, victoria, queensland, ca, ny, tx, fl, il, ma, pa, dc, d.c"
-    ).split(",")
+    for place in [
+        "france",
+        " germany",
+        " italy",
+        " spain",
+        " portugal",
+        " england",
+        " scotland",
+        " wales",
+        " ireland",
+        " northern ireland",
+        " uk",
+        " u.k",
+        " united kingdom",
+        " great britain",
+        " usa",
+        " us",
+        " u.s",
+        " u.s.a",
+        " united states",
+        " america",
+        " canada",
+        " mexico",
+        " brazil",
+        " argentina",
+        " chile",
+        " peru",
+        " colombia",
+        " cuba",
+        " china",
+        " japan",
+        " korea",
+        " south korea",
+        " north korea",
+        " india",
+        " pakistan",
+        " bangladesh",
+        " nepal",
+        " thailand",
+        " vietnam",
+        " indonesia",
+        " malaysia",
+        " singapore",
+        " philippines",
+        " australia",
+        " new zealand",
+        " russia",
+        " ukraine",
+        " poland",
+        " czech republic",
+        " czechia",
+        " austria",
+        " switzerland",
+        " netherlands",
+        " the netherlands",
+        " belgium",
+        " denmark",
+        " sweden",
+        " norway",
+        " finland",
+        " iceland",
+        " greece",
+        " turkey",
+        " egypt",
+        " morocco",
+        " tunisia",
+        " algeria",
+        " kenya",
+        " nigeria",
+        " ghana",
+        " ethiopia",
+        " south africa",
+        " israel",
+        " iran",
+        " iraq",
+        " saudi arabia",
+        " uae",
+        " united arab emirates",
+        " qatar",
+        " hungary",
+        " romania",
+        " bulgaria",
+        " serbia",
+        " croatia",
+        " slovenia",
+        " slovakia",
+        " estonia",
+        " latvia",
+        " lithuania",
+        " luxembourg",
+        " malta",
+        " cyprus",
+        " europe",
+        " asia",
+        " africa",
+        " taiwan",
+        " hong kong",
+        " alabama",
+        " alaska",
+        " arizona",
+        " arkansas",
+        " california",
+        " colorado",
+        " connecticut",
+        " delaware",
+        " florida",
+        " georgia",
+        " hawaii",
+        " idaho",
+        " illinois",
+        " indiana",
+        " iowa",
+        " kansas",
+        " kentucky",
+        " louisiana",
+        " maine",
+        " maryland",
+        " massachusetts",
+        " michigan",
+        " minnesota",
+        " mississippi",
+        " missouri",
+        " montana",
+        " nebraska",
+        " nevada",
+        " new hampshire",
+        " new jersey",
+        " new mexico",
+        " new york",
+        " north carolina",
+        " north dakota",
+        " ohio",
+        " oklahoma",
+        " oregon",
+        " pennsylvania",
+        " rhode island",
+        " south carolina",
+        " south dakota",
+        " tennessee",
+        " texas",
+        " utah",
+        " vermont",
+        " virginia",
+        " washington",
+        " west virginia",
+        " wisconsin",
+        " wyoming",
+        " ontario",
+        " quebec",
+        " british columbia",
+        " nsw",
+        " new south wales",
+        " victoria",
+        " queensland",
+        " ca",
+        " ny",
+        " tx",
+        " fl",
+        " il",
+        " ma",
+        " pa",
+        " dc",
+        " d.c",
+    ]
 )
 
 
 # -- Scripts without spaces between words
 
-_MEASURES = "个個只隻条條匹辆輛张張座名位种種本把棵朵头頭台架艘颗顆杯瓶块塊片双雙对對件家所间間部支根幅架枚碗盘串"
+_MEASURES = (
+    "个個只隻条條匹辆輛张張座名位种種本把棵朵头頭台架艘颗顆杯瓶块塊片双雙对對件家所间間部支根幅架枚碗盘串"
+)
 _LINKS_BEFORE = "是为為在叫有的到於于了像穿着著见到出示写讀读拿和与を는은이가を、，,。.：:；;\"'「『（(* \t"
 _BEFORE = re.compile(
     rf"(?:^|[\s\W_]|[是为為在叫有的到於于了像着著见出示写读拿吃喝戴穿骑打踢属選选答]|[一二三两几\d某这那][{_MEASURES}]|[{_MEASURES}]|[\u3040-\u309f]"
@@ -641,7 +1129,11 @@ def _is_place_meant(plain: str, start: int, end: int, context: Context) -> bool:
     begin = max(plain.rfind(mark, 0, start) for mark in "。！？!?\n") + 1
     stops = [at for mark in "。！？!?\n" if (at := plain.find(mark, end)) >= 0]
     stop = min(stops, default=len(plain))
-    if stop - begin > (end - start) + MAX_EXTRA_CHARS or (stop < len(plain) and plain[stop] in "?？") or plain[end:stop].endswith(("吗", "か", "까")):
+    if (
+        stop - begin > (end - start) + MAX_EXTRA_CHARS
+        or (stop < len(plain) and plain[stop] in "?？")
+        or plain[end:stop].endswith(("吗", "か", "까"))
+    ):
         return False
     if context.is_denied(plain, start, end) or context.is_taken_back(plain, end):
         return False

@@ -19,6 +19,7 @@ from eyechart.score.number import (
     read_number,
     unwrap_number_span,
 )
+from eyechart.score.quantity import TOLERANCE, is_close
 from eyechart.score.reading import Reading, find_answer_start, is_abstention
 
 _WORDS = {
@@ -129,10 +130,10 @@ def is_equal_amount(gold: ChartAmount, said: ChartAmount, tolerance: float) -> b
     if (gold.scale is None) != (said.scale is None):
         pairs.append((gold.face, said.face))
     if gold.face.is_integer() and gold.scale in (None, 0.01) and tolerance < 0.01:
-        tolerance = 1e-9
+        tolerance = TOLERANCE
     if said.is_decrease and gold.face < 0 < said.face:
         pairs = [(g, -r) for g, r in pairs]
-    return any(abs(g - r) <= tolerance * abs(g) for g, r in pairs)
+    return any(is_close(r, g, tolerance) for g, r in pairs)
 
 
 def parse_amount(text: str) -> ChartAmount | None:
@@ -206,7 +207,7 @@ def _amount(text: str, number: Number, end: int) -> ChartAmount:
         if factor is None or (scale is not None and not unit[4]):
             break
         scale, last = (scale or 1.0) * factor, unit.end()
-    if scale is None and text.endswith("百分之", 0, first):
+    if scale is None and (number.value != number.face or text.endswith("百分之", 0, first)):
         scale = 0.01
     return ChartAmount(face, scale, (first, last))
 
