@@ -18,10 +18,11 @@ from rich.text import Text
 
 import eyechart as ec
 from eyechart.cli.demo import BASELINES
+from eyechart.report.comparison_table import draw_ranks
 from eyechart.report.table import make_run_table, make_runs_table
 
 TARGET = Path(__file__).parents[1] / "docs" / "demo.svg"
-WIDTH = 96
+WIDTH = 104
 CELL = 12.2  # how wide rich draws a character
 _TEXT = re.compile(r'(<text [^>]*?x=")([\d.]+)("[^>]*? textLength=")([\d.]+)("[^>]*>)((?:&#160;)*)([^<]*)')
 
@@ -48,6 +49,8 @@ def main() -> int:
         console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
         console.print(Text("$ eyechart demo", style="bold"))
         console.print(make_runs_table(summaries))
+        compared = ec.compare(*runs)
+        console.print("", draw_ranks(compared), Text(compared.verdict), sep="\n")
         console.print(Text("\n$ eyechart report runs/demo/baseline-look-…", style="bold"))
         console.print(make_run_table(summaries[-1]))
     drawn = console.export_svg(title="eyechart", unique_id="eyechart")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import subprocess
 import sys
@@ -133,7 +134,7 @@ def test_the_demo_and_the_figures_that_the_pages_quote(tmp_path: Path) -> None:
             if command.words == ["eyechart", "demo"]:
                 missing = [line for line in command.shown if not is_shown(line, printed)]
                 assert not missing, f"{page.name}: {missing}\n{done.out}"
-    picture = flat((ROOT / "docs" / "demo.svg").read_text(encoding="utf-8").replace("&#160;", " "))
+    picture = flat(html.unescape((ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")))
     for line in printed.splitlines():
         for figure in line.split() if line.startswith(("baseline/", "(chance)")) else []:
             assert figure in picture, f"docs/demo.svg lacks {figure}: draw it again with tools/draw_readme.py"

@@ -28,6 +28,8 @@ What to try next:
       one sample in full: prompt, images, reply, score
   {eyechart} report {folder} --xlsx demo.xlsx
       the same as a spreadsheet
+  {eyechart} compare {runs}
+      the models compared by category, and which questions flipped
   {eyechart} run demo -m openai/NAME --base-url http://localhost:8000/v1
       your own model against these baselines
   {eyechart} demo --files examples
@@ -80,7 +82,9 @@ def execute(args: argparse.Namespace) -> int:
         last = runs[-1]
         read = [result.sample.id for result in last.samples() if result.outcome in ("wrong", "correct")]
         sample = read[0] if read else "'#1'"
-        print_rich(Text(NEXT.format(eyechart=_command(), folder=last.folder, sample=sample)))
+        print_rich(
+            Text(NEXT.format(eyechart=_command(), folder=last.folder, runs=last.folder.parent, sample=sample))
+        )
     return max((done.exit_code for done in runs), default=0)
 
 

@@ -30,6 +30,7 @@ examples:
   eyechart run mine.jsonl -m python:my_model.py:MyModel --limit 20
   eyechart data check mine.tsv                               how it is read, and what is wrong with it
   eyechart report runs/mine/openai-my-model-1a2b3c4d --xlsx results.xlsx
+  eyechart compare runs/mine                                 is the difference between the models real?
 
 exit codes: 0 success, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
 """

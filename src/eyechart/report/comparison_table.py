@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _METHODS = {
     "mcnemar": "McNemar's exact test",
+    "sign-flip": "sign-flip test",
+    "sign-flip-clustered": "sign-flip test over clusters",
     "t": "paired t test",
     "t-clustered": "paired t test over clusters",
 }
