@@ -52,6 +52,7 @@ from eyechart.types import (
 
 if TYPE_CHECKING:
     from eyechart.report.compare import Comparison
+    from eyechart.run.audit import Audit, audit
     from eyechart.run.comparison import compare
     from eyechart.run.estimate import Estimate
     from eyechart.run.estimate import estimate_run as estimate
@@ -60,6 +61,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MODELS_TURN",
+    "Audit",
     "Benchmark",
     "Capabilities",
     "Comparison",
@@ -91,6 +93,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "audit",
     "benchmark",
     "compare",
     "estimate",
@@ -106,6 +109,8 @@ __all__ = [
 
 
 _LAZY = {  # imported when they are first used
+    "Audit": ("eyechart.run.audit", "Audit"),
+    "audit": ("eyechart.run.audit", "audit"),
     "Comparison": ("eyechart.report.compare", "Comparison"),
     "compare": ("eyechart.run.comparison", "compare"),
     "Estimate": ("eyechart.run.estimate", "Estimate"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import UsageError
@@ -139,6 +140,23 @@ def make_budget(
         price = by_name.get(name, prices.get("judge"))
         budget.carry(roles.get(name, "judge"), paid.usage, price, paid.n)
     return budget
+
+
+def carry_shared(budget: Budget, journals: Iterable[Path]) -> None:
+    """Count what other runs have paid against limits that they share with this one."""
+    from eyechart.store.journal import Journal
+
+    for path in journals:
+        if not budget.is_limited or not path.is_file():
+            continue
+        journal = Journal.open(path)
+        prices = journal.read_mapping("manifest").get("prices") or {}
+        by_name = read_judge_prices(journal)
+        to_model, to_judges = journal.paid_totals()
+        if to_model.n:
+            budget.carry("model", to_model.usage, Price.of(prices.get("model")), to_model.n)
+        for name, paid in to_judges.items():
+            budget.carry("judge", paid.usage, by_name.get(name, Price.of(prices.get("judge"))), paid.n)
 
 
 def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:

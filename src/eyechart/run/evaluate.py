@@ -154,9 +154,11 @@ async def score_rest(
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalExecutor:
     from eyechart.engine.budget import BudgetGate
     from eyechart.engine.executor import LocalExecutor
-    from eyechart.run.cost import make_budget
+    from eyechart.run.cost import carry_shared, make_budget
 
     options, scorers = plan.options, plan.scorers
+    budget = make_budget(journal, options, plan.prices, scorers.judges)
+    carry_shared(budget, plan.shares_budget)
     executor = LocalExecutor(
         plan.model,
         make_preparer(plan),
@@ -167,7 +169,7 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
         judge=scorers.judge_setup,
         is_circular=plan.benchmark.circular == "headline",
         known=known,
-        gate=BudgetGate(make_budget(journal, options, plan.prices, scorers.judges)),
+        gate=BudgetGate(budget),
     )
     executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
     return executor

@@ -128,6 +128,16 @@ def _make_counter(options: Options) -> Callable[[int], None]:
 # -- Checks before the first request
 
 
+def check_input(plan: Plan) -> None:
+    """Refuse a run with nothing to put in place of its images; reads as many samples as it takes."""
+    check = InputCheck(plan)
+    for sample in plan.benchmark.source:
+        check.add(sample)
+        if check.is_settled:
+            break
+    check.finish()
+
+
 class InputCheck:
     """Checks, sample by sample, that something can be put in place of the images."""
 
@@ -146,9 +156,9 @@ class InputCheck:
 
         if not sample.images:
             return
-        self._n_shown += 1
-        if self._n_shown > 1 and not self._has_texts:
+        if self.is_settled:
             return
+        self._n_shown += 1
         try:
             turns = list(self._plan.prompt(sample.without_golds()))
         except MissingText as err:
@@ -161,6 +171,11 @@ class InputCheck:
             return
         if self._kind in ("blank", "shuffled"):
             refuse_hidden_images(turns, sample, self._kind)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further samples make no difference."""
+        return bool(self._n_shown) and not self._has_texts
 
     def finish(self) -> None:
         """Refuse the run if no sample has an image, or if texts are missing."""

@@ -50,6 +50,7 @@ class Plan:
     folder: Path
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
     earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
+    shares_budget: tuple[Path, ...] = ()  # journals of other runs whose spending counts against the limits
 
     @property
     def scorer(self) -> Scorer:

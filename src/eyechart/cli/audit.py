@@ -1,0 +1,163 @@
+"""``eyechart audit``: ask with the image, without it, and with something else in its place."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eyechart.cli.config import Switches
+from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
+from eyechart.option import add_options, read_given_options, read_ids
+from eyechart.registry import Execute, command
+from eyechart.run.options import COST, GROUPS, RUN, Options
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.run.audit import Audit, AuditPlan
+    from eyechart.run.estimate import Estimate
+
+DESCRIPTION = """\
+Ask the same questions with their images, without them, and with something else in their place: does the
+image matter? Prints the score of every condition, what the image adds to it (paired, with intervals), which
+letters the model prefers, and one sentence as the verdict. Questions that are answered right without the
+image are listed in blind-solvable.jsonl in the audit's folder.
+
+conditions, besides the image itself:
+  none        no image
+  blank       a white image of the same size
+  shuffled    the image of another question
+  caption     a caption in place of the image (--captions)
+  ocr         the text in the image in place of the image (--ocr-texts, or eyechart[ocr])
+  rotations   every rotation of the options, as in CircularEval
+  rewordings  neutral sentences around the question
+By default none, blank and shuffled; caption and ocr if their texts are given.
+
+Every condition is an ordinary run: the same command again resumes, and an audit after `eyechart run` asks
+only what is new. --max-cost and --max-total-tokens hold for all conditions together.
+"""
+
+EXAMPLES = """\
+  eyechart audit demo -m baseline/look
+  eyechart audit mine.tsv -m openai/my-model --base-url http://localhost:8000/v1 --limit 200
+  eyechart audit mine.tsv -m openai/my-model --conditions none,rotations --text-model openai/text-only
+  eyechart audit mine.tsv -m openai/gpt-4o --captions captions.jsonl --dry-run
+"""
+
+_SET_HERE = ("input", "circular", "reword")
+
+
+@command(
+    "audit",
+    "does the image matter? the same questions without it",
+    description=DESCRIPTION,
+    examples=EXAMPLES,
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the command."""
+    parser.add_argument("source", metavar="SOURCE", help="questions to ask, as in eyechart run")
+    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="the model to audit")
+    parser.add_argument(
+        "--conditions",
+        action="append",
+        metavar="NAME,…",
+        help="the conditions to compare with the image; all: every one that needs no further file",
+    )
+    parser.add_argument(
+        "--text-model",
+        metavar="MODEL",
+        help="a text-only model, asked without images: which questions does it answer?",
+    )
+    add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)), without=_SET_HERE)
+    add_options(parser, Switches, COST)
+    add_options(parser, Options, COST)
+    add_options(parser, Options, RUN, without=["progress"])
+    add_options(parser, Switches, RUN, without=["verbose"])
+    add_options(parser, Options, RUN)
+    return execute
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Audit a source with a model."""
+    from eyechart.run.audit import estimate_audit, plan_audit, run_audit
+
+    load_dotenv()
+    with reserve_stdout(is_json=args.json):
+        plan = plan_audit(
+            args.source,
+            args.model,
+            read_given_options(Options, args),
+            read_ids(args.conditions, "--conditions") if args.conditions else None,
+            args.text_model,
+            needs_keys=not args.dry_run,
+        )
+        estimates = estimate_audit(plan) if args.dry_run else None
+        found = run_audit(plan) if estimates is None else None
+    if estimates is not None:
+        _print_estimates(plan, estimates, as_json=args.json)
+    if found is None:
+        return 0
+    _print_audit(found, as_json=args.json)
+    return found.exit_code
+
+
+def _print_audit(found: Audit, *, as_json: bool) -> None:
+    from rich.text import Text
+
+    from eyechart.report.audit import build_audit_tables
+    from eyechart.terminal import to_one_line
+
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_rich(
+            Text(to_one_line(f"{found.benchmark} · {found.model}"), style="bold"),
+            *build_audit_tables(found.numbers),
+        )
+    for name, runs in found.runs.items():
+        for run in runs:
+            if run.exit_code:
+                note(f"{name}:")
+                print_remarks(run, as_json=as_json)
+    if not found.is_complete:
+        note("the audit is not complete: run the same command again to resume")
+    if not as_json:
+        note(f"audit folder: {found.folder}")
+
+
+def _print_estimates(plan: AuditPlan, estimates: Sequence[tuple[str, Estimate]], *, as_json: bool) -> None:
+    """Print what each condition would take, and all together."""
+    costs = [one.cost for _, one in estimates]
+    total = None
+    if None not in costs:
+        total = [sum(cost[end] for cost in costs if cost is not None) for end in (0, 1)]
+    requests = sum(one.requests for _, one in estimates)
+    if as_json:
+        found = [{"condition": name, **one.to_json()} for name, one in estimates]
+        print_json({"audit": str(plan.folder), "requests": requests, "cost": total, "estimates": found})
+        return
+    print_rich(*_build_estimates(estimates, requests, total))
+
+
+def _build_estimates(
+    estimates: Sequence[tuple[str, Estimate]], requests: int, total: Sequence[float] | None
+) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.model.prices import format_usd
+
+    def show_cost(cost: Sequence[float] | None) -> str:
+        return "unknown" if cost is None else " to ".join(dict.fromkeys(map(format_usd, cost)))
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("condition")
+    for heading in ("samples", "answered", "requests", "images", "tokens in", "cost in USD"):
+        table.add_column(heading, justify="right")
+    for name, one in estimates:
+        cells = (one.n, one.answered, one.requests, one.images, one.prompt_tokens)
+        table.add_row(name, *(f"{cell:,}" for cell in cells), show_cost(one.cost))
+    table.add_row("total", "", "", f"{requests:,}", "", "", show_cost(total), style="bold")
+    remarks = dict.fromkeys(assumption for _, one in estimates for assumption in one.assumptions)
+    return [table, *(Text(remark, style="dim") for remark in remarks), Text("nothing was sent")]

@@ -1,0 +1,417 @@
+"""The arithmetic of an audit: what a model scores with and without the image, what else moves its answers.
+
+All conditions ask the same questions, so every comparison is paired, question by question, with the clusters
+of the questions as they were published (eyechart.stats). `run.audit` asks and reads the values.
+
+- A condition's **score** is the mean over its scored questions; its **gain** is what the image adds: the
+  score with the image minus that of the condition, on the questions that have a score in both.
+- **Blind-solvable** questions are answered right without the image, in every trial. Guessing solves some of
+  them: `chance` says how many to expect.
+- **Letter bias** compares how often each letter is chosen with how often it is right. The p-value is of the
+  letter that deviates most, corrected for the number of letters.
+- **Changed** is the share of questions whose verdict depends on the order of the options (rotations) or on
+  the wording (rewordings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from eyechart import stats
+from eyechart.report.summary import compute_credit
+from eyechart.report.table import format_percent
+from eyechart.score.choice import find_gold_letter
+from eyechart.types import Result
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+IMAGE = "image"
+BLIND = "none"
+TEXT_MODEL = "text-model"
+ALPHA = 0.05
+RIGHT = 0.5  # a value from here on counts as right, where verdicts are compared
+_WITHOUT = {  # in the verdict
+    "none": "without it",
+    "blank": "with a blank image",
+    "shuffled": "with another question's image",
+    "caption": "with a caption in its place",
+    "ocr": "with its text in its place",
+}
+
+
+class AuditedQuestions(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions of an audit, and the value of each under every condition; None where it has no score."""
+
+    ids: Sequence[str]
+    weights: Sequence[float]
+    clusters: Sequence[str]
+    values: Mapping[str, Sequence[float | None]]  # by condition
+    changed: Mapping[
+        str, Sequence[bool | None]
+    ] = {}  # by condition: whether the verdict depends on the version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedCondition:
+    """One condition: its score, and what the image adds to it."""
+
+    runs: tuple[str, ...]  # folders
+    n: int
+    n_clusters: int
+    score: float | None
+    ci95: tuple[float, float] | None
+    method: str = ""
+    n_paired: int = 0  # questions with a score both with the image and here
+    paired_scores: tuple[float, float] | None = None  # on these, with the image and here
+    gain: float | None = None
+    gain_ci95: tuple[float, float] | None = None
+    p: float | None = None
+    p_adjusted: float | None = None  # Holm, over all conditions
+    smallest_difference: float | None = None  # a smaller gain would usually not show
+    changed: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**found, "runs": list(self.runs)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterShare:
+    """One letter: its share among the answers and among the golds, and the paired difference."""
+
+    chosen: float
+    gold: float
+    difference: float
+    ci95: tuple[float, float]
+    p_adjusted: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterBias:
+    """Which letters a model prefers, over the answers that were read as a letter."""
+
+    condition: str
+    n: int
+    p: float
+    letters: Mapping[str, LetterShare]
+
+    @property
+    def is_biased(self) -> bool:
+        return self.p < ALPHA
+
+    def to_json(self) -> dict[str, Any]:
+        letters = {
+            letter: {name: getattr(share, name) for name in share.__dataclass_fields__}
+            for letter, share in self.letters.items()
+        }
+        return {"condition": self.condition, "n": self.n, "p": self.p, "letters": letters}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leakage:
+    """What a text-only model answers right without the image."""
+
+    model: str
+    run: str
+    n: int
+    score: float | None
+    ci95: tuple[float, float] | None
+    n_both: int  # questions that the audited model answers right without the image, too
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditNumbers:
+    """Everything that an audit counts."""
+
+    n: int
+    chance: float | None
+    conditions: Mapping[str, AuditedCondition]
+    blind_solvable: tuple[str, ...] = ()
+    letters: LetterBias | None = None
+    leakage: Leakage | None = None
+    verdict: str = field(default="")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions from 0 to 1."""
+        return {
+            "n": self.n,
+            "chance": self.chance,
+            "conditions": {name: one.to_json() for name, one in self.conditions.items()},
+            "blind_solvable": len(self.blind_solvable),
+            "letter_bias": self.letters and self.letters.to_json(),
+            "leakage": self.leakage and self.leakage.to_json(),
+            "verdict": self.verdict,
+        }
+
+
+# -- Conditions
+
+
+def compare_conditions(
+    questions: AuditedQuestions, runs: Mapping[str, Sequence[str]]
+) -> dict[str, AuditedCondition]:
+    """The score of every condition, and the gain of the image over it."""
+    compared = {
+        name: stats.paired(questions.values[IMAGE], values, questions.weights, questions.clusters)
+        for name, values in questions.values.items()
+        if name not in (IMAGE, TEXT_MODEL)
+    }
+    known = [name for name, one in compared.items() if one is not None]
+    adjusted = dict(zip(known, stats.adjust_holm([_p_of(compared[name]) for name in known]), strict=True))
+    found = {}
+    for name in questions.values:
+        if name == TEXT_MODEL:
+            continue
+        score, gain = compute_interval(questions, name), compared.get(name)
+        found[name] = AuditedCondition(
+            runs=tuple(runs[name]),
+            n=score.n if score else 0,
+            n_clusters=score.n_clusters if score else 0,
+            score=score.mean if score else None,
+            ci95=(score.low, score.high) if score else None,
+            method=score.method if score else "",
+            n_paired=gain.n if gain else 0,
+            paired_scores=(gain.mean_a, gain.mean_b) if gain else None,
+            gain=gain.difference if gain else None,
+            gain_ci95=(gain.low, gain.high) if gain else None,
+            p=gain.p if gain else None,
+            p_adjusted=adjusted.get(name),
+            smallest_difference=_find_smallest(gain),
+            changed=_share(questions.changed.get(name, ())),
+        )
+    return found
+
+
+def _p_of(gain: stats.Paired | None) -> float:
+    return 1.0 if gain is None else gain.p
+
+
+def _find_smallest(gain: stats.Paired | None) -> float | None:
+    if gain is None or not gain.stderr:
+        return None
+    return stats.compute_smallest_difference(gain.n, variance=gain.stderr**2 * gain.n)
+
+
+def compute_interval(questions: AuditedQuestions, condition: str) -> stats.Interval | None:
+    """The mean of a condition over its scored questions, with its interval."""
+    scored = [
+        (value, weight, cluster)
+        for value, weight, cluster in zip(
+            questions.values[condition], questions.weights, questions.clusters, strict=True
+        )
+        if value is not None
+    ]
+    if not scored:
+        return None
+    values, weights, clusters = zip(*scored, strict=True)
+    return stats.interval(values, weights, clusters)
+
+
+def _share(flags: Iterable[bool | None]) -> float | None:
+    known = [flag for flag in flags if flag is not None]
+    return sum(known) / len(known) if known else None
+
+
+def find_blind_solvable(questions: AuditedQuestions, condition: str = BLIND) -> tuple[str, ...]:
+    """The ids of questions that are answered right without the image, in every trial."""
+    values = questions.values.get(condition, ())
+    return tuple(name for name, value in zip(questions.ids, values, strict=bool(values)) if value == 1)
+
+
+# -- Versions of a question: rotated options
+
+
+def merge_versions(
+    versions: Iterable[Sequence[float | None]],
+) -> tuple[list[float | None], list[bool | None]]:
+    """The mean of each question over its versions, and whether its verdict depends on the version.
+
+    >>> merge_versions([[1.0, 0.0, None], [1.0], [None]])
+    ([0.5, 1.0, None], [True, False, None])
+    """
+    means: list[float | None] = []
+    changed: list[bool | None] = []
+    for values in versions:
+        known = [value for value in values if value is not None]
+        means.append(sum(known) / len(known) if known else None)
+        changed.append(len({value >= RIGHT for value in known}) > 1 if known else None)
+    return means, changed
+
+
+def group_rotations(results: Iterable[Result]) -> dict[str, list[float | None]]:
+    """The value of every rotation of a question, a mean over trials, by the id of the question."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for result in results:
+        sample = result.sample
+        trials = rows.setdefault(sample.circle or sample.id, {}).setdefault(sample.id, [])
+        if (credit := compute_credit(result)) is not None:
+            trials.append(credit)
+    return {
+        question: [sum(trials) / len(trials) if trials else None for trials in rotations.values()]
+        for question, rotations in rows.items()
+    }
+
+
+# -- Letters
+
+
+def compute_letter_bias(results: Iterable[Result], condition: str) -> LetterBias | None:
+    """Compare the letters that were chosen with the golds; None without multiple-choice answers."""
+    pairs: list[tuple[str, str, str]] = []
+    for result in results:
+        sample, score = result.sample, result.score
+        if score is None or score.read not in sample.choices or len(sample.golds) != 1:
+            continue
+        if letter := find_gold_letter(sample.golds[0], sample.choices):
+            pairs.append((score.read or "", letter, result.cluster or sample.id))
+    letters = sorted({letter for chosen, gold, _ in pairs for letter in (chosen, gold)})
+    if len(letters) < 2:
+        return None
+    clusters = [cluster for *_, cluster in pairs]
+    found: dict[str, stats.Paired] = {}
+    for letter in letters:
+        chosen, gold = [float(one[0] == letter) for one in pairs], [float(one[1] == letter) for one in pairs]
+        one = stats.paired(chosen, gold, clusters=clusters)
+        assert one is not None
+        found[letter] = one
+    adjusted = stats.adjust_holm([one.p for one in found.values()])
+    shares = {
+        letter: LetterShare(
+            chosen=one.mean_a,
+            gold=one.mean_b,
+            difference=one.difference,
+            ci95=(one.low, one.high),
+            p_adjusted=p,
+        )
+        for (letter, one), p in zip(found.items(), adjusted, strict=True)
+    }
+    return LetterBias(condition=condition, n=len(pairs), p=min(adjusted), letters=shares)
+
+
+# -- The verdict
+
+
+def build_verdict(conditions: Mapping[str, AuditedCondition], chance: float | None) -> str:
+    """One sentence: whether the image matters, and by how much."""
+    name = next((one for one in _WITHOUT if one in conditions and conditions[one].n_paired), None)
+    if name is None:
+        return "Nothing can be said: no question has a score both with and without the image."
+    other = conditions[name]
+    gain, scores, ends = other.gain or 0.0, other.paired_scores or (0.0, 0.0), other.gain_ci95 or (0.0, 0.0)
+    is_seen = other.p is not None and other.p < ALPHA and not ends[0] <= 0 <= ends[1]
+    span = " to ".join(map(format_points, ends))
+    if not is_seen:
+        begin = "No effect of the image shows"
+        change = f"a difference of {format_points(gain)} points ({span})"
+        if other.smallest_difference:
+            change += f", where one below {format_points(other.smallest_difference)} points would not show"
+    else:
+        begin = "The image matters" if gain > 0 else "The image misleads the model"
+        change = f"{'a gain' if gain > 0 else 'a loss'} of {format_points(abs(gain))} points ({span})"
+    by_luck = f"; guessing would give {format_percent(chance)} %" if chance else ""
+    with_it, without = map(format_percent, scores)
+    return (
+        f"{begin}: with it {with_it} % of {other.n_paired:,} questions are answered correctly, "
+        f"{_WITHOUT[name]} {without} %, {change}{by_luck}."
+    )
+
+
+def format_points(difference: float) -> str:
+    """A difference of fractions in points.
+
+    >>> format_points(0.0213), format_points(-0.2)
+    ('2.1', '-20.0')
+    """
+    return f"{100 * difference:.1f}"
+
+
+# -- For people
+
+
+def build_audit_tables(numbers: AuditNumbers) -> list[RenderableType]:
+    """The conditions, the letters, and what there is to say about them, then the verdict."""
+    from rich.text import Text
+
+    parts: list[RenderableType] = [_build_conditions_table(numbers)]
+    parts += [Text(line) for line in _list_remarks(numbers)]
+    if numbers.letters is not None and numbers.letters.is_biased:
+        parts.append(_build_letters_table(numbers.letters))
+    return [*parts, Text(""), Text(numbers.verdict, style="bold")]
+
+
+def _build_conditions_table(numbers: AuditNumbers) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("condition")
+    for heading in ("n", "score %", "95 % interval", "image adds", "95 % interval", "p (Holm)"):
+        table.add_column(heading, justify="right")
+    for name, one in numbers.conditions.items():
+        table.add_row(
+            name,
+            f"{one.n:,}",
+            format_percent(one.score),
+            "–".join(map(format_percent, one.ci95)) if one.ci95 else "",
+            f"{100 * one.gain:+.1f}" if one.gain is not None else "",
+            " to ".join(f"{100 * end:+.1f}" for end in one.gain_ci95) if one.gain_ci95 else "",
+            _format_p(one.p_adjusted),
+        )
+    if numbers.chance is not None:
+        table.add_row("(chance)", "", format_percent(numbers.chance), style="dim")
+    return table
+
+
+def _list_remarks(numbers: AuditNumbers) -> Iterable[str]:
+    if (blind := numbers.conditions.get(BLIND)) is not None and blind.n:
+        n = len(numbers.blind_solvable)
+        yield f"answered without looking: {n:,} of {blind.n:,} questions (blind-solvable.jsonl)"
+    for name, what in (("rotations", "the order of the options"), ("rewordings", "the wording")):
+        one = numbers.conditions.get(name)
+        if one is not None and one.changed is not None:
+            yield f"verdicts that depend on {what}: {format_percent(one.changed)} %"
+    if (leak := numbers.leakage) is not None:
+        span = f" ({'–'.join(map(format_percent, leak.ci95))})" if leak.ci95 else ""
+        yield (
+            f"leakage: {leak.model} answers {format_percent(leak.score)} % without the image{span}; "
+            f"{leak.n_both:,} questions are solved blind by both models"
+        )
+    if (bias := numbers.letters) is not None:
+        said = "some letters are preferred" if bias.is_biased else "no letter is visibly preferred"
+        size = "p < 0.001" if bias.p < 0.001 else f"p = {bias.p:.3f}"
+        yield f"letters: {said} ({size}, {bias.n:,} answers, {bias.condition})"
+
+
+def _build_letters_table(bias: LetterBias) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("letter")
+    for heading in ("chosen %", "gold %", "difference", "95 % interval", "p (Holm)"):
+        table.add_column(heading, justify="right")
+    for letter, one in bias.letters.items():
+        table.add_row(
+            letter,
+            format_percent(one.chosen),
+            format_percent(one.gold),
+            f"{100 * one.difference:+.1f}",
+            " to ".join(f"{100 * end:+.1f}" for end in one.ci95),
+            _format_p(one.p_adjusted),
+        )
+    return table
+
+
+def _format_p(p: float | None) -> str:
+    """A p-value for people.
+
+    >>> _format_p(0.00004), _format_p(0.034), _format_p(None)
+    ('<0.001', '0.034', '')
+    """
+    return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
