@@ -90,6 +90,17 @@ def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server
         assert not missing, f"{where}: not printed: {missing}\n{printed}"
 
 
+@pytest.mark.slow
+@pytest.mark.ocr
+@pytest.mark.timeout(180)
+def test_an_audit_that_looks_prints_what_the_page_says(tmp_path: Path) -> None:
+    [command] = [one for one in commands(ROOT / "docs" / "audit.md") if needs_ocr(one.words)]
+    done = eyechart_process(*command.words[1:], cwd=tmp_path, timeout=150, COLUMNS="120")
+    assert done.code == command.code == 0, done.err
+    missing = [line for line in command.shown if not is_shown(line, flat(done.out))]
+    assert not missing, f"not printed: {missing}\n{done.out}"
+
+
 def python_blocks(page: Path) -> list[tuple[str, str]]:
     return [
         (f"{page.name}:{block.line}", block.text)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from eyechart.errors import UsageError
 from eyechart.run.evaluate import evaluate
+from eyechart.run.inputs import IN_PLACE, check_input
 from eyechart.run.models import choose_models
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
@@ -157,14 +158,16 @@ def plan_audit(
     models = [model] if text_model is None else [model, text_model]
     chosen = [(one, own if needs_keys else drop_keys(own)) for one, own in choose_models(models, given)]
     (of_model, common), *rest = chosen
-    runs = [
-        (name, make_plan(source, of_model, one))
-        for name in (IMAGE, *names)
-        for one in _list_options(name, common, texts)
-    ]
+    runs: list[tuple[str, Plan]] = []
+    for name in (IMAGE, *names):
+        if name == "rotations":
+            _refuse_fixed_options(runs[0][1])
+        for one in _list_options(name, common, texts):
+            runs.append((name, make_plan(source, of_model, one)))
+            if one.input in IN_PLACE:
+                check_input(runs[-1][1])  # what is wrong with it must not show after others were paid for
     for of_text, one in rest:
         runs.append((TEXT_MODEL, make_plan(source, of_text, *_list_options("none", one, texts))))
-    _check_conditions(runs)
     image = runs[0][1].folder
     journals = [_find_journal(plan.folder) for _, plan in runs]
     shared = [
@@ -174,20 +177,13 @@ def plan_audit(
     return AuditPlan(runs=tuple(shared), folder=image.with_name(f"{image.name}-audit"))
 
 
-def _check_conditions(runs: Sequence[tuple[str, Plan]]) -> None:
-    """Refuse what would stop a later run after earlier ones were paid for."""
+def _refuse_fixed_options(plan: Plan) -> None:
     from eyechart.circular import rotate_sample
-    from eyechart.run.inputs import IN_PLACE, check_input
 
-    for name, plan in runs:
-        if plan.options.input in IN_PLACE:
-            check_input(plan)
-        if name == "rotations":
-            samples = runs[0][1].benchmark.source
-            if not any(sample.circle or len(rotate_sample(sample)) > 1 for sample in samples):
-                raise UsageError(
-                    "rotations: no question has options that can be rotated", hint="leave out this condition"
-                )
+    if not any(sample.circle or len(rotate_sample(sample)) > 1 for sample in plan.benchmark.source):
+        raise UsageError(
+            "rotations: no question has options that can be rotated", hint="leave out this condition"
+        )
 
 
 def _find_journal(folder: Path) -> Path:
@@ -382,7 +378,7 @@ def write_audit(found: Audit) -> None:
 
 def _list_blind_solvable(runs: Mapping[str, Sequence[Run]]) -> Iterator[dict[str, Any]]:
     """A line per question that a model solves without the image, in the benchmark's order."""
-    from eyechart.report.summary import compute_chance
+    from eyechart.report.chance import compute_chance
 
     solved = {
         str(run.manifest.get("model", "")): {one.id for one in iterate_values(run) if one.value == 1}
