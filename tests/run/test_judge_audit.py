@@ -159,6 +159,34 @@ def test_a_reply_that_has_changed_is_left_out(done: Run, tmp_path: Path) -> None
     assert "rows without a verdict, left out" in shown.err
 
 
+def test_every_trial_is_a_row_of_its_own(tmp_path: Path) -> None:
+    run = run_here(choice_tsv(tmp_path / "q.tsv", 4), StubModel("A"), trials=3)
+    draw = write_audit_sheet(run.folder, tmp_path / "a.csv", n=99)
+    assert (draw.n, draw.population) == (12, 12)
+    again, found = read_audit_sheet(run.folder, fill(tmp_path / "a.csv", {"0": "right", "1": "right"}))
+    assert {key for key in found.labels if key[0] == "1"} == {("1", 0), ("1", 1), ("1", 2)}
+    assert again.summary.judge is not None
+    assert again.summary.judge.audit is not None
+    assert again.summary.judge.audit.found.only_person == 3
+    assert again.summary.judge.audit.raw.mean == again.score == 0.25
+
+
+def test_rotations_are_audited_one_by_one(tmp_path: Path) -> None:
+    run = run_here(choice_tsv(tmp_path / "q.tsv", 3), StubModel("A"), circular=True)
+    assert run.score == 0.0, "no question is right in all of its rotations"
+    draw = write_audit_sheet(run.folder, tmp_path / "a.csv", n=99)
+    assert draw.population == 12
+    ids = [row["id"] for row in read(tmp_path / "a.csv")]
+    again, _ = read_audit_sheet(run.folder, fill(tmp_path / "a.csv", dict.fromkeys(ids, "wrong")))
+    assert again.summary.judge is not None
+    audit = again.summary.judge.audit
+    assert audit is not None
+    assert audit.to_json()["of"] == "plain"
+    assert audit.raw.mean == again.summary.also["plain"].score == 0.25
+    assert (audit.found.only_judge, audit.raw.n_clusters) == (3, 3)
+    assert any("corrected plain score" in line for line in audit.lines())
+
+
 def test_sheets_add_up(done: Run, tmp_path: Path) -> None:
     write_audit_sheet(done.folder, tmp_path / "a.csv")
     read_audit_sheet(done.folder, fill(tmp_path / "a.csv", {"0": "right", "1": "wrong"}, "one"))

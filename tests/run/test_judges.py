@@ -397,3 +397,12 @@ def test_a_judge_that_fails_later_costs_neither_scoring(questions: Path, server:
     again = score(questions, server, "b")
     assert (again.code, again.json["score"]) == (0, 0.25)
     assert list(again.json["also"]) == ["judged, openai/a"]
+
+
+def test_an_estimate_counts_every_judge(questions: Path, server: Server) -> None:
+    one, three = (run(questions, server, *judges, flags=("--dry-run",)).json for judges in ("a", "abc"))
+    assert one["requests"]["judge"] == [0, 4]
+    assert three["requests"]["judge"] == [0, 12]
+    aside = run(questions, server, "a", "b", flags=("--dry-run", "--judge-repeat", 3)).json
+    assert aside["requests"]["judge"] == [0, 2 * (4 + 3)]
+    assert not server.asked

@@ -11,6 +11,7 @@ from eyechart.console import (
     build_changes_table,
     find_run,
     load_dotenv,
+    make_counter,
     note,
     print_json,
     print_remarks,
@@ -88,7 +89,8 @@ def execute(args: argparse.Namespace) -> int:
             hint="scoring a run takes the options for scoring, requests and cost only",
         )
     _refuse_without_effect(said, is_file=False)
-    done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said))
+    progress = make_counter("replies scored")
+    done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said), progress)
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
         print_remarks(done, as_json=True)

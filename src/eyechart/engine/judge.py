@@ -132,9 +132,15 @@ class Scoring(msgspec.Struct, frozen=True):
         await work_on_all(items, score, n_workers=n_at_once if judge else 1, judge=judge)
 
     async def judge_aside(self, scorer: JudgedScorer, aside: Aside, item: Answered) -> None:
-        """Write what the judge says beside the score."""
+        """Write what the judge says beside the score; an error of the scorer costs that alone."""
         assert self.judge is not None
-        score, is_provisional = await self.judge.score(scorer, item, aside=aside)
+        is_large = len(item.reply.text) > _LARGE
+        try:
+            score, is_provisional = await self.judge.score(scorer, item, in_thread=is_large, aside=aside)
+        except (StoreError, Stopped):
+            raise
+        except Exception:
+            return
         named = _BoundScorer(scorer, self.scorer.version, f"{self.scorer.name}:{aside}")
         self.journal.append_score(
             item.sample.id, item.trial, item.key, named, score, is_provisional=is_provisional

@@ -45,6 +45,7 @@ UNSURE = frozenset({"unsure", "unclear", "skip", "?", "？", "不确定"})
 
 _WIDTHS = {"id": 16, "image": 34, "question": 40, "options": 30, "gold": 20, "reply": 60, "note": 30}
 _THUMBNAIL_SIDE = 220  # pixels
+_MOST_THUMBNAILS = 2_000  # held in memory until the file is complete, some 10 KB each
 _ROW_HEIGHT = 170  # points: a thumbnail
 _MOST_NAMED = 5  # bad cells in one message
 
@@ -95,6 +96,7 @@ def write_audit_sheet(
     if file.suffix.lower() == ".csv":
         _write_csv(file, columns, results)
     else:
+        with_images = with_images and len(chosen) <= _MOST_THUMBNAILS
         _write_workbook(file, columns, results, with_images=with_images)
     draw = Draw(sheet=str(file), n=len(chosen), population=len(scored), seed=seed)
     _update_audit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,13 +49,16 @@ class Change:
         return asdict(self)
 
 
-def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, list[Change]]:
+def rescore(
+    folder: str | Path, options: Options | None = None, progress: Callable[[int], None] | None = None
+) -> tuple[Run, list[Change]]:
     """Score the stored replies of a run again, and list the verdicts that changed.
 
     Of `options`, those on scoring, request rates and cost apply; a scorer or judge that is not given stays as
     it was. The judge's earlier verdicts are read from the journal; with a judge given, what is missing is
     asked now. Limits on cost and tokens apply to the judge alone, and count what it took in this run before.
     Where the judge changes, or one is added or left out, the earlier scoring stays beside the new one.
+    `progress` is told how many replies have been taken up.
     """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
@@ -71,7 +74,7 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
         try:
             before = _list_outcomes(old.verdicts())
             kept = _keep_scoring(old, journal, scorers)
-            session = score_run(old, journal, scorers, options, prices)
+            session = score_run(old, journal, scorers, options, prices, progress)
             manifest = carry_kept({**old.manifest, **scorers.describe()}, old.manifest, kept)
             journal.set_meta("manifest", replace_prices(manifest, prices))
         finally:
@@ -167,7 +170,12 @@ class _RecordedModel:
 
 
 def score_run(
-    run: Run, journal: Journal, scorers: RunScorers, options: Options, prices: Mapping[str, Price | None]
+    run: Run,
+    journal: Journal,
+    scorers: RunScorers,
+    options: Options,
+    prices: Mapping[str, Price | None],
+    progress: Callable[[int], None] | None = None,
 ) -> Session:
     """Score every reply of a run with each of its scorers."""
     from eyechart.engine.budget import BudgetGate
@@ -178,7 +186,7 @@ def score_run(
     earlier = open_earlier(run.folder, options, None) if judges else None
     known = open_known_replies(options, earlier, *judges.values())
     try:
-        trouble = run_async(_score(run, journal, scorers, options, known, gate))
+        trouble = run_async(_score(run, journal, scorers, options, known, gate, progress))
     finally:
         known.close()
     return Session(trouble=trouble, cache_trouble=known.trouble)
@@ -191,6 +199,7 @@ async def _score(
     options: Options,
     known: KnownReplies,
     gate: BudgetGate,
+    progress: Callable[[int], None] | None,
 ) -> ModelError | None:
     from eyechart.engine.judge import Judge, Scoring
     from eyechart.engine.pool import StopSignal
@@ -206,7 +215,7 @@ async def _score(
         await score_rest(
             journal,
             scoring,
-            lambda scorer: _list_answered(run),
+            lambda scorer: _list_answered(run, progress),
             trials=run.trials,
             options=options,
         )
@@ -217,9 +226,11 @@ async def _score(
     return stop.trouble if isinstance(stop.trouble, ModelError) else None
 
 
-def _list_answered(run: Run) -> Iterator[Answered]:
+def _list_answered(run: Run, progress: Callable[[int], None] | None) -> Iterator[Answered]:
     from eyechart.store.reader import Answered
 
-    for result in run.samples():
+    for n, result in enumerate(run.samples(), start=1):
+        if progress is not None:
+            progress(n)
         if result.reply is not None:
             yield Answered(sample=result.sample, trial=result.trial, key=result.key, reply=result.reply)
