@@ -30,7 +30,8 @@ model             n  score %  95 % interval  worst–best  correct  partial  wro
 ──────────────────────────────────────────────────────────────────────────────────────────────────
 (chance)                50.0
 openai/tiny      10     61.1      27.0–87.0   55.0–75.0        5        1      2         1       1
-baseline/random   2     50.0       9.5–90.5                    1        0      1         0       0"""
+baseline/random   2     50.0       9.5–90.5                    1        0      1         0       0
+intervals: wilson-partial, wilson"""
 
 
 def results_of(*outcomes: Outcome | None, category: str = "map", start: int = 0) -> list[Result]:
@@ -136,7 +137,7 @@ def test_trials_are_explained() -> None:
 def test_several_benchmarks_have_a_section_each(summary: Summary, random_run: Summary) -> None:
     other = summary_of(results_of("correct"), benchmark="mmbench")
     lines = to_text(make_runs_table([summary, other, random_run])).splitlines()
-    assert [lines.index("demo"), lines.index("mmbench")] == [0, 7]
+    assert [lines.index("demo"), lines.index("mmbench")] == [0, 8]
     assert sum("(chance)" in line for line in lines) == 2
     assert "baseline/random" in lines[5]
 

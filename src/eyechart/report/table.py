@@ -87,6 +87,9 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
         parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=hidden))
+        methods = dict.fromkeys(run.overall.method for run in runs if run.overall.method)
+        if methods:
+            parts.append(Text(f"intervals: {', '.join(methods)}", style="dim"))
     return Stack(*parts) if parts else Text("no runs", style="dim")
 
 
