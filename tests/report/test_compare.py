@@ -257,3 +257,19 @@ def test_a_column_of_identifiers_makes_a_table_of_limited_length() -> None:
     limited = limit_groups([f"id-{k}" for k in range(1000)])
     assert len(set(limited)) == 201
     assert limited[500] == "(other)"
+
+
+def test_a_comparison_is_short_when_printed() -> None:
+    a, b = draw(1000, 0.6, 0.6)
+    assert len(repr(compare({"a": a, "b": b}))) < 200
+    assert "flipped" not in repr(compare({"a": a, "b": b}).pairs)
+
+
+def test_the_reference_is_the_first_standing_also_with_points() -> None:
+    rng = random.Random(3)
+    for _ in range(50):
+        weights = [rng.choice([0.1, 0.2, 0.7, 1.0]) for _ in range(30)]
+        values = {name: [float(rng.random() < 0.5) for _ in range(30)] for name in "abcd"}
+        found = compare(values, weights=weights)
+        assert found.reference == found.standings[0].run
+        assert [one.score for one in found.standings] == sorted(found.scores.values(), reverse=True)

@@ -85,7 +85,7 @@ class Difference:
     discordant: tuple[int, int]  # questions on which a has the higher value, and on which b has
     method: str
     smallest_difference: float | None  # None where no question tells the runs apart
-    flipped: tuple[Flip, ...] = ()
+    flipped: tuple[Flip, ...] = field(default=(), repr=False)
 
     @property
     def is_distinguishable(self) -> bool:
@@ -142,12 +142,12 @@ class GroupComparison:
         return {"n": self.n, "scores": dict(self.scores), "pairs": pairs}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
     """Runs compared on the questions they share. Scores and differences are fractions from 0 to 1.
 
-    `difference`, `ci95`, `p`, `discordant` and `flipped` are those of the first pair: of two runs, the first
-    minus the second.
+    `difference`, `ci95`, `p`, `discordant` and `flipped` are those of the first pair: of two runs the first
+    minus the second, of several the one that follows the reference in `standings` minus the reference.
     """
 
     benchmark: str
@@ -162,7 +162,10 @@ class Comparison:
     by: Mapping[str, Mapping[str, GroupComparison]] = field(default_factory=dict)
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by run: why, how many
     warnings: tuple[str, ...] = ()
-    questions: SharedQuestions = field(repr=False)
+    questions: SharedQuestions
+
+    def __repr__(self) -> str:
+        return f"Comparison(n={self.n}, verdict={self.verdict!r})"
 
     @property
     def is_many(self) -> bool:
@@ -255,8 +258,8 @@ def compare_values(
     >>> round(found.difference, 3), found.discordant, [flip.id for flip in found.flipped]
     (0.333, (1, 0), ['2'])
     """
-    scores = _compute_scores(questions)
-    order = sorted(scores, key=lambda run: -scores[run])
+    scores = {run: _estimate(questions, run) for run in questions.values}
+    order = sorted(scores, key=lambda run: -scores[run].mean)
     reference = baseline or (runs[1].run if len(runs) == 2 else order[0])
     pairs = [(run, reference) for run in order if run != reference]
     # The highest run was chosen by its score: any other could have been, so all pairs count as tested.
@@ -267,7 +270,7 @@ def compare_values(
         scorer=scorer,
         n=len(questions.ids),
         n_clusters=tested[0].n_clusters,
-        standings=tuple(_rank_runs(questions, runs, tested)),
+        standings=tuple(_rank_runs(questions, runs, scores, tested)),
         pairs=tuple(replace(pair, flipped=tuple(_find_flips(questions, pair.a, pair.b))) for pair in tested),
         reference=reference,
         is_baseline=baseline is not None,
@@ -278,10 +281,12 @@ def compare_values(
 
 
 def _rank_runs(
-    questions: SharedQuestions, runs: Sequence[ComparedRun], pairs: Sequence[Difference]
+    questions: SharedQuestions,
+    runs: Sequence[ComparedRun],
+    scores: Mapping[str, stats.Interval],
+    pairs: Sequence[Difference],
 ) -> list[Standing]:
     """The runs by score, highest first; equal scores share a rank."""
-    scores = {run: _estimate(questions, run) for run in questions.values}
     rank = {run: 1 + sum(other.mean > one.mean for other in scores.values()) for run, one in scores.items()}
     ranks: Mapping[str, tuple[int, int]]
     if len(runs) > 2:

@@ -30,6 +30,7 @@ _METHODS = {
     "t": "paired t test",
     "t-clustered": "paired t test over clusters",
 }
+_MAX_NAMES = 80  # columns of a terminal for the names of runs
 MARK = "*"  # after a score: the run differs from the reference
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 _LATEX = {
@@ -79,7 +80,12 @@ def _make_groups_table(comparison: Comparison, key: str, labels: Mapping[str, st
     """A row per group: every run's score; of two runs also the difference and the flips."""
     groups = comparison.by[key]
     runs = [standing.run for standing in comparison.standings]
-    columns = [to_one_line(key), "n", *(f"{labels[run]} %" for run in runs)]
+    names = [f"{labels[run]} %" for run in runs]
+    title = f"by {to_one_line(key)}"
+    if comparison.is_many and sum(map(len, names)) > _MAX_NAMES:
+        names = [f"#{place}" for place in range(1, len(runs) + 1)]
+        title += f" (%; {names[0]} to {names[-1]} are the runs above, in order)"
+    columns = [to_one_line(key), "n", *names]
     if not comparison.is_many:
         columns += ["difference", "95 % interval", _name_p(comparison, len(groups) > 1), "flips"]
     flips = Counter((flip.by[key], flip.a > flip.b) for flip in comparison.flipped)
@@ -91,7 +97,7 @@ def _make_groups_table(comparison: Comparison, key: str, labels: Mapping[str, st
         if not comparison.is_many:
             row += [*_tell_difference(group.pairs[0]), f"+{flips[value, True]} -{flips[value, False]}"]
         rows.append(row)
-    return PlainTable(title=f"by {to_one_line(key)}", columns=columns, rows=rows)
+    return PlainTable(title=title, columns=columns, rows=rows)
 
 
 def _make_flips_table(pair: Difference, labels: Mapping[str, str], n: int) -> PlainTable:
