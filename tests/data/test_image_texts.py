@@ -62,6 +62,18 @@ def test_images_are_found_by_how_their_paths_end() -> None:
         texts.find(sample(image("1.png", "data")))  # base64 that looks like a name is not one
 
 
+def test_a_path_for_other_folders_is_found_from_its_folder_images_on(tmp_path: Path) -> None:
+    lines = (
+        "../data/images/a/1.png,one\n../data/images/b/1.png,two\n../x/images/c.png,x\n../y/images/c.png,y\n"
+    )
+    texts = read_texts(write(tmp_path / "c.csv", lines))
+    assert texts.find(sample(image("/mine/images/a/1.png"))) == ["one"]
+    assert texts.find(sample(image("/mine/images/b/1.png"))) == ["two"]
+    for name in ("/mine/images/c.png", "/mine/1.png"):  # two of that end; no folder images
+        with pytest.raises(MissingText):
+            texts.find(sample(image(name)))
+
+
 def test_rotations_share_the_texts_of_their_question() -> None:
     texts = FileTexts("t", {"7": ("a bus",)})
     assert texts.find(sample(id="1000007", circle="7")) == ("a bus",)

@@ -88,9 +88,7 @@ def _list_endings(path: str) -> Iterator[str]:
 
 def _check_texts(texts: Sequence[str], sample: Sample, origin: str) -> Sequence[str]:
     if not texts:
-        raise MissingText(
-            f"{origin}: no text for sample {sample.id!r}", hint="add it, or leave the sample out"
-        )
+        raise MissingText(f"{origin}: no text for sample {sample.id!r}", hint="add the text")
     if len(texts) not in (1, len(sample.images)):
         raise DataError(
             f"{origin}: {len(texts)} texts for the {len(sample.images)} images of sample {sample.id!r}",
@@ -120,10 +118,11 @@ def read_texts(path: Path, *, allows_blank: bool = False) -> FileTexts:
         values = read_caption_lines(read_bytes(path), path.name)
     else:
         values = _read_table(path, format)
-    by_key = {_normalise(key): _list_texts(value, allows_blank) for key, value in values.items()}
-    if not any(by_key.values()):
+    by_key = {key: _list_texts(value, allows_blank) for key, value in values.items()}
+    known = {key: texts for key, texts in by_key.items() if texts}
+    if not known:
         raise DataError(f"{path.name}: no texts in it", hint="is this the right file?")
-    return FileTexts(path.name, {key: texts for key, texts in by_key.items() if texts})
+    return FileTexts(path.name, _index(known))
 
 
 def _guess(path: Path) -> str:
@@ -200,12 +199,26 @@ def read_caption_lines(data: bytes, name: str) -> dict[str, str]:
     return captions
 
 
-def _normalise(key: str) -> str:
-    """A key without leading ``./`` and ``../``: images are found by how their paths end.
+def _index(values: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The texts by key; of a path also by its end from a folder ``images`` on, where that is no other's.
 
-    >>> _normalise("../data/images/1.png"), _normalise("q7")
-    ('data/images/1.png', 'q7')
+    Data sets write paths for folders of their own: MULTI's ``../data/images/1.png`` is any ``images/1.png``.
+
+    >>> sorted(_index({"../data/images/1.png": ("one",), "q7": ("two",)}))
+    ['data/images/1.png', 'images/1.png', 'q7']
     """
+    found = {_drop_dots(key): texts for key, texts in values.items()}
+    ends: dict[str, set[tuple[str, ...]]] = {}
+    for key, texts in found.items():
+        _, folder, end = f"/{key}".partition("/images/")
+        if folder:
+            ends.setdefault(f"images/{end}", set()).add(texts)
+    unique = {end: next(iter(several)) for end, several in ends.items() if len(several) == 1}
+    return {**unique, **found}
+
+
+def _drop_dots(key: str) -> str:
+    """A path without leading ``./`` and ``../``."""
     while key.startswith(("./", "../")):
         key = key.partition("/")[2]
     return key
