@@ -189,6 +189,8 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
     from eyechart.registry import has_submission
     from eyechart.run.results import OFFICIAL
 
+    if kind := done.replaced_input:
+        note(f"asked with --input {kind}: this is not the score with the images")
     if done.trouble is not None:
         note(f"the run was stopped: {done.trouble}")
     if done.is_interrupted:

@@ -73,7 +73,9 @@ def test_nothing_is_asked_again(questions: Path, server: Server) -> None:
     second = audit(questions, server, conditions=["all"])
     assert len(server.asked) == n_asked
     assert second.numbers == first.numbers
-    assert second.to_json()["requests"] == {"sent": 0}
+    assert first.n_asked >= n_asked  # the first rotation was found among the replies
+    assert second.n_asked == 0
+    assert second.to_json()["requests"]["sent"] == n_asked
 
 
 def test_after_a_run_only_what_is_new_is_asked(questions: Path, server: Server) -> None:

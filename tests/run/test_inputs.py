@@ -153,6 +153,11 @@ def test_a_neutral_wording(questions: Path, server: Server) -> None:
 # -- runs
 
 
+def test_the_score_of_a_blind_run_is_marked(questions: Path, server: Server) -> None:
+    assert "asked with --input none" in run_command(questions, server, "--input", "none").err
+    assert "--input" not in run_command(questions, server).err
+
+
 def test_each_input_is_a_run_of_its_own_and_says_so(questions: Path, server: Server) -> None:
     found = {}
     for kind in ("image", "none", "blank", "shuffled"):

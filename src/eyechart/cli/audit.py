@@ -120,6 +120,8 @@ def _print_audit(found: Audit, *, as_json: bool) -> None:
             if run.exit_code:
                 note(f"{name}:")
                 print_remarks(run, as_json=as_json)
+    if not found.n_asked and found.is_complete:
+        note("no requests sent: all samples have replies")
     if not found.is_complete:
         note("the audit is not complete: run the same command again to resume")
     if not as_json:

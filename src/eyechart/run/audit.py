@@ -7,6 +7,7 @@ folder beside the run with the images: audit.json and blind-solvable.jsonl.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,12 +69,17 @@ class Audit:
 
     @property
     def is_interrupted(self) -> bool:
-        return any(run.is_interrupted for runs in self.runs.values() for run in runs)
+        return any(run.is_interrupted for run in self._list_runs())
+
+    @property
+    def n_asked(self) -> int:
+        """Requests that this start has sent or found in the cache; 0 where all replies were there."""
+        return sum(run.n_asked or 0 for run in self._list_runs())
 
     @property
     def exit_code(self) -> int:
         """That of the runs: interrupted before failed before success."""
-        return max((run.exit_code for runs in self.runs.values() for run in runs), default=0)
+        return max((run.exit_code for run in self._list_runs()), default=0)
 
     def score(self, condition: str = IMAGE) -> float | None:
         """The score of a condition, from 0 to 1."""
@@ -91,19 +97,24 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """What ``--json`` prints and audit.json holds."""
-        sent = sum(run.n_asked or 0 for runs in self.runs.values() for run in runs)
+        requests = Counter[str]()
+        for run in self._list_runs():
+            requests.update(run.summary.requests)
         return {
             "audit": str(self.folder),
             "benchmark": self.benchmark,
             "model": self.model,
             "is_complete": self.is_complete,
             **self.numbers.to_json(),
-            "requests": {"sent": sent},
+            "requests": dict(requests),
             "cost": self._sum_costs(),
         }
 
+    def _list_runs(self) -> list[Run]:
+        return [run for runs in self.runs.values() for run in runs]
+
     def _sum_costs(self) -> float | None:
-        costs = [run.cost for runs in self.runs.values() for run in runs]
+        costs = [run.cost for run in self._list_runs()]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
@@ -364,13 +375,15 @@ def _find_leakage(
 
 
 def write_audit(found: Audit) -> None:
-    """Write audit.json, and the questions that were solved without the image."""
+    """Write audit.json and, where a model was asked without images, the questions that it solved."""
     from eyechart.files import atomic_write
     from eyechart.report.rows import to_json_text
     from eyechart.store.folder import prepare_folder, write_json
 
     prepare_folder(found.folder)
     write_json(found.folder / AUDIT_NAME, found.to_json())
+    if not found.runs.keys() & {"none", TEXT_MODEL}:
+        return
     with atomic_write(found.folder / BLIND_NAME) as place, place.open("w", encoding="utf-8") as file:
         for line in _list_blind_solvable(found.runs):
             file.write(to_json_text(line) + "\n")

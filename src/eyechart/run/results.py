@@ -155,11 +155,16 @@ class Run:
         if not rules:
             return {}
         # With other inputs, the image that was sent is not the one that the question is about.
-        options = self.manifest.get("options")
-        is_own = not isinstance(options, Mapping) or options.get("input", "image") in ("image", "any")
-        found = self.journal.belongings(with_sent=is_own)
+        found = self.journal.belongings(with_sent=not self.replaced_input)
         # A single rule is the user's choice; a benchmark's own columns may be missing from a file.
         return find_clusters(check_column(found, rules[0]) if len(rules) == 1 else found, rules)
+
+    @property
+    def replaced_input(self) -> str:
+        """What was sent in place of the images, as ``--input`` names it; empty if they were sent."""
+        options = self.manifest.get("options")
+        kind = options.get("input", "image") if isinstance(options, Mapping) else "image"
+        return "" if kind in ("image", "any") else str(kind)
 
     @property
     def trials(self) -> int:
