@@ -149,7 +149,7 @@ def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
     else:
         print_rich(*_tables(runs))
         for one in compared:
-            _print_comparison(one)
+            _print_comparison(one, is_named=len(compared) > 1)
     for warning in dict.fromkeys(warning for one in compared for warning in one.warnings):
         note(f"comparison: {warning}")
     for done in runs:
@@ -174,14 +174,14 @@ def _compare(runs: Sequence[Run]) -> list[Comparison]:
     return compared
 
 
-def _print_comparison(comparison: Comparison) -> None:
+def _print_comparison(comparison: Comparison, *, is_named: bool) -> None:
     """Below the scores: of several models their ranks and differences, then the verdict."""
     from eyechart.report.comparison_table import draw_ranks
 
     print_text("")
     if comparison.is_many:
         print_rich(draw_ranks(comparison))
-    print_text(comparison.verdict)
+    print_text(f"{comparison.benchmark}: {comparison.verdict}" if is_named else comparison.verdict)
 
 
 def print_remarks(done: Run, *, as_json: bool) -> None:

@@ -36,7 +36,8 @@ def test_two_files_of_replies(folder: Path) -> None:
     assert verdict.startswith("replies/good is better by 60.0 points (")
     assert verdict.endswith(") on 30 shared questions")
     assert "18 flipped between replies/good and replies/bad, the first 3" in done.out
-    assert "30 shared questions; scorer default; flips: +18 -0" in done.out
+    assert "30 shared questions; scorer default\n" in done.out
+    assert "flips: +18 right in replies/good alone, -0 in replies/bad alone" in done.out
     assert "difference by McNemar's exact test" in done.out
 
 
@@ -163,6 +164,14 @@ def test_three_models_of_one_run_are_ranked(folder: Path) -> None:
     assert done.code == 0
     assert "q: comparison on 30 shared questions" in done.out
     assert "p corrected" in done.out
+
+
+def test_each_source_is_compared_by_itself(folder: Path) -> None:
+    jsonl(folder / "p.jsonl", [{"id": f"{k}", "question": f"{k}?", "answer": "A"} for k in range(5)])
+    models = ("-m", "baseline/random", "baseline/majority")
+    done = eyechart("run", "q.jsonl", "p.jsonl", *models, "-q", cwd=folder)
+    told = [line.partition(":")[0] for line in done.out.splitlines() if "shared questions" in line]
+    assert told == ["q", "p"]
 
 
 def test_one_model_on_two_sources_is_not_compared(folder: Path) -> None:

@@ -144,11 +144,12 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
     """What the tables cannot show, one line each."""
     n, pair = comparison.n, comparison.pairs[0]
     clusters = f" in {comparison.n_clusters:,} clusters" if comparison.n_clusters < n else ""
-    told = [f"{n:,} shared question{'s' * (n != 1)}{clusters}", f"scorer {to_one_line(comparison.scorer)}"]
+    yield f"{n:,} shared question{'s' * (n != 1)}{clusters}; scorer {to_one_line(comparison.scorer)}"
     if not comparison.is_many:
+        labels = {standing.run: to_one_line(standing.label) for standing in comparison.standings}
         up = sum(flip.a > flip.b for flip in pair.flipped)
-        told.append(f"flips: +{up:,} -{len(pair.flipped) - up:,}")
-    yield "; ".join(told)
+        down = len(pair.flipped) - up
+        yield f"flips: +{up:,} right in {labels[pair.a]} alone, -{down:,} in {labels[pair.b]} alone"
     told = [f"difference by {_METHODS.get(pair.method, pair.method)}"]
     if comparison.correction != "none" and (comparison.is_many or comparison.by):
         pairs = ["all pairs" if not comparison.is_baseline else "all others"] if comparison.is_many else []
