@@ -49,8 +49,13 @@ def test_summary_first_then_samples(tmp_path: Path) -> None:
     overall, by_map = sheets["summary"][:2]
     assert (overall["group"], overall["n"], overall["score"]) == ("overall", 8, summary.score)
     assert (by_map["group"], by_map["value"], by_map["failed"]) == ("category", "map", 1)
+    group = summary.overall
+    assert (overall["n scored"], overall["n clusters"], overall["method"]) == (6, 6, group.method)
+    ends = [overall["ci95 with failures low"], overall["ci95 with failures high"]]
+    assert ends == pytest.approx(group.ci95_with_failures)
     assert {"group": "model", "value": "openai/tiny"}.items() <= sheets["summary"][4].items()
     assert [row["outcome"] for row in sheets["samples"]] == list(OUTCOMES)
+    assert sheets["samples"][3]["cluster"] == "q3"
     assert [type(sheets["samples"][0][name]) for name in ("score", "trial", "reply")] == [int, int, str]
 
 

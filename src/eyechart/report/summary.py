@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
+MAX_TRIALS = 200  # per sample, for pass@k and the like: they take k^2 steps
 MAX_VALUES = 200  # per key: a column of identifiers makes no table
 
 SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
@@ -368,9 +369,9 @@ class ResultCounter:
         if over is None or k < 2:
             return None
         complete = [number for number, values in enumerate(self._trials) if len(values) == k]
-        samples = summarise_trials(
-            (self._trials[number] for number in complete), (self._answers[number] for number in complete)
-        )
+        rows = (self._trials[number] for number in complete)
+        answers = (self._answers[number] for number in complete)
+        samples = summarise_trials(rows, answers) if k <= MAX_TRIALS else None
         return Trials(k=k, mean=over[0], std=over[1], samples=samples)
 
     def _add_costs(self, result: Result, asked: _Asked) -> None:
