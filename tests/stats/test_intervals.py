@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from eyechart.stats import (
     Interval,
     Moments,
-    compute_spread,
+    combine_means,
+    compute_union_interval,
     compute_wilson,
-    compute_z,
     interval,
 )
 
@@ -70,12 +70,6 @@ def test_more_confidence_is_a_wider_interval() -> None:
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95])
-def test_a_confidence_that_is_none_is_refused(confidence: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        compute_z(confidence)
-
-
 def ends(found: Interval | None) -> tuple[float, float]:
     assert found is not None
     return found.low, found.high
@@ -85,7 +79,6 @@ def test_nothing_has_no_interval() -> None:
     assert compute_wilson(0, 0) is None
     assert interval([]) is None
     assert interval([1.0, 0.5], weights=[0, 0]) is None
-    assert compute_spread([]) is None
     assert Moments().mean is None
 
 
@@ -118,10 +111,6 @@ def test_the_interval_of_a_mean_is_symmetric(values: list[float]) -> None:
 def test_equal_values_do_not_pretend_to_be_certain(values: list[float]) -> None:
     low, high = ends(interval(values))
     assert low < values[0] < high
-
-
-def test_spread_is_that_of_a_population() -> None:
-    assert compute_spread([0.4, 0.6]) == (0.5, 0.1)
 
 
 # -- weights ---------------------------------------------------------------------------------------
@@ -185,11 +174,45 @@ def test_the_order_of_the_values_changes_nothing(rows: list[tuple[float, float, 
     assert interval(*zip(*rows, strict=True)) == interval(*zip(*mixed, strict=True))
 
 
+@given(clustered, st.sampled_from([0.001, 1 / 3, 7.0, 1e6]))
+def test_weights_count_in_proportion(rows: list[tuple[float, float, int]], factor: float) -> None:
+    values, weights, clusters = zip(*rows, strict=True)
+    scaled = interval(values, [weight * factor for weight in weights], clusters)
+    assert ends(scaled) == pytest.approx(ends(interval(values, weights, clusters)), abs=1e-9)
+
+
+@given(clustered)
+def test_a_clustered_interval_holds_its_mean_and_stays_a_share(rows: list[tuple[float, float, int]]) -> None:
+    found = interval(*zip(*rows, strict=True))
+    assert found is not None
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert found.n_effective > 0
+
+
 @given(weighted)
 def test_clusters_of_one_sample_are_no_clusters(rows: list[tuple[float, float]]) -> None:
     values, weights = zip(*rows, strict=True)
     assert interval(values, weights, range(len(values))) == interval(values, weights)
     assert interval(values, weights, [None] * len(values)) == interval(values, weights)
+
+
+def test_samples_without_a_cluster_stand_alone() -> None:
+    values = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
+    named = interval(values, clusters=["a", "a", "b", "c", "d", "e"])
+    assert interval(values, clusters=["a", "a", None, None, None, None]) == named
+
+
+def test_one_cluster_says_nothing() -> None:
+    found = interval([1.0, 1.0, 0.0], clusters=["a", "a", "a"])
+    assert found is not None
+    assert found.stderr is None
+    assert found.low < 0.02
+    assert found.high > 0.98
+
+
+def test_a_weight_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="weight"):
+        interval([1.0], weights=[-1.0])
 
 
 def test_questions_on_one_image_count_less() -> None:
@@ -200,3 +223,38 @@ def test_questions_on_one_image_count_less() -> None:
     assert (together.n, together.n_clusters, together.mean) == (90, 9, alone.mean)
     assert together.high - together.low > 2 * (alone.high - alone.low)
     assert together.n_effective < 15
+
+
+# -- macro means and failures ----------------------------------------------------------------------
+
+
+def test_every_group_counts_the_same_in_a_macro_mean() -> None:
+    small, large = interval([1.0, 0.0]), interval([1.0] * 90 + [0.0] * 10)
+    assert small is not None
+    assert large is not None
+    found = combine_means([small, large])
+    assert (found.mean, found.n, found.n_clusters, found.method) == (0.7, 102, 102, "macro")
+    assert small.stderr is not None
+    assert large.stderr is not None
+    assert found.stderr == pytest.approx(math.hypot(small.stderr, large.stderr) / 2)
+
+
+@given(st.lists(st.lists(shares, min_size=1, max_size=9), min_size=1, max_size=5))
+def test_a_macro_interval_holds_its_mean_and_stays_a_share(groups: list[list[float]]) -> None:
+    found = combine_means([group for group in map(interval, groups) if group is not None])
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+
+
+def test_the_macro_mean_of_one_group_is_close_to_its_own_interval() -> None:
+    alone = interval([1.0] * 30 + [0.0] * 10)
+    assert alone is not None
+    assert ends(combine_means([alone])) == pytest.approx(ends(alone), abs=0.01)
+    with pytest.raises(ValueError, match="no groups"):
+        combine_means([])
+
+
+def test_the_interval_with_failures_reaches_from_worst_to_best() -> None:
+    worst, best = interval([1.0] * 6 + [0.0] * 4), interval([1.0] * 8 + [0.0] * 2)
+    assert worst is not None
+    assert best is not None
+    assert compute_union_interval(worst, best) == (worst.low, best.high)

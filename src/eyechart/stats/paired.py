@@ -162,9 +162,9 @@ def _count_signs(sizes: Sequence[float], total: float) -> float:
     """
     if not sizes:
         return 1.0
-    step = min(sizes)
+    step, rounding = min(sizes), 0
     if any(abs(size / step - round(size / step)) > 1e-9 for size in sizes) or sum(sizes) > _CELLS * step:
-        step = sum(sizes) / _CELLS
+        step, rounding = sum(sizes) / _CELLS, len(sizes)  # sums as close as this count as equal
     parts = [round(size / step) for size in sizes]
     # The coefficients of the product of (1 + x^part), 64 bits each in one long number: how many of the 2^k
     # choices of parts have each sum.
@@ -173,12 +173,10 @@ def _count_signs(sizes: Sequence[float], total: float) -> float:
         ways += ways << (64 * part)
     whole = sum(parts)
     counts = memoryview(ways.to_bytes(8 * (whole + 1), sys.byteorder)).cast("Q")
-    seen = round(total / step)
-    seen += (whole - seen) % 2  # the sum of signed parts is even or odd as their total
-    if not seen:
-        return 1.0
-    edge = (whole - seen) // 2
-    return (2 * sum(counts[:edge]) + counts[edge]) / (1 << len(parts))
+    edge = (whole - total / step) / 2  # with both signs, a chosen sum of `edge` has the size of the total
+    first = max(0, math.ceil(edge - rounding / 2 - 1e-6))
+    last = math.floor(edge + rounding / 2 + 1e-6)
+    return min(1.0, (2 * sum(counts[:first]) + sum(counts[first : last + 1])) / (1 << len(parts)))
 
 
 def compute_bonett_price(wins: int, losses: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
@@ -221,7 +219,7 @@ def adjust_benjamini_hochberg(ps: Sequence[float]) -> list[float]:
     adjusted = [0.0] * len(ps)
     smallest = 1.0
     for rank, position in reversed(list(enumerate(sorted(range(len(ps)), key=lambda i: ps[i]), start=1))):
-        smallest = min(smallest, ps[position] * len(ps) / rank)
+        smallest = min(smallest, ps[position] * (len(ps) / rank))
         adjusted[position] = smallest
     return adjusted
 
