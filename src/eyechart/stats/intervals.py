@@ -182,7 +182,7 @@ class Moments:
         return _Units(
             n=alone.n + len(self._clusters),
             kish=weight**2 / weights_2,
-            leverage=weights_2**4 / (weights_3 * weight) ** 2,
+            leverage=(weights_2**4 / (weights_3 * weight) ** 2) ** 2,
             scatter=scatter / (int(_UNIT) ** 2 * weight**4),
         )
 

@@ -163,7 +163,7 @@ def _count_signs(sizes: Sequence[float], total: float) -> float:
     if not sizes:
         return 1.0
     step, rounding = min(sizes), 0
-    if any(abs(size / step - round(size / step)) > 1e-9 for size in sizes) or sum(sizes) > _CELLS * step:
+    if sum(sizes) > _CELLS * step or any(abs(size / step - round(size / step)) > 1e-9 for size in sizes):
         step, rounding = sum(sizes) / _CELLS, len(sizes)  # sums as close as this count as equal
     parts = [round(size / step) for size in sizes]
     # The coefficients of the product of (1 + x^part), 64 bits each in one long number: how many of the 2^k
