@@ -3,8 +3,11 @@
 import base64
 import io
 import json
+import signal
+import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -224,9 +227,7 @@ def test_killed_and_resumed_to_the_same_numbers(tmp_path: Path) -> None:
     with Server(slow) as server:
         flags = ("-m", "openai/m", "--base-url", server.base_url, "--concurrency", 2, "--no-cache", "-q")
         process = start("audit", questions, *flags, cwd=tmp_path)
-        until = time.monotonic() + 30
-        while len(server.asked) < 2 * N + 3 and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.005)
+        wait_for(lambda: len(server.asked) > 2 * N + 2, process)
         process.kill()
         process.communicate()
         n_killed = len(server.asked)
@@ -238,6 +239,29 @@ def test_killed_and_resumed_to_the_same_numbers(tmp_path: Path) -> None:
         again = eyechart("audit", questions, *flags, "--json", "--out", "elsewhere", cwd=tmp_path)
     for name in ("n", "chance", "blind_solvable", "letter_bias", "verdict"):
         assert done.json[name] == again.json[name]
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_audit_and_not_only_the_run(questions: Path) -> None:
+    def slow(asked: Asked) -> Answer:
+        return Answer(look(asked), delay_s=0.05)
+
+    with Server(slow) as server:
+        flags = ("-m", "openai/m", "--base-url", server.base_url, "--concurrency", 1, "-q", "--json")
+        process = start("audit", questions, *flags, cwd=questions.parent)
+        wait_for(lambda: len(server.asked) > N + 2, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert N < len(server.asked) < 2 * N
+    assert list(json.loads(out)["conditions"]) == ["image", "none"]
+    assert "the audit is not complete: run the same command again to resume" in err
+
+
+def wait_for(is_reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 30
+    while not is_reached() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)
 
 
 def test_limits_hold_for_all_conditions_together(questions: Path, server: Server) -> None:

@@ -10,7 +10,7 @@ from eyechart.cli.config import Switches
 from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
 from eyechart.option import add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
-from eyechart.run.options import COST, GROUPS, RUN, Options
+from eyechart.run.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,8 +45,6 @@ EXAMPLES = """\
   eyechart audit mine.tsv -m openai/gpt-4o --captions captions.jsonl --dry-run
 """
 
-_SET_HERE = ("input", "circular", "reword")
-
 
 @command(
     "audit",
@@ -69,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="MODEL",
         help="a text-only model, asked without images: which questions does it answer?",
     )
-    add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)), without=_SET_HERE)
+    add_options(
+        parser, Options, *(group for group in GROUPS if group not in (COST, RUN)), without=SET_BY_CONDITIONS
+    )
     add_options(parser, Switches, COST)
     add_options(parser, Options, COST)
     add_options(parser, Options, RUN, without=["progress"])

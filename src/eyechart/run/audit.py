@@ -17,7 +17,7 @@ from eyechart.errors import UsageError
 from eyechart.run.evaluate import evaluate
 from eyechart.run.inputs import IN_PLACE, check_input
 from eyechart.run.models import choose_models
-from eyechart.run.options import Options
+from eyechart.run.options import SET_BY_CONDITIONS, Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.results import Run, iterate_values
 from eyechart.types import Benchmark, Source
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Condition = Literal["none", "blank", "shuffled", "caption", "ocr", "rotations", "rewordings"]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 USUAL: tuple[Condition, ...] = ("none", "blank", "shuffled")
-SET_BY_AUDIT = ("input", "circular", "reword")  # options of a run that the conditions set
+_TEXT_ONLY = ("none", "caption", "ocr")
 IMAGE, TEXT_MODEL, REWORDINGS = "image", "text-model", "rewordings"
 AUDIT_NAME, BLIND_NAME = "audit.json", "blind-solvable.jsonl"
 
@@ -163,7 +163,7 @@ def plan_audit(
     texts = {name: options.get(name) for name in ("captions", "ocr_texts")}
     names = choose_conditions(conditions, texts)
     given = {name: value for name, value in options.items() if name not in texts}
-    for name in SET_BY_AUDIT:
+    for name in SET_BY_CONDITIONS:
         if given.get(name) not in (None, False):
             raise UsageError(f"{name} is set by the audit itself", hint=f"leave out --{name}")
     models = [model] if text_model is None else [model, text_model]
@@ -233,11 +233,7 @@ def _list_options(condition: str, common: Options, texts: Mapping[str, Any]) -> 
     """The options of the runs of one condition, as ``eyechart run`` would have them."""
     from eyechart.prompt import inputs
 
-    if condition in (
-        "none",
-        "caption",
-        "ocr",
-    ):  # options that have no effect, and are refused in a run of their own
+    if condition in _TEXT_ONLY:  # as in a run of their own, where options for images are refused
         common = replace(common, max_pixels=None, max_side=None, jpeg_quality=None, pass_urls=False)
     if condition == IMAGE:
         yield common
@@ -245,12 +241,12 @@ def _list_options(condition: str, common: Options, texts: Mapping[str, Any]) -> 
         yield replace(common, circular=True)
     elif condition == REWORDINGS:
         yield from (replace(common, reword=wording) for wording in inputs.REWORDINGS)
+    elif condition == "none":
+        yield replace(common, input="none")
     elif condition == "blank":
         yield replace(common, input="blank", pass_urls=False)
     elif condition == "shuffled":
         yield replace(common, input="shuffled")
-    elif condition == "none":
-        yield replace(common, input="none")
     elif condition == "caption":
         yield replace(common, input="caption", captions=_text(texts, "captions"))
     else:

@@ -44,6 +44,8 @@ LOADING_OPTIONS = frozenset({
     "ids", "where", "circular",
 })  # fmt: skip
 
+SET_BY_CONDITIONS = ("input", "circular", "reword")  # options that the conditions of an audit set
+
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text",
           "array": "a list", "object": "names with values"}  # fmt: skip
 
