@@ -229,7 +229,8 @@ async def _score(
 def _list_answered(run: Run, progress: Callable[[int], None] | None) -> Iterator[Answered]:
     from eyechart.store.reader import Answered
 
-    for n, result in enumerate(run.samples(), start=1):
+    # Without verdicts, messages and clusters, which scoring does not need.
+    for n, result in enumerate(run.journal.results("", trials=run.trials, is_brief=True), start=1):
         if progress is not None:
             progress(n)
         if result.reply is not None:
