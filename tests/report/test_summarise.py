@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.model.prices import Price
-from eyechart.report.summary import MAX_VALUES, NO_VALUE, OTHER_VALUES, Summary, summarise
+from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES
+from eyechart.report.summary import Summary, summarise
 from eyechart.stats import compute_wilson
 from eyechart.types import OUTCOMES, Outcome, Reply, Result, Usage
 from support.results import result

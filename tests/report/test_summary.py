@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from eyechart import stats
-from eyechart.report.summary import Summary, compute_credit, summarise
+from eyechart.report.counting import compute_credit
+from eyechart.report.summary import Summary, summarise
 from eyechart.stats import compute_wilson
 from eyechart.types import OUTCOMES, Outcome, Result
 from support.results import result

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eyechart import stats
-from eyechart.report.summary import compute_credit
+from eyechart.report.counting import compute_credit
 from eyechart.report.table import format_percent
 from eyechart.score.choice import find_gold_letter
 from eyechart.types import Result

@@ -29,7 +29,7 @@ import msgspec
 
 from eyechart import stats
 from eyechart.errors import join_names
-from eyechart.report.summary import MAX_VALUES, OTHER_VALUES, get_group_order
+from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, get_group_order
 from eyechart.terminal import to_one_line
 
 Correction = Literal["holm", "bh", "none"]

@@ -19,6 +19,7 @@ from typing import IO, Any, TypeAlias
 from eyechart.errors import MissingExtra, StoreError
 from eyechart.files import atomic_write
 from eyechart.model.prices import Price
+from eyechart.report.counting import Group
 from eyechart.report.rows import (
     FRACTIONS,
     INTEGERS,
@@ -29,7 +30,7 @@ from eyechart.report.rows import (
     to_record,
     to_rows,
 )
-from eyechart.report.summary import Group, Summary
+from eyechart.report.summary import Summary
 from eyechart.terminal import escape_controls
 from eyechart.types import OUTCOMES, Result
 

@@ -18,7 +18,7 @@ import msgspec
 
 from eyechart.files import atomic_write
 from eyechart.model.prices import Price
-from eyechart.report.summary import compute_credit
+from eyechart.report.counting import compute_credit
 from eyechart.types import Result, Sample
 
 Cell: TypeAlias = str | int | float | None

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eyechart.model.prices import format_usd
+from eyechart.report.counting import Group
 from eyechart.report.live import format_duration
-from eyechart.report.summary import Group, Summary
+from eyechart.report.summary import Summary
 from eyechart.terminal import to_one_line
 from eyechart.types import OUTCOMES, Outcome
 

@@ -28,7 +28,7 @@ from eyechart.report.compare import (
     compare_values,
     limit_groups,
 )
-from eyechart.report.summary import NO_VALUE, compute_credit, group_trials, name_group
+from eyechart.report.counting import NO_VALUE, compute_credit, group_trials, name_group
 from eyechart.run.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
 from eyechart.run.results import Run
 from eyechart.terminal import show_status

@@ -13,8 +13,9 @@ from eyechart.types import Reply, Result, Score, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
+    from eyechart.report.counting import Group
     from eyechart.report.judges import JudgeCard
-    from eyechart.report.summary import Group, Summary
+    from eyechart.report.summary import Summary
     from eyechart.store.reader import JudgeTotals, Verdict
 
 
@@ -136,7 +137,7 @@ class Run:
 
     def _by_further_scorers(self) -> dict[str, Group]:
         from eyechart.circular import merge_rotations
-        from eyechart.report.summary import count_results
+        from eyechart.report.counting import count_results
 
         found = {}
         for scorer in self.list_further_scorers():
@@ -351,7 +352,7 @@ def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]
     answer or are pending have the value None.
     """
     from eyechart.circular import merge_rotations
-    from eyechart.report.summary import compute_credit, group_trials
+    from eyechart.report.counting import compute_credit, group_trials
 
     results = run.counted(scorer)
     merged = merge_rotations(results) if run.manifest.get("circular") == "headline" else results

@@ -28,9 +28,9 @@ from typing import Any, TypeAlias
 from eyechart.circular import merge_rotations
 from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
+from eyechart.report.counting import compute_credit
 from eyechart.report.export import guard_formula, open_sheet
 from eyechart.report.rows import MAX_META, Cell, open_text_file, remove_files, to_json_text
-from eyechart.report.summary import compute_credit
 from eyechart.types import Export, Result
 
 

@@ -37,8 +37,9 @@ from eyechart.pipelines.logs.writing import (
 )
 from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
+from eyechart.report.counting import OTHER_VALUES, compute_credit, group_trials
 from eyechart.report.rows import open_text_file, write_json_file
-from eyechart.report.summary import OTHER_VALUES, Headline, compute_credit, compute_headline, group_trials
+from eyechart.report.summary import Headline, compute_headline
 from eyechart.score.number import add_in_order
 from eyechart.store.folder import make_file_name, prepare_folder
 from eyechart.types import Export, Result

@@ -1,0 +1,439 @@
+"""Counting: one pass over the results of a run gives the numbers of every group.
+
+A sample's trials are averaged into one value; `Moments` of these give score and interval. What each number
+means is said in summary.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from eyechart.report.chance import compute_chance
+from eyechart.score.number import add_in_order
+from eyechart.stats import (
+    Interval,
+    Moments,
+    TrialStatistics,
+    combine_means,
+    compute_spread,
+    compute_union_interval,
+    shrink_groups,
+    summarise_trials,
+)
+from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
+
+NO_VALUE = "(none)"  # the group of samples that lack the key
+OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
+MAX_TRIALS = 200  # per sample, for pass@k and the like: they take k^2 steps
+MAX_VALUES = 200  # per key: a column of identifiers makes no table
+
+SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
+_CREDITED = frozenset({"correct", "partial", "wrong"})
+UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: see bounds
+
+
+def count_results(results: Iterable[Result]) -> Group:
+    """The numbers of all results together, without groups."""
+    counted = ResultCounter(())
+    for result in results:
+        counted.add(result)
+    counted.close()
+    return counted.overall.group()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The numbers of some samples; summary.py defines each."""
+
+    n: int
+    n_scored: int
+    n_clusters: int
+    score: float | None
+    ci95: tuple[float, float] | None
+    method: str
+    stderr: float | None
+    ci95_with_failures: tuple[float, float] | None
+    outcomes: Mapping[Outcome, int]
+    pending: int  # sample-trials not asked yet
+    coverage: float | None
+    bounds: tuple[float, float] | None  # worst, best
+    chance: float | None
+    shrunk: float | None = None
+
+    @property
+    def is_bounded_apart(self) -> bool:
+        """Whether the worst or best score differs from the score, so that they are worth showing."""
+        if self.bounds is None:
+            return False
+        worst, best = self.bounds
+        return self.score is None or not (math.isclose(worst, self.score) and math.isclose(best, self.score))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions from 0 to 1."""
+        return {
+            "n": self.n,
+            "n_scored": self.n_scored,
+            "n_clusters": self.n_clusters,
+            "score": self.score,
+            "ci95": list(self.ci95) if self.ci95 else None,
+            "method": self.method,
+            "stderr": self.stderr,
+            "ci95_with_failures": list(self.ci95_with_failures) if self.ci95_with_failures else None,
+            "outcomes": dict(self.outcomes),
+            "pending": self.pending,
+            "coverage": self.coverage,
+            "bounds": list(self.bounds) if self.bounds else None,
+            "chance": self.chance,
+            **({} if self.shrunk is None else {"shrunk": self.shrunk}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """How the score moved between trials: mean and population standard deviation over `k` of them.
+
+    `samples` says how the trials of one sample differ, over the samples that have a score in every trial.
+    """
+
+    k: int
+    mean: float
+    std: float
+    samples: TrialStatistics | None = None
+
+    def list_facts(self) -> Iterator[tuple[str, float]]:
+        """The numbers of `samples` by name, with pass@k and pass^k for all trials."""
+        if (found := self.samples) is None:
+            return
+        yield f"pass@{self.k}", found.pass_at[self.k]
+        yield f"pass^{self.k}", found.pass_hat[self.k]
+        yield "majority", found.majority
+        if found.flip_rate is not None:
+            yield "flip rate", found.flip_rate
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = msgspec.to_builtins(self.samples, str_keys=True) if self.samples else {}
+        return {**found, "k": self.k, "mean": self.mean, "std": self.std}
+
+
+class ResultCounter:
+    """All counters of a run: one set per group, and a few numbers per sample until it is closed.
+
+    Trials of a sample may come in any order, unless they are `in_order`.
+    """
+
+    def __init__(self, group_by: Sequence[str], *, in_order: bool = False) -> None:
+        self.overall = _Tally()
+        self._is_in_order = in_order
+        self.sent = 0
+        self.retried = 0
+        self._n_usages = 0
+        self._n_uncounted = 0  # samples whose replies came without their tokens
+        self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
+        self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
+        self._asked: dict[tuple[int, str], _Asked] = {}
+        self._by_trial: dict[int, Moments] = {}
+        self._trials: list[tuple[float, ...]] = []  # of each sample with several
+        self._answers: list[tuple[Hashable, ...]] = []
+
+    def add(self, result: Result) -> None:
+        """Count one trial of one sample."""
+        key = (result.position, result.sample.id)
+        asked = self._asked.get(key)
+        if asked is None:
+            if self._is_in_order:
+                self.close()
+            sample = result.sample
+            tallies = list(self._tallies(sample))
+            chance = compute_chance(sample) ** result.n_rows  # every rotation would have to be guessed
+            cluster = result.cluster or None
+            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight, cluster=cluster)
+            self._asked[key] = asked
+        self._add_costs(result, asked)
+        outcome = result.outcome
+        if outcome is None:
+            for tally in asked.tallies:
+                tally.pending += 1
+            return
+        for tally in asked.tallies:
+            tally.counts[outcome] += 1
+        asked.unknown += outcome in UNKNOWN
+        asked.failed += outcome == "failed"
+        value = compute_credit(result)
+        if value is not None:
+            asked.scored += 1
+            asked.total += value
+            asked.values.append(value)
+            asked.answers.append(_name_answer(result, value))
+            self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
+
+    def groups(self) -> dict[str, dict[str, Group]]:
+        """The groups of every key that some sample has: numbers first, then texts, catch-alls last."""
+        return {
+            key: _shrink({value: tallies[value].group() for value in sorted(tallies, key=get_group_order)})
+            for key, tallies in self._by.items()
+            if tallies.keys() - {NO_VALUE}
+        }
+
+    def close(self) -> None:
+        """After the last result: average each sample's trials into one value.
+
+        Summed in the benchmark's order, so that a resumed run gives the same last digit.
+        """
+        for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
+            self._n_uncounted += asked.has_reply and not asked.has_usage
+            if asked.scored > 1:
+                self._trials.append(tuple(asked.values))
+                self._answers.append(tuple(asked.answers))
+            for tally in asked.tallies:
+                tally.close_sample(asked)
+        self._asked.clear()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the tokens of every sample with a reply are known: only then is there a cost."""
+        return self._n_usages > 0 and not self._n_uncounted
+
+    def usage(self) -> Usage:
+        return Usage(**self._used)
+
+    def tokens(self) -> dict[str, int]:
+        """Token counts by short names; those from the endpoint's cache if there were any."""
+        named = {name.removesuffix("_tokens"): n for name, n in self._used.items()}
+        return {name: n for name, n in named.items() if n or name != "cached"}
+
+    def trials(self) -> Trials | None:
+        """How the score varied over trials; None for a single trial."""
+        over = compute_spread(
+            mean for moments in self._by_trial.values() if (mean := moments.mean) is not None
+        )
+        k = len(self._by_trial)
+        if over is None or k < 2:
+            return None
+        complete = [number for number, values in enumerate(self._trials) if len(values) == k]
+        rows = (self._trials[number] for number in complete)
+        answers = (self._answers[number] for number in complete)
+        samples = summarise_trials(rows, answers) if k <= MAX_TRIALS else None
+        return Trials(k=k, mean=over[0], std=over[1], samples=samples)
+
+    def _add_costs(self, result: Result, asked: _Asked) -> None:
+        self.sent += result.attempts
+        self.retried += max(0, result.attempts - 1)
+        if result.reply is None:
+            return
+        asked.has_reply = True
+        if usage := result.reply.usage:
+            asked.has_usage = True
+            self._n_usages += 1
+            self._used["prompt_tokens"] += usage.prompt_tokens
+            self._used["completion_tokens"] += usage.completion_tokens
+            self._used["reasoning_tokens"] += usage.reasoning_tokens
+            self._used["cached_tokens"] += usage.cached_tokens
+
+    def _tallies(self, sample: Sample) -> Iterator[_Tally]:
+        yield self.overall
+        for key, tallies in self._by.items():
+            value = name_group(sample.meta.get(key))
+            if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
+                value = OTHER_VALUES
+            tally = tallies.get(value)
+            if tally is None:
+                tally = tallies[value] = _Tally()
+            yield tally
+
+
+class _Tally:
+    """The counters of one group."""
+
+    __slots__ = ("best", "chance", "counts", "guessing", "n", "pending", "values", "worst")
+
+    def __init__(self) -> None:
+        self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+        self.pending = 0
+        self.n = 0
+        self.guessing = _Mean()  # what it gets on all samples
+        self.chance = _Mean()  # and on those that the score is over
+        self.values = Moments()
+        # With every unknown trial counted wrong, then right; as `values` until there is one.
+        self.worst = self.best = self.values
+
+    def close_sample(self, asked: _Asked) -> None:
+        weight, cluster = asked.weight, asked.cluster
+        self.n += 1
+        self.guessing.add(asked.chance, weight)
+        if asked.unknown and self.worst is self.values:
+            self.worst, self.best = copy.deepcopy(self.values), copy.deepcopy(self.values)
+        if asked.scored:
+            self.values.add(asked.total / asked.scored, weight, cluster)
+            self.chance.add(asked.chance, weight)
+        n_trials = asked.scored + asked.failed
+        if n_trials and self.worst is not self.values:
+            self.worst.add(asked.total / n_trials, weight, cluster)
+            self.best.add((asked.total + asked.unknown) / n_trials, weight, cluster)
+
+    def group(self) -> Group:
+        found = self.values.interval()
+        n_trials = sum(self.counts.values()) + self.pending
+        n_scored = sum(count for outcome, count in self.counts.items() if outcome in SCORED)
+        is_whole = self.worst is self.values
+        worst, best = (found, found) if is_whole else (self.worst.interval(), self.best.interval())
+        return Group(
+            n=self.n,
+            n_scored=self.values.n,
+            n_clusters=found.n_clusters if found else 0,
+            score=self.values.mean,
+            ci95=(found.low, found.high) if found else None,
+            method=found.method if found else "",
+            stderr=found.stderr if found else None,
+            ci95_with_failures=compute_union_interval(worst, best)
+            if worst and best and not is_whole
+            else None,
+            outcomes=self.counts,
+            pending=self.pending,
+            coverage=n_scored / n_trials if n_trials else None,
+            bounds=(worst.mean, best.mean) if worst and best else None,
+            chance=self.guessing.value if self.chance.value is None else self.chance.value,
+        )
+
+
+class _Mean:
+    """A weighted mean; None of nothing."""
+
+    __slots__ = ("total", "weight")
+
+    def __init__(self) -> None:
+        self.total = self.weight = 0.0
+
+    def add(self, value: float, weight: float) -> None:
+        self.total += weight * value
+        self.weight += weight
+
+    @property
+    def value(self) -> float | None:
+        return self.total / self.weight if self.weight else None
+
+
+class _Asked(msgspec.Struct):
+    """One sample's trials so far, and the tallies it belongs to."""
+
+    tallies: list[_Tally]
+    chance: float
+    weight: float
+    cluster: str | None  # None: it is alone
+    values: list[float] = msgspec.field(default_factory=list)  # of the scored trials
+    answers: list[Hashable] = msgspec.field(default_factory=list)
+    total: float = 0.0
+    scored: int = 0
+    unknown: int = 0  # failed, unparsed, truncated
+    failed: int = 0
+    has_reply: bool = False
+    has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
+
+
+def _name_answer(result: Result, value: float) -> Hashable:
+    """What a trial votes for. All right answers are one answer; a reply that was not read is no vote."""
+    score = result.score
+    if score is None or score.outcome not in _CREDITED:
+        return (result.trial,)
+    return True if value >= 1 else score.read and score.read.casefold()
+
+
+def _shrink(groups: dict[str, Group]) -> dict[str, Group]:
+    """The groups with their scores drawn towards that of all of them."""
+    measured = {name: group for name, group in groups.items() if group.score is not None}
+    totals = [group.n_scored for group in measured.values()]
+    if len(totals) < 2 or max(totals) < 2:  # groups of one sample do not show how much groups differ
+        return groups
+    shrunk = shrink_groups([(group.score or 0.0) * group.n_scored for group in measured.values()], totals)
+    found = {
+        name: replace(group, shrunk=share)
+        for (name, group), share in zip(measured.items(), shrunk, strict=True)
+    }
+    return {name: found.get(name, group) for name, group in groups.items()}
+
+
+def average_groups(groups: Mapping[str, Group], overall: Group) -> Group | None:
+    """The mean of the groups' scores, each counting the same; None unless two groups have a score.
+
+    Samples without the key are in no group. `overall` has the outcomes.
+    """
+    held = [group for name, group in groups.items() if name != NO_VALUE and group.score is not None]
+    if len(held) < 2:
+        return None
+    found = combine_means([_to_interval(group) for group in held])
+    bounds = [group.bounds for group in held if group.bounds is not None]
+    chances = [group.chance for group in held if group.chance is not None]
+    worst, best = (add_in_order(end) / len(bounds) for end in zip(*bounds, strict=True))
+    return replace(
+        overall,
+        n=sum(group.n for group in held),
+        n_scored=found.n,
+        n_clusters=found.n_clusters,
+        score=found.mean,
+        ci95=(found.low, found.high),
+        method=found.method,
+        stderr=found.stderr,
+        ci95_with_failures=None,
+        bounds=(worst, best),
+        chance=add_in_order(chances) / len(chances) if chances else None,
+    )
+
+
+def _to_interval(group: Group) -> Interval:
+    assert group.score is not None
+    assert group.ci95 is not None
+    return Interval(
+        mean=group.score,
+        low=group.ci95[0],
+        high=group.ci95[1],
+        n=group.n_scored,
+        n_clusters=group.n_clusters,
+        method=group.method,
+        stderr=group.stderr,
+    )
+
+
+def name_group(value: Any) -> str:
+    """A group's name; an empty cell or NaN counts as a missing key."""
+    if value is None or value != value:
+        return NO_VALUE
+    return str(value).strip() or NO_VALUE
+
+
+def get_group_order(value: str) -> tuple[bool, bool, float, str]:
+    """The sort key of a group.
+
+    >>> sorted(["10", "(none)", "b", "9", "a"], key=get_group_order)
+    ['9', '10', 'a', 'b', '(none)']
+    """
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    is_number = math.isfinite(number)
+    return value in {NO_VALUE, OTHER_VALUES}, not is_number, number if is_number else 0.0, value
+
+
+def compute_credit(result: Result) -> float | None:
+    """What one result adds to the score; None if it is excluded from it.
+
+    >>> from eyechart.types import Sample
+    >>> compute_credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
+    True
+    """
+    if result.score is None or result.score.outcome not in SCORED:
+        return None
+    return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
+
+
+def group_trials(results: Iterable[Result]) -> Iterator[list[Result]]:
+    """The trials of each sample together; the results are in the run's order."""
+    for _, trials in itertools.groupby(results, key=lambda result: (result.position, result.sample.id)):
+        yield list(trials)
