@@ -126,6 +126,12 @@ def test_one_question_tells_nothing(clusters: list[str] | None) -> None:
     assert found.verdict == "not distinguishable on 1 shared question"
 
 
+def test_too_few_questions_for_any_difference() -> None:
+    found = compare({"a": [1.0, 0, 1], "b": [0.0, 1, 0]})
+    assert found.verdict == "not distinguishable on 3 shared questions: too few to show any difference"
+    assert found.smallest_difference == 1
+
+
 def test_a_seen_difference_has_an_interval_without_zero() -> None:
     """Also where the test and the interval are two different rules."""
     for wins in range(1, 12):

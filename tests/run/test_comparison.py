@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import eyechart as ec
-from eyechart.run.comparison import compare_all
+from eyechart.run.comparison import compare_all, compute_digest
 from eyechart.run.options import Options
 from eyechart.run.replies import score_replies
 from support.files import jsonl, picture
@@ -130,6 +130,14 @@ def test_the_same_id_with_another_question_is_refused(
     with pytest.raises(ec.UsageError, match="sample q3 differs") as caught:
         ec.compare(a, b)
     assert said in caught.value.message
+
+
+def test_the_order_of_options_and_answers_does_not_matter() -> None:
+    one = ec.Sample(id="1", question="?", choices={"A": "x", "B": "y"}, golds=("A", "B"))
+    turned = ec.Sample(id="2", question="?", choices={"B": "y", "A": "x"}, golds=("B", "A"), hint="h")
+    assert compute_digest(one) == compute_digest(turned)
+    assert compute_digest(one) != compute_digest(replace(one, choices={"A": "y", "B": "x"}))
+    assert compute_digest(one) != compute_digest(replace(one, choices={"A": "x"}, golds=("A", "B", "y")))
 
 
 def test_other_names_of_the_same_questions_are_compared_with_a_warning(questions: Path) -> None:

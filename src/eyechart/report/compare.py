@@ -332,14 +332,16 @@ def _compare_pairs(
             p_adjusted=p,
             discordant=found.discordant,
             method=found.method,
-            smallest_difference=stats.compute_smallest_difference(1, variance=found.stderr**2, alpha=alpha)
-            if found.stderr
-            else None,
+            smallest_difference=_find_smallest(found.stderr, alpha) if found.stderr else None,
         )
         for (a, b, found), p in zip(
             tested, _adjust([found.p for _, _, found in tested], correction), strict=True
         )
     ]
+
+
+def _find_smallest(stderr: float, alpha: float) -> float:
+    return min(1.0, stats.compute_smallest_difference(1, variance=stderr**2, alpha=alpha))
 
 
 def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:
@@ -452,6 +454,8 @@ def _write_verdict_of_two(pair: Difference, labels: Mapping[str, str]) -> str:
 
 def _tell_limit(pairs: Sequence[Difference]) -> str:
     hidden = max((pair.smallest_difference or 0.0 for pair in pairs), default=0.0)
+    if hidden >= 1:
+        return ": too few to show any difference"
     return f": a difference below {format_points(hidden)} points would not show" if hidden else ""
 
 

@@ -316,12 +316,8 @@ def _list_samples(run: Run, scorer: str) -> Iterator[list[Result]]:
 
 def compute_digest(sample: Sample) -> bytes:
     """What makes a question the same: its text, options and accepted answers."""
-    parts = [
-        sample.question,
-        *(part for option in sample.choices.items() for part in option),
-        "",
-        *sample.golds,
-    ]
+    options = (part for option in sorted(sample.choices.items()) for part in option)
+    parts = [sample.question, *options, "", *sorted(sample.golds)]
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=12).digest()
 
@@ -336,13 +332,13 @@ def _refuse_other_question(
         for name, other, ours in (
             ("question", theirs.question, sample.question),
             ("options", dict(theirs.choices), dict(sample.choices)),
-            ("answers", ", ".join(theirs.golds), ", ".join(sample.golds)),
+            ("answers", ", ".join(sorted(theirs.golds)), ", ".join(sorted(sample.golds))),
         )
         if ours != other
     ]
     both = f"{labels[runs.index(first)]} and {labels[place]}"
     raise UsageError(
-        f"{both} did not answer the same questions: sample {sample.id} differs ({told[0]})",
+        f"{both} did not answer the same questions: sample {sample.id} differs ({'; '.join(told)})",
         hint="compare runs of the same file; ids that only number the rows change with the file",
     )
 
