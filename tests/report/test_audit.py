@@ -24,6 +24,7 @@ def make_questions(n: int = 40, **values: Sequence[float | None]) -> AuditedQues
         ids=[f"q{k}" for k in range(n)],
         weights=[1.0] * n,
         clusters=[f"c{k // 2}" for k in range(n)],
+        chances=[0.25] * n,
         values={name.replace("_", "-"): several for name, several in values.items()},
     )
 

@@ -214,6 +214,24 @@ def test_questions_on_one_image_are_one_cluster(tmp_path: Path) -> None:
     assert {one.n_clusters for one in found.numbers.conditions.values()} == {4}
 
 
+def test_rows_without_an_image_are_left_out(tmp_path: Path) -> None:
+    rows = []
+    for k in range(6):
+        (tmp_path / f"{k}.png").write_bytes(picture((k * 40, 9, 9)))
+        row = {"id": str(k), "question": f"Question {k}?", "answer": "yes" if k < 3 else "red"}
+        rows.append(row | ({"image": f"{k}.png"} if k != 2 else {}))
+    with Server(lambda asked: "yes") as server:
+        found = audit(jsonl(tmp_path / "q.jsonl", rows), server, input="any")
+    assert (found.numbers.n, found.exit_code) == (5, 0)
+    assert found.numbers.chance == pytest.approx(
+        2 * 0.5 / 5
+    )  # two of yes or no, three that cannot be guessed
+    assert found.blind_solvable == ("0", "1")
+    assert len([asked for asked in server.asked if number_of(asked) == 2]) == 1, (
+        "it is the same in all conditions"
+    )
+
+
 # -- stopped and resumed
 
 
@@ -294,6 +312,13 @@ def test_the_command_prints_the_conditions_and_the_verdict(questions: Path, serv
     assert "audit folder: " in done.err
 
 
+def test_an_estimate_counts_what_conditions_share_once(questions: Path, server: Server) -> None:
+    done = audit_command(questions, server, "--dry-run", "--json", "--conditions", "rotations")
+    assert done.json["requests"] == 4 * N
+    audit(questions, server, conditions=["rotations"])
+    assert len(server.asked) == 4 * N
+
+
 def test_a_dry_run_sends_nothing(questions: Path, server: Server) -> None:
     done = audit_command(questions, server, "--dry-run", "--json", "--prices", "input=1,output=1")
     assert done.code == 0, done.err
@@ -313,7 +338,7 @@ def test_a_dry_run_sends_nothing(questions: Path, server: Server) -> None:
     ("options", "said"),
     [
         ({"conditions": ["blnk"]}, "no condition named 'blnk'"),
-        ({"input": "none"}, "input is set by the audit itself"),
+        ({"input": "none"}, "input is set by the conditions of the audit"),
         ({"conditions": ["none"], "captions": "c.jsonl"}, "--captions has no effect"),
         ({"conditions": ["caption"]}, "has no column 'caption'"),
     ],

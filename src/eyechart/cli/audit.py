@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eyechart.cli.config import Switches
 from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
-from eyechart.option import add_options, read_given_options, read_ids
+from eyechart.option import add_option, add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
 from eyechart.run.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
 
@@ -66,6 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--text-model",
         metavar="MODEL",
         help="a text-only model, asked without images: which questions does it answer?",
+    )
+    add_option(
+        parser,
+        Options,
+        "input",
+        choices=("image", "any"),
+        help="any: rows without an image are asked as text, and left out of the comparison",
     )
     add_options(
         parser, Options, *(group for group in GROUPS if group not in (COST, RUN)), without=SET_BY_CONDITIONS

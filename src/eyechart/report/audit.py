@@ -50,6 +50,7 @@ class AuditedQuestions(msgspec.Struct, frozen=True, kw_only=True):
     ids: Sequence[str]
     weights: Sequence[float]
     clusters: Sequence[str]
+    chances: Sequence[float]  # what guessing scores
     values: Mapping[str, Sequence[float | None]]  # by condition
     changed: Mapping[
         str, Sequence[bool | None]
@@ -213,6 +214,19 @@ def compute_interval(questions: AuditedQuestions, condition: str) -> stats.Inter
         return None
     values, weights, clusters = zip(*scored, strict=True)
     return stats.interval(values, weights, clusters)
+
+
+def compute_mean_chance(questions: AuditedQuestions) -> float | None:
+    """What guessing scores on the questions that have a score with the image."""
+    known = [
+        (chance, weight)
+        for chance, weight, value in zip(
+            questions.chances, questions.weights, questions.values[IMAGE], strict=True
+        )
+        if value is not None
+    ]
+    total = sum(weight for _, weight in known)
+    return sum(chance * weight for chance, weight in known) / total if total else None
 
 
 def _share(flags: Iterable[bool | None]) -> float | None:

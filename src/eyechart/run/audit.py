@@ -8,7 +8,7 @@ folder beside the run with the images: audit.json and blind-solvable.jsonl.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -20,7 +20,7 @@ from eyechart.run.models import choose_models
 from eyechart.run.options import SET_BY_CONDITIONS, Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.results import Run, iterate_values
-from eyechart.types import Benchmark, Source
+from eyechart.types import Benchmark, Sample, Source
 
 if TYPE_CHECKING:
     from eyechart.report.audit import AuditedCondition, AuditedQuestions, AuditNumbers, Leakage
@@ -164,8 +164,8 @@ def plan_audit(
     names = choose_conditions(conditions, texts)
     given = {name: value for name, value in options.items() if name not in texts}
     for name in SET_BY_CONDITIONS:
-        if given.get(name) not in (None, False):
-            raise UsageError(f"{name} is set by the audit itself", hint=f"leave out --{name}")
+        if given.get(name) not in (None, False, IMAGE, "any"):
+            raise UsageError(f"{name} is set by the conditions of the audit", hint=f"leave out --{name}")
     models = [model] if text_model is None else [model, text_model]
     chosen = [(one, own if needs_keys else drop_keys(own)) for one, own in choose_models(models, given)]
     (of_model, common), *rest = chosen
@@ -262,7 +262,25 @@ def estimate_audit(plan: AuditPlan) -> list[tuple[str, Estimate]]:
     """What each run of an audit would send and cost."""
     from eyechart.run.estimate import estimate
 
-    return [(name, estimate(one)) for name, one in plan.runs]
+    told: set[str] = set()
+    return [
+        (name, estimate(_drop_first_rotations(one) if name == "rotations" else one, told=told))
+        for name, one in plan.runs
+    ]
+
+
+def _drop_first_rotations(plan: Plan) -> Plan:
+    """The plan without the questions as they are, which the run with the images asks."""
+    from eyechart.data.source import ChangedSource
+
+    def choose(samples: Iterable[Sample]) -> Iterator[Sample]:
+        return (sample for sample in samples if sample.meta.get("rotation"))
+
+    if next(choose(plan.benchmark.source), None) is None:  # the file itself holds the rotations
+        return plan
+    return replace(
+        plan, benchmark=replace(plan.benchmark, source=ChangedSource(plan.benchmark.source, choose))
+    )
 
 
 # -- Running
@@ -306,7 +324,7 @@ def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
     conditions = report.compare_conditions(questions, folders)
     blind = report.find_blind_solvable(questions)
     rotated = runs.get("rotations", (image,))[0]
-    chance = image.summary.overall.chance
+    chance = report.compute_mean_chance(questions)
     return report.AuditNumbers(
         n=len(questions.ids),
         chance=chance,
@@ -319,12 +337,15 @@ def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
 
 
 def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
-    """The value of every question under every condition, with the clusters of the run with the images."""
+    """The value under every condition of every question with an image, with the clusters of these images."""
     from eyechart.report.audit import AuditedQuestions, group_rotations, merge_versions
 
     [image] = runs[IMAGE]
+    chances = _compute_chances(image)
     ids, weights, clusters, own = [], [], [], []
     for one in iterate_values(image):
+        if one.id not in chances:
+            continue
         ids.append(one.id)
         weights.append(one.weight)
         clusters.append(one.cluster)
@@ -345,7 +366,28 @@ def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
         elif name != IMAGE:
             by_id = {one.id: one.value for one in iterate_values(several[0])}
             values[name] = [by_id.get(one) for one in ids]
-    return AuditedQuestions(ids=ids, weights=weights, clusters=clusters, values=values, changed=changed)
+    return AuditedQuestions(
+        ids=ids,
+        weights=weights,
+        clusters=clusters,
+        chances=[chances[one] for one in ids],
+        values=values,
+        changed=changed,
+    )
+
+
+def _compute_chances(image: Run) -> dict[str, float]:
+    """What guessing scores on every question with an image; with rotations, all of them must be guessed."""
+    from eyechart.report.chance import compute_chance
+
+    is_merged = image.manifest.get("circular") == "headline"
+    found: dict[str, float] = {}
+    for result in image.counted():
+        sample = result.sample
+        if result.trial == 0 and sample.images:
+            question = sample.circle or sample.id if is_merged else sample.id
+            found[question] = found.get(question, 1.0) * compute_chance(sample)
+    return found
 
 
 def _find_leakage(
@@ -401,7 +443,7 @@ def _list_blind_solvable(runs: Mapping[str, Sequence[Run]]) -> Iterator[dict[str
             for result in run.counted():
                 sample = result.sample
                 question = sample.circle or sample.id
-                if question not in mine or question in read or result.score is None:
+                if question not in mine or question in read or not sample.images or result.score is None:
                     continue
                 read.add(question)
                 yield {

@@ -127,8 +127,11 @@ def drop_keys(options: Options) -> Options:
     return replace(options, api_key="none", api_key_env=None, judge_api_key=key, judge_api_key_env=None)
 
 
-def estimate(plan: Plan) -> Estimate:
-    """Go through all samples of a plan as its run would, up to the requests."""
+def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
+    """Go through all samples of a plan as its run would, up to the requests.
+
+    Findings in the data are printed, except those in `told`.
+    """
     from eyechart.data.images import Measurer
 
     loader = make_loader(plan.options)
@@ -137,7 +140,7 @@ def estimate(plan: Plan) -> Estimate:
     answered = failing = n_samples = 0
     reasons: list[str] = []
     prepare, prepare_exactly = make_preparer(plan, quick).prepare, make_preparer(plan, exact).prepare
-    for n, items in _prepared(plan, prepare, prepare_exactly):
+    for n, items in _prepared(plan, prepare, prepare_exactly, told):
         n_samples, left = n, []
         for item in items:
             if item.failure is not None:
@@ -154,7 +157,9 @@ def estimate(plan: Plan) -> Estimate:
     return _estimate(plan, workload, n_samples, answered, failing, tuple(reasons), n_assumed)
 
 
-def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterator[tuple[int, list[Prepared]]]:
+def _prepared(
+    plan: Plan, prepare: Prepare, prepare_exactly: Prepare, told: set[str] | None
+) -> Iterator[tuple[int, list[Prepared]]]:
     """Number and trials of each sample in turn; trials that would share a request come together."""
     from eyechart.run.evaluate import open_earlier
     from eyechart.store.folder import StoredReplies
@@ -171,7 +176,7 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
             stack.enter_context(contextlib.closing(earlier))
         own = None if options.fresh else plan.folder / FILE_NAME
         kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
-        for n, sample in enumerate(_shown(plan), start=1):
+        for n, sample in enumerate(_shown(plan, told), start=1):
             for task in kept.tasks(n - 1, sample, options.trials, together=together):
                 # Only a request that was sent before can be recognised by the content of its images.
                 is_known = any(one.keys for one in (task, *task.siblings))
@@ -179,13 +184,13 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
                 yield n, [item, *item.siblings]
 
 
-def _shown(plan: Plan) -> Iterator[Sample]:
+def _shown(plan: Plan, told: set[str] | None) -> Iterator[Sample]:
     """The samples; on a terminal, shows how many there were so far."""
     from eyechart.run.sources import watch_samples
 
     is_shown = plan.options.progress and sys.stderr.isatty()
     shown_at_s = time.monotonic()
-    for n, sample in enumerate(check_samples(watch_samples(plan)), start=1):
+    for n, sample in enumerate(check_samples(watch_samples(plan, told)), start=1):
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()

@@ -172,11 +172,14 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
         prompt = reword(prompt, options.reword)
     if options.input == "none":
         prompt = drop_images(prompt)
-    elif options.input != "any":
-        if options.input in ("caption", "ocr"):
-            prompt = put_texts(prompt, benchmark, options)
-        if (file := find_file_source(benchmark.source)) and "image" in file.detection.fields:
-            prompt = with_images_only(prompt)
+    elif options.input in ("caption", "ocr"):
+        prompt = put_texts(prompt, benchmark, options)
+    elif (
+        options.input == "image"
+        and (file := find_file_source(benchmark.source))
+        and "image" in file.detection.fields
+    ):
+        prompt = with_images_only(prompt)
     if options.system:
         prompt = with_system(prompt, options.system)
     return prompt
