@@ -44,8 +44,6 @@ def find_language(text: str) -> Language:
             if script.search(sample):
                 return LANGUAGES[code]
     words = _WORD.findall(text[:_MAX_SAMPLE_CHARS].lower())
-    if len(words) < 2:
-        return LANGUAGES["en"]
     counts = dict.fromkeys(_LATIN, 0)
     small = _small_words()
     for word in words:
@@ -87,6 +85,7 @@ class Context:
         doubt = {*language.doubt, *language.condition, *language.given_up} - _PLAIN
         doubt |= {phrase for phrase in language.report if _SAYS.search(phrase)}
         self._doubt = self._compile(tuple(doubt))
+        self._condition = self._compile(tuple(set(language.condition) - {"suppose", "given"}))
         self._contrast = self._compile(
             tuple({*language.contrast, *_BUT.get(language.name, ())} - {"or", "yet", "still", "a", "mà"})
         )
@@ -146,6 +145,13 @@ class Context:
             or self.is_unspaced
             or self.language.name != "English"
         )
+
+    def is_supposed(self, head: str) -> bool:
+        """Whether a sentence begins with a condition: "If it barks, ..."."""
+        if self._neutral:
+            head = self._neutral.sub(" ", head)
+        found = self._condition.search(head) if self._condition else None
+        return found is not None and not head[: found.start()].strip(" \t*\"'")
 
     def _clause_before(self, text: str, start: int) -> str:
         head = text[max(0, start - _MAX_CLAUSE_CHARS) : start]

@@ -58,6 +58,7 @@ _DAYTIME = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _CLOCK = re.compile(
     rf"(?<![\w:.,$€£-])(?P<hour>[01]?\d|2[0-4])(?:\s?(?P<dot>[:.h])\s?(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d|\.\d))(?:\s?{_HALF})?(?!\w)"
     rf"|(?<![\w:.,$€£-])(?P<hour2>1[0-2]|0?[1-9])\s?(?P<half2>[ap]\.?\s?m\b\.?)"
+    r"|(?<![\w:.,$])(?P<hour5>1[0-2]|0?[1-9])(?=\s(?:in\sthe\s(?:morning|afternoon|evening)|at\snight)\b)"
     r"|(?<![\w:.,])(?P<hour3>[01]?\d|2[0-4])\s?(?P<sharp>o'?\s?clock|uhr|heures?|horas)\b"
     r"|(?P<period>上午|早上|凌晨|中午|下午|晚上|傍晚|午前|午後|오전|오후)?\s?(?P<hour4>[01]?\d|2[0-4]|[一二三四五六七八九十两]{1,3})(?:点钟?|點|時|시)"
     r"(?:(?P<minute4>[0-5]?\d|[一二三四五六七八九十]{1,3})(?:分|분)?|(?P<halfpast>半|반)|(?P<quarter>一刻))?(?!\w*之)"
@@ -109,7 +110,7 @@ def _read_clock(text: str, match: re.Match[str], end: int) -> Clock | None:
     if match["word"]:
         is_night = match["word"].lower() == "midnight"
         return Clock(0 if is_night else 720, "am" if is_night else "pm", match.span())
-    hour = _read_small(match["hour"] or match["hour2"] or match["hour3"] or match["hour4"])
+    hour = _read_small(match["hour"] or match["hour2"] or match["hour3"] or match["hour4"] or match["hour5"])
     minute = _read_small(match["minute"] or match["minute4"] or "0")
     if hour is None or minute is None or hour > 24 or minute > 59:
         return None

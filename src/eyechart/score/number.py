@@ -66,6 +66,14 @@ _CORRECTED = re.compile(
 )
 
 
+_NONE = re.compile(
+    r"\W{0,3}(?:there\s(?:are|is|were|was)\s)?(?:none|nothing|nobody|no\sone|no\s(?!idea|doubt|way|answer|more|fewer|less|problem)\w+(?:\s\w+){0,8}|zero\s\w+)\W{0,3}$"
+    r"|(?:图中|图片中|画面中|这里)?(?:没有|一个也没有|无)(?!法)[^,，。?？]{0,8}[。.]?$"
+    r"|(?:il n'y en a )?aucune?\b\W{0,3}$|keine?[rs]?\b\W{0,3}$|ningun[oa]\b\W{0,3}$|nenhuma?\b\W{0,3}$|nessun[oa]\b\W{0,3}$|ни одного\W{0,3}$",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
 @scorer("number", version="2")
 def score_number(reply: Reply, sample: Sample) -> Score:
     """The number the reply states, with its unit, against golds that are numbers."""
@@ -74,6 +82,12 @@ def score_number(reply: Reply, sample: Sample) -> Score:
     if sample.golds and not golds:
         return Score(outcome="unscored", value=0.0, read=reading.answer, route="number:gold-not-a-number")
     hit = found is not None and any(_is_gold(reply.text, found, gold, TOLERANCE) for gold in golds)
+    if (
+        found is None
+        and any(gold.value == 0 and not gold.bound for gold in golds)
+        and _NONE.match(reply.text.strip())
+    ):
+        return score_reading(reply, sample, Reading("0", "number:none"), 1.0)
     return score_reading(reply, sample, reading, float(hit))
 
 
@@ -308,7 +322,7 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
             bound, span = "", found.span
         if _is_denied_in(context, lower, span, start, end):
             continue
-        mark = _SENTENCE_MARK.search(text, last, min(end, last + 80))
+        mark = _SENTENCE_MARK.search(text, last, last + 80)
         if mark and mark.group() in "?？" and not text[:first].strip().endswith(("?", "？")):
             continue
         yield replace(found, bound=bound) if bound else found
@@ -329,7 +343,11 @@ def _is_denied_in(context: Context, lower: str, span: tuple[int, int], start: in
         return True
     window = max(start, first - 130)
     part = lower[window : min(end, last + 60)]
-    return context.is_denied(part, first - window, last - window)
+    begin = max(lower.rfind(mark, window, first) for mark in (". ", "! ", "? ", "\n", "。"))
+    is_supposed = (begin >= 0 or window == start) and context.is_supposed(
+        lower[max(start, begin + 1) : first]
+    )
+    return is_supposed or context.is_denied(part, first - window, last - window)
 
 
 def add_in_order(values: Iterable[float]) -> float:

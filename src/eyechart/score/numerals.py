@@ -190,7 +190,7 @@ _ENGLISH = frozenset({*_WORDS, *_BIG, *_PARTS, "hundred", "dozen", "minus", "neg
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = frozenset({" ", "-", "  "})
 _NOT_A_COUNT = re.compile(
-    r"\b(?:this|that|the|which|no|each|every|any|some|another|other|only)\s+$", re.IGNORECASE
+    r"\b(?:this|that|the|which|no|each|every|any|some|another|other|the only)\s+$", re.IGNORECASE
 )
 
 
@@ -215,6 +215,11 @@ def _read_run(text: str, run: list[re.Match[str]], end: int, *, is_whole: bool) 
     words = [word.group().lower() for word in run]
     place = 0
     while place < len(words):
+        if words[place] == "point" and is_whole and place == 0 and (digits := _read_decimals(words, 1)):
+            value = float(f"0.{digits[0]}")
+            yield Number(value, value, (run[0].start(), run[digits[1] - 1].end()))
+            place = digits[1]
+            continue
         if words[place] in _LINKS and words[place] not in ("a", "an"):
             place += 1
             continue
@@ -258,7 +263,7 @@ def _read_spelled(words: list[str], place: int) -> tuple[float, int, bool] | Non
         value = float(f"{value:.0f}.{text}")
         if place < len(words) and words[place] in _BIG:
             value, place = value * _BIG[words[place]], place + 1
-    elif words[place : place + 1] == ["and"] and (part := _read_part(words, place + 1, 1)) and part[0] < 1:
+    elif words[place : place + 1] == ["and"] and (part := _read_part(words, place + 1, 1, with_scale=False)):
         value, place = value + part[0], part[1]
         if place < len(words) and words[place] in _BIG:
             value, place = value * _BIG[words[place]], place + 1
@@ -318,7 +323,9 @@ def _read_whole(words: list[str], place: int) -> tuple[float, int] | None:
     return float(total + current), place
 
 
-def _read_part(words: list[str], place: int, top: float) -> tuple[float, int, bool] | None:
+def _read_part(
+    words: list[str], place: int, top: float, *, with_scale: bool = True
+) -> tuple[float, int, bool] | None:
     """A fraction: "half", "a third", and the "quarters" of "three quarters"."""
     has_article = words[place : place + 1] in (["a"], ["an"])
     place += has_article
@@ -329,7 +336,7 @@ def _read_part(words: list[str], place: int, top: float) -> tuple[float, int, bo
     if top != 1 and not is_plural:
         return None  # "twenty fifth" is an ordinal
     place += 1
-    rest = words[place:]
+    rest = words[place:] if with_scale else []
     if word == "half" and rest[:1] == ["a"] and rest[1:2] and (rest[1] in _BIG or rest[1] == "dozen"):
         return value * (_BIG.get(rest[1]) or 12), place + 2, True  # half a million
     if rest[:1] and rest[0] in _BIG:

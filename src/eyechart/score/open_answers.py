@@ -82,6 +82,9 @@ def score_time(reply: Reply, sample: Sample) -> Score:
     reading = read_text(reply.text)
     found = find_clocks(normalise_characters(reading.answer or ""))
     kept = _keep_stated(reading, found)
+    if not found and (hour := parse_quantity(reading.answer or "")) and not hour.units and not hour.bound:
+        # 10 for 10 am: as with units, what only the gold states may be missing.
+        kept = [Clock(int(hour.value) * 60, "", hour.span)] if hour.value in range(1, 13) else []
     is_right = bool(kept) and all(any(is_same_clock(one, gold) for gold in wanted) for one in kept)
     return _score_moment(reply, sample, reading, kept, is_right=is_right, rule="time")
 

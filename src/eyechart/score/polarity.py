@@ -191,9 +191,14 @@ def _lead() -> re.Pattern[str]:
     )
 
 
+_LOOSE = re.compile(r"(sí|si|ya|da)(?=\s*(?:$|[,.!;]))", re.IGNORECASE)  # "if", "or" and "there" elsewhere
+
+
 def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
     """The decisive word at `start`, unless it is offered as one of two."""
     start, _ = unwrap_span(text, start)
+    if loose := _LOOSE.match(text, start):
+        return Reading("Yes", rule, loose.span(1))
     lead = _lead().match(text, start)
     if lead is None or lead.group(1).lower() not in words:
         return None

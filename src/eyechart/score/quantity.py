@@ -153,7 +153,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
         120: "decade decades", 1200: "century centuries 世纪",
     },
     "speed": {
-        1 / 3.6: "km/h kph kmh km/hr kmph kilometres-per-hour kilometers-per-hour kilometres-an-hour kilometers-an-hour 公里/小时 км/ч", 1: "m/s metres-per-second meters-per-second 米/秒",
+        1 / 3.6: "km/h kph kmh km/hour km-per-hour km/hr kmph kilometres-per-hour kilometers-per-hour kilometres-an-hour kilometers-an-hour 公里/小时 км/ч", 1: "m/s metres-per-second meters-per-second 米/秒",
     },
     "data": {
         1: "byte bytes", 1e3: "KB kB kilobyte kilobytes", 1e6: "MB megabyte megabytes mb", 1e9: "GB gigabyte gigabytes gb", 1e12: "TB terabyte terabytes tb", 1e15: "PB petabyte petabytes",
@@ -190,7 +190,7 @@ _IMPERIAL: Mapping[str, Mapping[float, str]] = {
     "length": {0.0254: "in in. inch inches \" ” ″ '' 英寸", 0.3048: "ft ft. foot feet ' ’ ′ 英尺", 0.9144: "yd yds yard yards", 1609.344: "mi mile miles 英里", 1852: "nautical-miles nmi"},
     "area": {0.00064516: "sq-in square-inches in²", 0.09290304: "sq-ft sqft ft² ft2 square-feet square-foot", 4046.8564224: "acre acres 英亩", 2589988.110336: "sq-mi square-miles mi²"},
     "volume": {0.0295735295625: "fl-oz fl.-oz. oz fluid-ounces fluid-ounce ounces ounce", 0.2365882365: "cup cups", 0.473176473: "pt pint pints", 0.946352946: "qt quart quarts", 3.785411784: "gal gallon gallons", 0.01478676478125: "tbsp tablespoon tablespoons", 0.00492892159375: "tsp teaspoon teaspoons"},
-    "speed": {0.44704: "mph mi/h miles-per-hour miles-an-hour 英里/小时", 0.514444: "knot knots kn", 0.3048: "ft/s feet-per-second"},
+    "speed": {0.44704: "mph mi/h miles/hour mile/h miles-per-hour miles-an-hour 英里/小时", 0.514444: "knot knots kn", 0.3048: "ft/s feet-per-second"},
     "energy": {1055.06: "BTU btu"},
 }  # fmt: skip
 _TEMPERATURES = (
@@ -390,6 +390,9 @@ def find_quantities(text: str, start: int, end: int, *, is_whole: bool = False) 
         yield held
 
 
+_AND_A_HALF = re.compile(r"\sand\sa\s(half|quarter)\b")
+
+
 def _merge(text: str, one: Quantity, other: Quantity) -> Quantity | None:
     """Two quantities as one, where the second continues the first in a smaller unit."""
     if not one.units or not other.units or not one.span[1] <= other.span[0] <= one.span[1] + 6:
@@ -421,6 +424,9 @@ def _add_unit(text: str, number: Number, start: int, end: int) -> Quantity:
         return Quantity(number, units, span=(begin, last))
     if found := _read_unit(text, last, end):
         units, stop = found
+        if more := _AND_A_HALF.match(text, stop, end):  # two hours and a half
+            value = number.value + (0.5 if more[1] == "half" else 0.25)
+            number, stop = Number(value, value, number.span), more.end()
         # A multiplier letter that was a unit after all cannot be told here: 5M is read as millions.
         return Quantity(number, units, span=(first, stop))
     noun = _NOUN.match(text, last, end)
@@ -485,6 +491,8 @@ def _find_unit(phrase: str, *, is_attached: bool) -> tuple[Unit, ...] | None:
 
 def _read_unspaced_unit(text: str, at: int, end: int) -> tuple[tuple[Unit, ...], int] | None:
     """A unit in Chinese or Japanese, where other words may follow at once."""
+    if not "\u2e80" <= text[at : at + 1] <= "\u9fff":
+        return None
     for length in (6, 5, 4, 3, 2, 1):
         if at + length <= end and (units := _UNITS.get(text[at : at + length])):
             return units, at + length
@@ -498,7 +506,7 @@ _BOUND_BEFORE: Mapping[Bound, str] = {
           "至少|最少|不少于|不低于|不小于|mindestens|au moins|al menos|por lo menos|pelo menos|almeno|не менее|как минимум|少なくとも|최소|적어도|ít nhất|setidaknya|en az|على الأقل|कम से कम",
     "<=": "at most|no more than|not more than|a maximum of|maximum of|maximum|up to|<=|≤|<\\s?=|"
           "至多|最多|不超过|不多于|不大于|höchstens|maximal|bis zu|au plus|jusqu'à|como máximo|a lo sumo|hasta|no máximo|até|al massimo|fino a|не более|максимум|多くても|最大|최대|많아야|tối đa|nhiều nhất|paling banyak|en fazla|على الأكثر|अधिक से अधिक",
-    ">": "more than|greater than|larger than|bigger than|higher than|over|above|exceeds|exceeding|exceed|beyond|upwards of|>|after|later than|"
+    ">": "more than|greater than|larger than|bigger than|higher than|over|above|exceeds|exceeding|exceed|beyond|upwards of|>|after|later than|since|"
          "超过|多于|大于|高于|不止|mehr als|über|plus de|plus que|más de|mais de|più di|oltre|больше|более|свыше|以上の|より多い|초과|보다 많은|hơn|lebih dari|أكثر من|से अधिक|से ज्यादा",
     "<": "less than|fewer than|smaller than|lower than|under|below|almost|nearly|just under|close to|<|before|earlier than|short of|"
          "少于|小于|低于|不到|不足|将近|接近|weniger als|unter|fast|moins de|moins que|presque|menos de|casi|quase|meno di|quasi|меньше|менее|почти|未満の|미만|거의|dưới|ít hơn|gần|kurang dari|hampir|أقل من|لगभग से कम|से कम",
@@ -521,7 +529,10 @@ def _compile_bounds() -> tuple[re.Pattern[str], re.Pattern[str], tuple[Bound, ..
     tail = r"\s{0,3}(?:the\s|a\s|about\s|around\s|exactly\s|roughly\s|en\s|de\s)?[$€£¥(\"'*]{0,3}$"
     return (
         re.compile(rf"(?:{before}){tail}", re.IGNORECASE),
-        re.compile(rf"[*\"')]{{0,3}}\s?(?:{after})", re.IGNORECASE),
+        re.compile(
+            rf"[*\"')]{{0,3}}\s?(?:[个個只人名条位本台枚匹개명마리대년岁]{{1,2}}\s?)?(?:{after})",
+            re.IGNORECASE,
+        ),
         names,
     )
 
@@ -559,7 +570,7 @@ _APPROXIMATELY = re.compile(
     r"大约|约|大概|共|一共|共有|总共|有|是|为|約|etwa|ungefähr|environ|unos|unas|aproximadamente|cerca de|circa|около|примерно|약)\s?",
     re.IGNORECASE,
 )
-_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?![\d ])")
+_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?!\d| \d)")
 _MARKS = " .,;:!?*\"'`)]}|。，、；：！？~\\$"
 _NEGATIVE = re.compile(r"\s*\(\s?[$€£¥]?\s?\d[\d,.]*\s?%?\s?\)\s*")
 
@@ -595,6 +606,8 @@ def parse_quantity_span(plain: str, start: int, end: int) -> Quantity | None:
         digits = plain[start : spaced.end()].replace(" ", "'").ljust(spaced.end() - start)
         plain = plain[:start] + digits + plain[spaced.end() :]
     found = list(find_quantities(plain, start, end, is_whole=True))
+    if _ONE_UNIT.match(plain, start, end) and all(one.value in (0.5, 0.25) for one in found):
+        found = _read_one_unit(plain, start, end)
     if len({one.value for one in found}) != 1 or len(found) > 2:
         return None
     quantity = found[0]
@@ -614,6 +627,22 @@ def parse_quantity_span(plain: str, start: int, end: int) -> Quantity | None:
     if not _is_noun(rest, quantity.noun, is_attached=span[1] < end and plain[span[1]].isalnum()):
         return None
     return replace(quantity, bound=bound, span=span)
+
+
+_ONE_UNIT = re.compile(r"an?\s(?=[A-Za-z])", re.IGNORECASE)
+
+
+def _read_one_unit(text: str, start: int, end: int) -> list[Quantity]:
+    """A unit with an article for its number: "an hour", "an hour and a half"."""
+    article = _ONE_UNIT.match(text, start, end)
+    found = _read_unit(text, article.end() - 1, end) if article else None
+    if found is None:
+        return []
+    units, stop = found
+    more = _AND_A_HALF.match(text, stop, end)
+    value = 1.0 + (0.0 if more is None else 0.5 if more[1] == "half" else 0.25)
+    span = (start, more.end() if more else stop)
+    return [Quantity(Number(value, value, span), units, span=span)]
 
 
 def _is_noun(rest: str, noun: str, *, is_attached: bool) -> bool:

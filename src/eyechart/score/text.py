@@ -26,7 +26,8 @@ from eyechart.score.reading import (
     score_reading,
     unwrap,
 )
-from eyechart.score.wording import find_statement, is_same_wording
+from eyechart.score.sentence import find_statement
+from eyechart.score.wording import is_same_wording
 from eyechart.types import Reply, Sample, Score
 
 MAX_PLAIN_WORDS = 20  # a reply this much longer than any gold, with no statement, is not an answer
