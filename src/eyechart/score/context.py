@@ -82,8 +82,10 @@ class Context:
         self._neutral = self._compile(language.neutral)
         self._deny = self._compile(tuple(deny))
         self._deny_last = self._compile(language.deny_last)
+        self._deny_next = self._compile(tuple(phrase for phrase in language.deny_next if " but" in phrase))
         doubt = {*language.doubt, *language.condition, *language.given_up} - _PLAIN
         doubt |= {phrase for phrase in language.report if _SAYS.search(phrase)}
+        self._reported = _REPORTED if language.name == "English" else None
         self._doubt = self._compile(tuple(doubt))
         self._condition = self._compile(tuple(set(language.condition) - {"suppose", "given"}))
         self._contrast = self._compile(
@@ -114,6 +116,12 @@ class Context:
         tail = self._clause_after(text, end)
         if self._neutral:
             head = self._neutral.sub(" ", head)
+        if (
+            self._deny_next
+            and (found := _last(self._deny_next, head))
+            and len(head[found.end() :].split()) <= 3
+        ):
+            return True  # "anything but a dog"
         if self._contrast:  # "not a cat but a dog" denies the cat alone
             head = self._contrast.split(head)[-1] or ""
         if self.is_unspaced:
@@ -125,7 +133,7 @@ class Context:
             return self._deny_last is not None and self._deny_last.search(tail[:14]) is not None
         if self._deny and (found := _last(self._deny, head)) and len(head[found.end() :].split()) <= 8:
             return True
-        if self._doubt and self._doubt.search(head):
+        if (self._doubt and self._doubt.search(head)) or (self._reported and self._reported.search(head)):
             return True
         return self._deny_last is not None and self._deny_last.search(tail[:30]) is not None
 
@@ -136,7 +144,12 @@ class Context:
             tail = self._neutral.sub(" ", tail)
         if self._correction and (found := self._correction.search(tail)):
             before = tail[: found.start()].rstrip()
-            if not before or before[-1] in ".,;:!?-\n。，！？" or self.is_unspaced:
+            if (
+                not before
+                or before[-1] in ".,;:!?-\n。，！？"
+                or before.endswith((" no", " or"))
+                or self.is_unspaced
+            ):
                 return True
         if self._contrast is None or (found := self._contrast.search(tail)) is None:
             return False
@@ -167,6 +180,11 @@ class Context:
 _STATES = re.compile(
     r"[\s,]{1,3}(?:(?:actually|in fact|in reality|really|rather|instead|on closer look|then)[\s,]{1,3})?"
     r"(?:it|this|that|they|the|a|an|i|there|he|she|these|those|probably|more likely|is|was|are)\b"
+)
+_REPORTED = re.compile(
+    r"\b(?:someone|somebody|people|others|many|he|she|they|friend|student|teacher|user|colleague|neighbou?r|brother|sister)"
+    r"\s(?:might |may |would |could |has |have |once )?"
+    r"(?:said|says?|thinks?|thought|claims?|claimed|believes?|believed|told|guess(?:ed)?|suggest(?:s|ed)?|answered|argued?)\b"
 )
 _SAYS = re.compile(r"\b(?:said|says?|thinks?|chose|told|answered|might|would)\b")
 _NOT = {

@@ -18,7 +18,7 @@ from eyechart.score.context import prepare_context
 from eyechart.score.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
 from eyechart.score.number import score_number
 from eyechart.score.polarity import read_polarity
-from eyechart.score.quantity import ORDINAL, parse_quantity, read_bound
+from eyechart.score.quantity import ORDINAL, is_same_quantity, parse_quantity, parse_range, read_bound
 from eyechart.score.reading import Reading, normalise_characters, score_reading, unwrap
 from eyechart.score.text import read_text, score_text, score_yes_no
 from eyechart.types import Reply, Sample, Score
@@ -58,6 +58,8 @@ def find_kind(gold: str) -> str:
             return "time"
         if any(_is_all(plain, date.span) for date in find_dates(plain)):
             return "date"
+    if parse_range(gold):
+        return "range"
     quantity = parse_quantity(gold)
     return "text" if quantity is None or ORDINAL in quantity.units or is_code(gold) else "number"
 
@@ -102,6 +104,24 @@ def score_date(reply: Reply, sample: Sample) -> Score:
     return _score_moment(reply, sample, reading, kept, is_right=is_right, rule="date")
 
 
+def score_range(reply: Reply, sample: Sample) -> Score:
+    """A range with both ends: "3 to 5" for 3-5."""
+    reading = read_text(reply.text)
+    answer = _LEAD.sub("", unwrap(reading.answer or ""), count=1)
+    said = parse_range(answer)
+    wanted = [ends for gold in sample.golds if (ends := parse_range(gold))]
+    if said and any(all(map(is_same_quantity, said, ends)) for ends in wanted):
+        stated = Reading(answer, f"range:{reading.rule.partition(':')[2]}", reading.span)
+        return score_reading(reply, sample, stated, 1.0)
+    return score_text(reply, sample)
+
+
+_LEAD = re.compile(
+    r"(?:(?:it|the \w+|they|there)\s(?:is|was|are|were)\s|about\s|approximately\s|around\s|roughly\s){1,2}",
+    re.IGNORECASE,
+)
+
+
 def _keep_stated(reading: Reading, found: Sequence[M]) -> list[M]:
     """The times or dates that are neither denied nor bounded."""
     text = normalise_characters(reading.answer or "")
@@ -138,4 +158,10 @@ def _score_moment(
     return score_text(reply, sample)  # "noon" for a gold of "noon", or a reply without a time
 
 
-_SCORERS = {"time": score_time, "date": score_date, "number": score_number, "text": score_text}
+_SCORERS = {
+    "time": score_time,
+    "date": score_date,
+    "range": score_range,
+    "number": score_number,
+    "text": score_text,
+}

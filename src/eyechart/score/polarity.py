@@ -128,7 +128,9 @@ def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
     words = _all_words() if with_truth_words else _plain_words()
     if start >= end:
         return Reading(None, "yes-no:empty")
-    if polarity := words.get(plain[start:end].lower()):
+    if polarity := words.get(plain[start:end].lower()) or (
+        _bare_words().get(plain[start:end].lower()) if with_truth_words else None
+    ):
         return Reading(polarity, "yes-no:bare-word", (start, end), is_whole=True)
     value = read_json_answer(plain, begin)
     if isinstance(value, bool):
@@ -182,6 +184,20 @@ def _all_words() -> dict[str, str]:
                 phrase: polarity for phrase in phrases if " " not in phrase and phrase not in _AMBIGUOUS
             }
     return {**found, **_plain_words(), **_TRUTH}
+
+
+@lru_cache(maxsize=1)
+def _bare_words() -> dict[str, str]:
+    """All words for either; of a whole reply, where "right" is no direction. Those with two meanings are left out."""
+    found: dict[str, set[str]] = {}
+    for language in LANGUAGES.values():
+        for polarity, phrases in (
+            ("Yes", language.yes + language.true),
+            ("No", language.no + language.false),
+        ):
+            for phrase in phrases:
+                found.setdefault(phrase, set()).add(polarity)
+    return {phrase: polarities.pop() for phrase, polarities in found.items() if len(polarities) == 1}
 
 
 @lru_cache(maxsize=1)
@@ -253,7 +269,8 @@ _TRUE = re.compile(
 )  # fmt: skip
 _WRONG_WORDS = frozenset({"false", "incorrect", "wrong", "inaccurate", "untrue"})
 _SET_NO = re.compile(
-    r"(?:(?:absolutely|definitely|certainly|of course|surely|probably|clearly|obviously|apparently|i guess|i'm afraid)\s(?:not|no)\b"
+    r"(?:(?:it|he|she|they|there|this|that|i)\s?(?:is|does|do|are|was|were|has|have|can|did)(?:n't|\snot)\W*$"
+    r"|(?:absolutely|definitely|certainly|of course|surely|probably|clearly|obviously|apparently|i guess|i'm afraid)\s(?:not|no)\b"
     r"|not (?:really|at all|exactly|quite|in the slightest|that i can see|visible|present|in (?:this|the) (?:image|picture|photo))\b|never\b|none\b|neither\b"
     r"|(?:i\s)?(?:don't|do not) (?:think|believe) so\b|i (?:wouldn't|would not) say so\b)",
     re.IGNORECASE,

@@ -563,6 +563,45 @@ def read_bound(text: str, span: tuple[int, int], start: int, end: int) -> tuple[
     return "", span
 
 
+# -- Ranges
+
+_RANGE = re.compile(
+    r"(?P<lead>between|from|von|zwischen|de|entre|da|от|между|从)?\s?(?P<low>[^\s,;()]+(?:\s[A-Za-z%°]{1,12})?)\s?"
+    r"(?P<join>-|~|\bto\b|\bthrough\b|\buntil\b|\band\b|\bbis\b|\bund\b|\bà\b|\ba\b|\by\b|至|到|до)\s?(?P<high>[^\s,;()]+(?:\s[A-Za-z%°]{1,12})?)",
+    re.IGNORECASE,
+)
+
+
+def parse_range(text: str) -> tuple[Quantity, Quantity] | None:
+    """The two ends of a range and nothing else.
+
+    >>> [(low.value, high.value) for low, high in map(parse_range, ("3-5", "between 3 and 5 km", "from 2010 to 2015"))]
+    [(3.0, 5.0), (3.0, 5.0), (2010.0, 2015.0)]
+    >>> parse_range("3 and 5"), parse_range("555-1234"), parse_range("5-3")
+    (None, None, None)
+    """
+    if len(text) > 60:
+        return None
+    plain = normalise_numerals(text)
+    found = _RANGE.fullmatch(plain, *unwrap_number_span(plain))
+    if found is None or (found["join"].lower() in ("and", "und", "y", "a") and not found["lead"]):
+        return None
+    low, high = parse_quantity(found["low"]), parse_quantity(found["high"])
+    if low is None or high is None or low.bound or high.bound or not 0 <= low.value < high.value:
+        return None
+    is_number = (
+        found["join"] != "-"
+        or len(found["low"]) == len(found["high"])
+        or high.value < 1000
+        or bool(high.units)
+    )
+    if not is_number or (
+        found["low"].startswith("0") and len(found["low"]) > 1 and found["low"][1].isdigit()
+    ):
+        return None  # a telephone number
+    return (replace(low, units=high.units, noun=high.noun) if not low.units else low), high
+
+
 # -- A text that is one quantity
 
 _APPROXIMATELY = re.compile(
@@ -603,11 +642,11 @@ def parse_quantity_span(plain: str, start: int, end: int) -> Quantity | None:
     if end - start > MAX_CHARS or start >= end:
         return None
     if spaced := _SPACED.match(plain, start, end):
-        digits = plain[start : spaced.end()].replace(" ", "'").ljust(spaced.end() - start)
+        digits = plain[start : spaced.end()].replace(" ", "").rjust(spaced.end() - start)
         plain = plain[:start] + digits + plain[spaced.end() :]
     found = list(find_quantities(plain, start, end, is_whole=True))
     if _ONE_UNIT.match(plain, start, end) and all(one.value in (0.5, 0.25) for one in found):
-        found = _read_one_unit(plain, start, end)
+        found = _read_one_unit(plain, start, end) or found
     if len({one.value for one in found}) != 1 or len(found) > 2:
         return None
     quantity = found[0]

@@ -253,9 +253,8 @@ class _Sentences:
         ):
             return True
         phrase = " ".join(one.lower for one in rest[:3])
-        if has_capital and any(
-            phrase == place or phrase.startswith(f"{place} ") for place in vocabulary.PLACES
-        ):
+        is_place = any(phrase == place or phrase.startswith(f"{place} ") for place in vocabulary.PLACES)
+        if has_capital and is_place and not any(one.lower in grammar.joins for one in rest):
             return True
         is_single = not any("," in one.before for one in rest[1:]) and not any(
             one.lower in grammar.joins for one in rest
@@ -307,6 +306,15 @@ class _Sentences:
             or before.lower in vocabulary.VERBS
         )
         is_known = is_known or (grammar.is_english and before.lower.endswith("ing"))
+        if (
+            before.lower in vocabulary.KINDS
+            and number - 1 > opening
+            and self.words[number - 2].lower in grammar.articles
+        ):
+            is_known, number = True, number - 1  # "the colour red"
+            before = self.words[number - 1]
+        if before.lower in ("but", "rather"):
+            return True  # "not a cat but a dog"
         if not is_known and not (is_code and before.text.isalpha()):
             is_apposition = (
                 has_capital
@@ -317,6 +325,10 @@ class _Sentences:
             if not (is_apposition and self.words[first].is_capital) and before.lower not in vocabulary.TITLES:
                 is_first = number - 1 == opening
                 return self._is_foreign_subject(before, is_first=is_first, has_capital=has_capital)
+        if is_code and not is_known:
+            number -= 1  # "seat 12A"
+            if number == opening:
+                return True
         return self._is_predicate(number, opening, inside, first, last)
 
     def _is_foreign_subject(self, word: _Word, *, is_first: bool, has_capital: bool) -> bool:
@@ -358,7 +370,19 @@ class _Sentences:
         if following.before.strip(" \"'*"):
             return True
         is_subject = following.lower in self.grammar.verbs
+        if is_subject and self._has_second_subject(last, inside):
+            return False
         return is_subject or len(inside) - (last - first + 1) <= 8
+
+    def _has_second_subject(self, last: int, inside: Sequence[int]) -> bool:
+        """Whether a later clause is about something else: "Germany is second, France is first"."""
+        return any(
+            "," in self.words[at].before
+            and self.words[at].is_capital
+            and self.words[at + 1].lower in self.grammar.verbs
+            for at in inside
+            if last + 1 < at < inside[-1]
+        )
 
     def _follows_mark(self, number: int, opening: int, inside: Sequence[int], first: int, last: int) -> bool:
         """After a mark: a label ("Answer: dog"), an opening phrase ("In the picture, a dog"), or a list."""
@@ -422,11 +446,10 @@ class _Sentences:
             "of",
             "named",
             "called",
-            "with",
             "is",
             "shown",
         )
-        return word.lower in vocabulary.KINDS and (follows_of or self._is_adjacent(place + 1))
+        return word.lower in vocabulary.KINDS and follows_of
 
 
 def _is_abbreviation(text: str, at: int) -> bool:
@@ -450,15 +473,11 @@ class _Grammar:
         self.verbs = frozenset(phrase for phrase in language.copula if " " not in phrase) | (
             vocabulary.BE if self.is_english else frozenset()
         )
-        self.joins = frozenset(_split(language.both + language.either)) - {
-            "as",
-            "well",
-            "ya",
+        self.either = frozenset(phrase for phrase in language.either if " " not in phrase) - {"either", "ya"}
+        self.joins = self.either | frozenset(phrase for phrase in language.both if " " not in phrase) - {
             "both",
-            "either",
             "plus",
         }
-        self.either = frozenset(_split(language.either))
         self.pronouns = frozenset(_split(language.pronoun)) | (
             vocabulary.PRONOUNS if self.is_english else frozenset()
         )

@@ -18,7 +18,7 @@ from eyechart.score.vocabulary import ENDING_IE, ENDING_OE, KEPT_SPELLINGS, SPEL
 
 MAX_ELEMENTS = 60  # of a list
 SHORT = 200  # characters of texts whose forms are remembered: golds, and most replies
-_ARTICLES = re.compile(r"\b(?:an?|the)\b\s*", re.IGNORECASE)
+_ARTICLES = re.compile(r"(?<![^\s(\"'/-])(?:an?|the)\s+(?=\S)", re.IGNORECASE)  # not the A of "Vitamin A"
 
 
 def normalise(text: str) -> str:
@@ -50,9 +50,48 @@ def is_same_wording(said: str, gold: str) -> bool:
     words, wanted = simplify(one), simplify(other)
     if not wanted or not words:
         return False
-    if words == wanted or "".join(words) == "".join(wanted):
+    if (
+        words == wanted
+        or "".join(words) == "".join(wanted)
+        or _SQUEEZED.sub("", one) == _SQUEEZED.sub("", other)
+    ):
+        return True
+    if len(words) == len(wanted) and all(map(_is_same_but_typo, words, wanted)):
+        return True
+    if _CODE.search(other) and _squeeze_code(said) == _squeeze_code(gold):
         return True
     return is_same_list(said, gold)
+
+
+_SQUEEZED = re.compile(r"['\s-]+")
+_CODE = re.compile(r"\d.*[^\W\d_]|[^\W\d_].*\d", re.DOTALL)  # letters and digits: 12A, AB-1234
+_MIN_TYPO_CHARS = 9  # in a shorter word, another letter makes another word
+
+
+def _squeeze_code(text: str) -> str:
+    return re.sub(r"[\s-]+", "", unwrap(normalise_characters(text)).casefold())
+
+
+def _is_same_but_typo(one: str, other: str) -> bool:
+    """Whether two long words differ by a letter left out, or by two that changed places, before their ending."""
+    if one == other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if (
+        len(longer) < _MIN_TYPO_CHARS
+        or len(longer) - len(shorter) > 1
+        or not (one.isalpha() and other.isalpha())
+    ):
+        return False
+    first = next(
+        (place for place, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter)
+    )
+    if not 0 < first < len(shorter) - 2:
+        return False
+    if len(longer) > len(shorter):
+        return longer[first + 1 :] == shorter[first:]
+    swapped = longer[:first] + longer[first + 1] + longer[first] + longer[first + 2 :]
+    return swapped == shorter
 
 
 def simplify(text: str) -> tuple[str, ...]:
@@ -64,14 +103,15 @@ def simplify(text: str) -> tuple[str, ...]:
 def _simplified(text: str) -> tuple[str, ...]:
     plain = strip_accents(text).replace("&", " and ")
     plain = _ABBREVIATION.sub(lambda found: found.group().replace(".", ""), plain)
+    words = [word for part in _SPLIT.split(plain) if (word := part.strip("'\""))]
     return tuple(
         _simplify_word(word)
-        for part in _SPLIT.split(plain)
-        if (word := part.strip("'\"")) and word not in ("a", "an", "the")
+        for place, word in enumerate(words, start=1)
+        if word not in ("a", "an", "the") or place == len(words)
     )
 
 
-_ABBREVIATION = re.compile(r"\b(?:[^\W\d_]\.){2,}")  # U.S.A.
+_ABBREVIATION = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")  # U.S.A.
 _SPLIT = re.compile(
     r"[\s,;:!?()\[\]{}\"“”。，、；：！？·|*_`]+|(?<=[^\W\d_])[-./](?=[^\W\d_])|\.(?=\s|$)|(?<=[^\W\d_])[-/](?=\d)|(?<=\d)[-](?=[^\W\d_])"
 )
