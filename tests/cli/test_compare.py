@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from eyechart.terminal import UNSAFE
 from support.command import eyechart
 from support.files import jsonl
 
@@ -188,3 +191,43 @@ def test_models_without_any_answer_are_not_compared(folder: Path) -> None:
     assert done.code == 1
     assert "the runs were not compared: no question was scored in all runs" in done.err
     assert done.json["comparisons"] == []
+
+
+# -- What is damaged or hostile
+
+
+@pytest.fixture
+def two_runs(folder: Path) -> list[Path]:
+    assert eyechart("compare", *FILES, cwd=folder).code == 0
+    return sorted((folder / "runs" / "q").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", ["{", "[]", "7", "null", '{"a":1}', '"x"'])
+@pytest.mark.parametrize("place", ["samples.body", "asks.body", "replies.body", "scores.body", "meta.value"])
+def test_a_damaged_run_is_no_internal_error(
+    place: str, damage: str, two_runs: list[Path], folder: Path
+) -> None:
+    table, column = place.split(".")
+    with contextlib.closing(sqlite3.connect(two_runs[0] / "run.sqlite")) as db, db:
+        db.execute(f"UPDATE {table} SET {column} = ?", (damage,))
+    for words in (("compare", *two_runs), ("compare", *reversed(two_runs)), ("power", "--like", *two_runs)):
+        done = eyechart(*words, cwd=folder)
+        assert done.code in (0, 2)
+        assert "internal error" not in done.err
+
+
+def test_escape_sequences_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp"
+    rows = [
+        {"id": f"{evil}{k}", "question": "?", "answer": "A", "category": f"{evil}{k % 2}"} for k in range(8)
+    ]
+    jsonl(tmp_path / "q.jsonl", rows)
+    for name, letter in (("a", "A"), ("b", "B")):
+        jsonl(tmp_path / f"{name}.jsonl", [{"id": row["id"], "reply": letter} for row in rows])
+    for shape in ((), ("--json",), ("--markdown",), ("--latex",)):
+        files = ("a.jsonl", "b.jsonl", "--benchmark", "q.jsonl", "--flips", 9)
+        done = eyechart("compare", *files, *shape, cwd=tmp_path)
+        assert done.code == 0
+        assert "owned" in done.out
+        assert not UNSAFE.search(done.out + done.err)

@@ -21,7 +21,7 @@ from support.server import Answer, Server
 
 def assert_told(done: Outcome, *codes: int) -> None:
     assert done.code in (codes or (2,)), done
-    assert "mistake of ours" not in done.err, done.err
+    assert "internal error" not in done.err, done.err
     assert "Traceback" not in done.err, done.err
 
 
