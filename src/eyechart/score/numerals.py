@@ -81,7 +81,8 @@ def normalise_numerals(text: str) -> str:
 def unwrap_number_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
     """Like `unwrap_span`, and without signs for "about"; a dollar before digits is money and stays."""
     first, last = unwrap_span(text, start, end)
-    if first > start and text[first - 1] == "$" and text[first : first + 1].isdigit():
+    is_formula = text[last : last + 1] == "$"
+    if first > start and text[first - 1] == "$" and text[first : first + 1].isdigit() and not is_formula:
         return first - 1, last
     while first < last and text[first] in "~≈ ":
         first += 1
@@ -114,7 +115,7 @@ _PLUS = {"a half": 0.5, "one half": 0.5, "a quarter": 0.25, "one quarter": 0.25,
          "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3}  # fmt: skip
 _NUMBER = re.compile(
     r"(?<!(?-i:[^\W\u2e80-\u9fff]))(?<![.,:/])(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
-    rf"(?:\\frac\{{(?P<over>\d{{1,15}})\}}\{{(?P<under>\d{{1,15}})\}}"
+    rf"(?:\\[dt]?frac\{{(?P<over>\d{{1,15}})\}}\{{(?P<under>\d{{1,15}})\}}"
     rf"|(?:(?P<whole>\d{{1,9}})[ -])?(?P<top>\d{{1,15}})\s?/\s?(?P<bottom>\d{{1,15}})(?![\d/])"
     rf"|(?P<mixed>\d{{1,9}})?\s?(?P<vulgar>[{_VULGAR}])"
     rf"|(?P<digits>{_DIGITS})"

@@ -38,7 +38,7 @@ def score_open(reply: Reply, sample: Sample) -> Score:
         groups.setdefault(find_kind(gold), []).append(gold)
     scores = []
     for kind, golds in groups.items():
-        score = _SCORERS[kind](reply, replace(sample, golds=tuple(golds)))
+        score = _SCORERS[kind](reply, sample if len(groups) == 1 else replace(sample, golds=tuple(golds)))
         if score.outcome == "correct":
             return score
         scores.append(score)

@@ -234,8 +234,10 @@ _MONEY_NAMES = {
     "nz$": "",
     "s$": "",
 }
-_UNIT_GAP = re.compile(r"(?:\s{1,2}|-|\\[,; ]|~)?(?:\\(?:text|mathrm|rm)\s?\{\s?)?(?:\^\s?\{?\\circ\}?\s?)?")
-_SIGN = re.compile(r"°\s?[CFcf](?![a-z])|℃|℉|[°º]|ª|\\?%|[€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])")
+_UNIT_GAP = re.compile(r"(?:\s{1,2}|-|\\[,; ]|~)?(?:\\(?:text|mathrm|rm)\s?\{\s?)?")
+_SIGN = re.compile(
+    r"(?:°|\^\s?\{?\\circ\}?)(?:\s?\\?(?:text|mathrm)?\{?[CFcf](?![a-z])\}?)?|℃|℉|[°º]|ª|\\?%|[€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])"
+)
 _UNIT_WORDS = re.compile(
     r"[A-Za-zµμΩÀ-ɏ\u0400-\u04ff\uac00-\ud7af]+\.?(?:[²³]|[23](?![\d.]))?(?:/[A-Za-z\u0400-\u04ff]+)?"
     r"(?:[ -][A-Za-z]+(?:[²³]|[23](?![\d.]))?){0,3}"
@@ -448,6 +450,9 @@ def _read_money(text: str, number: Number, start: int) -> tuple[int, tuple[Unit,
     before = _MONEY_BEFORE.search(text[max(start, until - 6) : until])
     if before is None:
         return None
+    closing = text.find("$", last, last + 40) if before.group().endswith(("$", "$ ")) else -1
+    if closing >= 0 and not text[closing + 1 : closing + 2].isdigit():
+        return None  # a formula: $45^\\circ$
     name = before.group().lower().replace(" ", "")
     units = _UNITS.get(_MONEY_NAMES.get(name, name))
     return (min(first, until - len(before.group())), units) if units else None
@@ -458,6 +463,10 @@ def _read_unit(text: str, last: int, end: int) -> tuple[tuple[Unit, ...], int] |
     at = gap.end() if gap else last
     if sign := _SIGN.match(text, at, end):
         name = sign.group().replace(" ", "").lstrip("\\").lower()
+        if name.startswith(("°", "^")):
+            name = "°" + re.sub(r"[^cf]", "", name.replace("circ", "").replace("mathrm", ""))
+        if name == "$" and "$" in text[max(0, last - 100) : last]:
+            return None  # the end of a formula
         units = _UNITS.get("°" if name == "º" and at > last else name)
         return (units, sign.end()) if units else None
     words = _UNIT_WORDS.match(text, at, end)

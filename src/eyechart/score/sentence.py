@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from eyechart.score import vocabulary
 from eyechart.score.context import Context, prepare_context
+from eyechart.score.dates import MONTHS
 from eyechart.score.languages import LANGUAGES
 from eyechart.score.reading import normalise_characters, unwrap
 from eyechart.score.wording import SHORT, normalise, simplify
@@ -86,7 +87,12 @@ class _Word:
         return self.text[:1].isupper()
 
 
+_LEFT_OUT = frozenset({"a", "an", "the", "his", "her", "their", "its", "my", "your", "our"})
 _SENTENCE = re.compile(r"[.!?\n](?=\s|$)|\n|[!?]")
+_BESIDE = re.compile(
+    r"\b(?:followed by|ahead of|second to|along with|together with|as well as|compared (?:to|with)|versus|vs\.?|unlike|"
+    r"in contrast to|used to be|once was|similar to|mistaken for|confused with|such as|other than)\s(?:an?\s|the\s)?$"
+)
 _ANSWERED = re.compile(
     r"\W*(?:it|this|that|these|they|the answer|he|she)(?:'s|\sis|\sare|\swas|\swere)\b(?!\s(?:hard|difficult|not|possible|unclear))",
     re.IGNORECASE,
@@ -136,7 +142,13 @@ class _Sentences:
     def _find(self, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where the words stand one after the other, as whole words; also joined ("icecream")."""
         joined = "".join(wanted)
-        forms = [(form, number) for number, word in enumerate(self.words) for form in word.forms]
+        left_out = _LEFT_OUT.difference(wanted)  # "brushing his teeth" for "brushing teeth"
+        forms = [
+            (form, number)
+            for number, word in enumerate(self.words)
+            if word.lower not in left_out
+            for form in word.forms
+        ]
         for place, (form, number) in enumerate(forms):
             if form == wanted[0] and [one for one, _ in forms[place : place + len(wanted)]] == list(wanted):
                 last = forms[place + len(wanted) - 1][1]
@@ -157,6 +169,8 @@ class _Sentences:
         start, end = self.words[first].span[0], self.words[last].span[1]
         if self._joins(start, end) or _DENIED_NEXT.match(self.lower, end):
             return False
+        if _BESIDE.search(self.lower[max(0, start - 40) : start]) or self._is_in_brackets(start, end):
+            return False
         begin, stop = self._find_sentence(start, end)
         is_asked = stop < len(self.text) and self.text[stop] in "?" and not self._repeats(first, last, stop)
         if is_asked or self.context.is_denied(self.lower[begin:], start - begin, end - begin):
@@ -171,6 +185,15 @@ class _Sentences:
         return self._ends_well(
             last, inside[-1], has_capital=has_capital, is_code=is_code
         ) and self._begins_well(first, last, inside, has_capital=has_capital, is_code=is_code)
+
+    def _is_in_brackets(self, start: int, end: int) -> bool:
+        """Whether the gold is a part of what stands in brackets: "India (China is second)"."""
+        opening = self.text.rfind("(", max(0, start - 80), start)
+        if opening < 0 or self.text.find(")", opening, start) >= 0:
+            return False
+        closing = self.text.find(")", end)
+        inside = self.text[opening + 1 : closing if closing >= 0 else len(self.text)]
+        return len(inside.strip()) > end - start + 4
 
     def _joins(self, start: int, end: int) -> bool:
         """Whether signs make it a part of more: "AT&T", "Disney+", "2.5"."""
@@ -242,6 +265,8 @@ class _Sentences:
         """Whether what follows a comma says more about the answer, rather than giving a second one."""
         word, grammar = self.words[following], self.grammar
         rest = self.words[following : final + 1]
+        if word.lower in MONTHS or word.text.isdecimal():
+            return True  # "Tuesday, March 3"
         if word.lower in grammar.articles:
             return has_capital or any(one.lower in grammar.verbs for one in rest)
         if word.lower in grammar.joins:
@@ -254,14 +279,21 @@ class _Sentences:
             return True
         phrase = " ".join(one.lower for one in rest[:3])
         is_place = any(phrase == place or phrase.startswith(f"{place} ") for place in vocabulary.PLACES)
-        if has_capital and is_place and not any(one.lower in grammar.joins for one in rest):
+        gold = " ".join(one.lower for one in self.words[following - 2 : following])
+        is_country = self.words[following - 1].lower in vocabulary.PLACES or gold in vocabulary.PLACES
+        if (
+            has_capital
+            and is_place
+            and not is_country
+            and not any(one.lower in grammar.joins for one in rest)
+        ):
             return True
         is_single = not any("," in one.before for one in rest[1:]) and not any(
             one.lower in grammar.joins for one in rest
         )
         has_verb = any(one.lower in grammar.verbs for one in self.words[:following])
         if has_capital and word.is_capital and is_single and has_verb:
-            return len(rest) <= 3
+            return len(rest) <= 3 and not is_country
         return (
             any(one.lower in grammar.verbs for one in rest)
             and len(rest) > 2
@@ -325,10 +357,11 @@ class _Sentences:
             if not (is_apposition and self.words[first].is_capital) and before.lower not in vocabulary.TITLES:
                 is_first = number - 1 == opening
                 return self._is_foreign_subject(before, is_first=is_first, has_capital=has_capital)
+            number -= is_apposition  # "the singer Beyoncé"
         if is_code and not is_known:
             number -= 1  # "seat 12A"
-            if number == opening:
-                return True
+        if number == opening:
+            return True
         return self._is_predicate(number, opening, inside, first, last)
 
     def _is_foreign_subject(self, word: _Word, *, is_first: bool, has_capital: bool) -> bool:
@@ -478,7 +511,7 @@ class _Grammar:
             "both",
             "plus",
         }
-        self.pronouns = frozenset(_split(language.pronoun)) | (
+        self.pronouns = frozenset(phrase for phrase in language.pronoun if " " not in phrase) | (
             vocabulary.PRONOUNS if self.is_english else frozenset()
         )
         small = (
