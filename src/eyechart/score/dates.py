@@ -13,23 +13,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from eyechart.score.languages import LANGUAGES
 from eyechart.score.numerals import find_numbers, parse_chinese
 
-# Months by language, January first.
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december",
-    "jan feb mar apr may jun jul aug sep oct nov dec",
-    "jan feb mar apr may jun jul aug sept oct nov dec",
-    "januar februar märz april mai juni juli august september oktober november dezember",
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
-    "januari februari maret april mei juni juli agustus september oktober november desember",
-)
-MONTHS = {name: place for names in _MONTH_NAMES for place, name in enumerate(names.split(), start=1)}
+MONTHS = {
+    name: place
+    for language in LANGUAGES.values()
+    for place, names in enumerate(language.months, start=1)
+    for name in names.split("/")
+}
 MAX_FOUND = 16  # dates or times in one reply; more of them are a calendar, not an answer
 
 

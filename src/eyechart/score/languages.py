@@ -73,6 +73,16 @@ class Language:
     letter_endings: Phrases = ()  # what may be joined to a letter by an apostrophe: "B'[dir]"
     abstain: Phrases = ()  # "I [cannot tell]"
     numbers: Phrases = ()  # zero, one, two ... twenty, in order; several words for one number are joined by "/"
+    months: Phrases = ()  # January to December, in order, joined likewise
+    at_least: Phrases = ()  # before a number: "[at least] 8"; bounds that say in which direction
+    at_most: Phrases = ()
+    more_than: Phrases = ()
+    less_than: Phrases = ()
+    or_more: Phrases = ()  # after a number: "8 [or more]"
+    or_less: Phrases = ()
+    and_more: Phrases = ()  # after a number, which itself is left out: 8[多]
+    and_less: Phrases = ()
+    reference: Phrases = ()  # "[Figure] 2": a number that only points somewhere
 
 
 def _(phrases: str) -> Phrases:
@@ -81,6 +91,26 @@ def _(phrases: str) -> Phrases:
 
 ENGLISH = Language(
     name="English",
+    months=_(
+        "january/jan | february/feb | march/mar | april/apr | may | june/jun | july/jul | august/aug | september/sep/sept | october/oct | november/nov | december/dec"
+    ),
+    at_least=_(
+        "at least | no fewer than | no less than | not fewer than | not less than | a minimum of | minimum of | minimum | >= | ≥ | > ="
+    ),
+    at_most=_(
+        "at most | no more than | not more than | a maximum of | maximum of | maximum | up to | <= | ≤ | < ="
+    ),
+    more_than=_(
+        "more than | greater than | larger than | bigger than | higher than | over | above | exceeds | exceeding | exceed | beyond | upwards of | > | after | later than | since"
+    ),
+    less_than=_(
+        "less than | fewer than | smaller than | lower than | under | below | almost | nearly | just under | close to | < | before | earlier than | short of"
+    ),
+    or_more=_("or more | or above | or higher | or greater | and above | and up"),
+    or_less=_("or less | or fewer | or below | or lower | and below | or under"),
+    reference=_(
+        "figure | figures | fig | figs | table | tables | page | pages | p | pp | step | steps | question | questions | option | options | choice | choices | chapter | chapters | section | part | panel | image | picture | photo | slide | row | column | line | item | example | exercise | appendix | footnote | exhibit | equation | eq | version | diagram | chart | graph | plot | problem | room | level"
+    ),
     answer=_(
         "answer | answers | ans | solution | final answer | prediction | verdict | response | output | result | assistant"
     ),
@@ -215,6 +245,14 @@ ENGLISH = Language(
 
 CHINESE = Language(
     name="Chinese",
+    at_least=_("至少 | 最少 | 不少于 | 不低于 | 不小于 | 起码"),
+    at_most=_("至多 | 最多 | 不超过 | 不多于 | 不大于"),
+    more_than=_("超过 | 多于 | 大于 | 高于 | 不止"),
+    less_than=_("少于 | 小于 | 低于 | 不到 | 不足 | 将近 | 接近"),
+    or_more=_("以上 | 及以上"),
+    or_less=_("以下 | 及以下"),
+    and_more=_("多 | 余"),
+    reference=_("图 | 表 | 第 | 步骤 | 选项"),
     answer=_("答案 | 正确答案 | 最终答案 | 答 | 解答 | 正解"),
     option=_("选项 | 项 | 选择题 | 这一项 | 一项 | 选項 | 選項 | 字母"),
     copula=_(
@@ -292,6 +330,12 @@ CHINESE = Language(
 
 JAPANESE = Language(
     name="Japanese",
+    at_least=_("少なくとも | 最低"),
+    at_most=_("多くても | 最大"),
+    or_more=_("以上"),
+    or_less=_("以下"),
+    and_less=_("未満"),
+    reference=_("図 | 表 | 第 | 問"),
     numbers=_(
         "ゼロ | ひとつ/一つ | ふたつ/二つ | みっつ/三つ | よっつ/四つ | いつつ/五つ | むっつ/六つ | ななつ/七つ | やっつ/八つ | ここのつ/九つ | とお"
     ),
@@ -364,6 +408,14 @@ JAPANESE = Language(
 
 KOREAN = Language(
     name="Korean",
+    at_least=_("최소 | 적어도"),
+    at_most=_("최대 | 많아야"),
+    less_than=_("거의"),
+    or_more=_("이상"),
+    or_less=_("이하"),
+    and_more=_("초과 | 보다 많"),
+    and_less=_("미만"),
+    reference=_("그림 | 표 | 제"),
     numbers=_(
         "영/공 | 하나/한 | 둘/두 | 셋/세 | 넷/네 | 다섯 | 여섯 | 일곱 | 여덟 | 아홉 | 열 | 열하나/열한 | 열둘/열두 | 열셋/열세 | 열넷/열네 | 열다섯 | 열여섯 | 열일곱 | 열여덟 | 열아홉 | 스물/스무"
     ),
@@ -432,6 +484,16 @@ KOREAN = Language(
 
 FRENCH = Language(
     name="French",
+    months=_(
+        "janvier | février | mars | avril | mai | juin | juillet | août | septembre | octobre | novembre | décembre"
+    ),
+    at_least=_("au moins | au minimum"),
+    at_most=_("au plus | jusqu'à | au maximum"),
+    more_than=_("plus de | plus que"),
+    less_than=_("moins de | moins que | presque"),
+    or_more=_("ou plus"),
+    or_less=_("ou moins"),
+    reference=_("figure | tableau | page | étape | question | image | option"),
     numbers=_(
         "zéro | un/une | deux | trois | quatre | cinq | six | sept | huit | neuf | dix | onze | douze | treize | quatorze | quinze | seize | dix-sept | dix-huit | dix-neuf | vingt"
     ),
@@ -529,6 +591,16 @@ FRENCH = Language(
 
 GERMAN = Language(
     name="German",
+    months=_(
+        "januar | februar | märz | april | mai | juni | juli | august | september | oktober | november | dezember"
+    ),
+    at_least=_("mindestens | wenigstens"),
+    at_most=_("höchstens | maximal | bis zu"),
+    more_than=_("mehr als | über"),
+    less_than=_("weniger als | unter | fast | knapp"),
+    or_more=_("oder mehr"),
+    or_less=_("oder weniger"),
+    reference=_("abbildung | abb | tabelle | seite | schritt | frage | bild"),
     numbers=_(
         "null | eins/ein/eine/einen | zwei/zwo | drei | vier | fünf | sechs | sieben | acht | neun | zehn | elf | zwölf | dreizehn | vierzehn | fünfzehn | sechzehn | siebzehn | achtzehn | neunzehn | zwanzig"
     ),
@@ -624,6 +696,16 @@ GERMAN = Language(
 
 SPANISH = Language(
     name="Spanish",
+    months=_(
+        "enero | febrero | marzo | abril | mayo | junio | julio | agosto | septiembre | octubre | noviembre | diciembre"
+    ),
+    at_least=_("al menos | por lo menos | como mínimo"),
+    at_most=_("como máximo | a lo sumo | hasta"),
+    more_than=_("más de"),
+    less_than=_("menos de | casi"),
+    or_more=_("o más"),
+    or_less=_("o menos"),
+    reference=_("figura | tabla | página | paso | pregunta | imagen | opción"),
     numbers=_(
         "cero | uno/un/una | dos | tres | cuatro | cinco | seis | siete | ocho | nueve | diez | once | doce | trece | catorce | quince | dieciséis | diecisiete | dieciocho | diecinueve | veinte"
     ),
@@ -719,6 +801,16 @@ SPANISH = Language(
 
 PORTUGUESE = Language(
     name="Portuguese",
+    months=_(
+        "janeiro | fevereiro | março | abril | maio | junho | julho | agosto | setembro | outubro | novembro | dezembro"
+    ),
+    at_least=_("pelo menos | no mínimo | ao menos"),
+    at_most=_("no máximo | até"),
+    more_than=_("mais de | mais que"),
+    less_than=_("menos de | menos que | quase"),
+    or_more=_("ou mais"),
+    or_less=_("ou menos"),
+    reference=_("figura | tabela | página | passo | pergunta | questão | opção"),
     numbers=_(
         "zero | um/uma | dois/duas | três | quatro | cinco | seis | sete | oito | nove | dez | onze | doze | treze | catorze/quatorze | quinze | dezesseis/dezasseis | dezessete/dezassete | dezoito | dezenove/dezanove | vinte"
     ),
@@ -814,6 +906,16 @@ PORTUGUESE = Language(
 
 ITALIAN = Language(
     name="Italian",
+    months=_(
+        "gennaio | febbraio | marzo | aprile | maggio | giugno | luglio | agosto | settembre | ottobre | novembre | dicembre"
+    ),
+    at_least=_("almeno | al minimo"),
+    at_most=_("al massimo | fino a"),
+    more_than=_("più di | oltre"),
+    less_than=_("meno di | quasi"),
+    or_more=_("o più"),
+    or_less=_("o meno"),
+    reference=_("figura | tabella | pagina | passo | domanda | opzione"),
     numbers=_(
         "zero | uno/un/una | due | tre | quattro | cinque | sei | sette | otto | nove | dieci | undici | dodici | tredici | quattordici | quindici | sedici | diciassette | diciotto | diciannove | venti"
     ),
@@ -907,6 +1009,16 @@ ITALIAN = Language(
 
 RUSSIAN = Language(
     name="Russian",
+    months=_(
+        "января/январь | февраля/февраль | марта/март | апреля/апрель | мая/май | июня/июнь | июля/июль | августа/август | сентября/сентябрь | октября/октябрь | ноября/ноябрь | декабря/декабрь"
+    ),
+    at_least=_("не менее | как минимум | по крайней мере"),
+    at_most=_("не более | максимум"),
+    more_than=_("больше | более | свыше"),
+    less_than=_("меньше | менее | почти"),
+    or_more=_("или более | или больше"),
+    or_less=_("или менее | или меньше"),
+    reference=_("рисунок | рис | таблица | страница | шаг | вопрос | вариант"),
     numbers=_(
         "ноль/нуль | один/одна/одно | два/две/двое | три/трое | четыре/четверо | пять/пятеро | шесть | семь | восемь | девять | десять | одиннадцать | двенадцать | тринадцать | четырнадцать | пятнадцать | шестнадцать | семнадцать | восемнадцать | девятнадцать | двадцать"
     ),
@@ -999,6 +1111,11 @@ RUSSIAN = Language(
 
 ARABIC = Language(
     name="Arabic",
+    at_least=_("على الأقل | لا يقل عن"),
+    at_most=_("على الأكثر | لا يزيد عن"),
+    more_than=_("أكثر من"),
+    less_than=_("أقل من"),
+    reference=_("الشكل | شكل | الجدول | صفحة | الخطوة | السؤال"),
     numbers=_(
         "صفر | واحد/واحدة | اثنان/اثنين/اثنتان | ثلاثة/ثلاث | أربعة/أربع | خمسة/خمس | ستة/ست | سبعة/سبع | ثمانية/ثماني | تسعة/تسع | عشرة/عشر"
     ),
@@ -1084,6 +1201,11 @@ ARABIC = Language(
 
 HINDI = Language(
     name="Hindi",
+    at_least=_("कम से कम"),
+    at_most=_("अधिक से अधिक"),
+    and_more=_("से अधिक | से ज्यादा | से ज़्यादा"),
+    and_less=_("से कम"),
+    reference=_("चित्र | तालिका | पृष्ठ | चरण | प्रश्न"),
     numbers=_(
         "शून्य | एक | दो | तीन | चार | पाँच/पांच | छह/छः | सात | आठ | नौ | दस | ग्यारह | बारह | तेरह | चौदह | पंद्रह | सोलह | सत्रह | अठारह | उन्नीस | बीस"
     ),
@@ -1149,6 +1271,13 @@ HINDI = Language(
 
 VIETNAMESE = Language(
     name="Vietnamese",
+    at_least=_("ít nhất | tối thiểu"),
+    at_most=_("tối đa | nhiều nhất | không quá"),
+    more_than=_("hơn | nhiều hơn"),
+    less_than=_("dưới | ít hơn | gần"),
+    or_more=_("trở lên"),
+    or_less=_("trở xuống"),
+    reference=_("hình | bảng | trang | bước | câu"),
     numbers=_(
         "không | một | hai | ba | bốn | năm | sáu | bảy | tám | chín | mười | mười một | mười hai | mười ba | mười bốn | mười lăm | mười sáu | mười bảy | mười tám | mười chín | hai mươi"
     ),
@@ -1229,6 +1358,16 @@ VIETNAMESE = Language(
 
 INDONESIAN = Language(
     name="Indonesian",
+    months=_(
+        "januari | februari | maret | april | mei | juni | juli | agustus | september | oktober | november | desember"
+    ),
+    at_least=_("setidaknya | paling sedikit | minimal"),
+    at_most=_("paling banyak | maksimal"),
+    more_than=_("lebih dari"),
+    less_than=_("kurang dari | hampir"),
+    or_more=_("atau lebih"),
+    or_less=_("atau kurang"),
+    reference=_("gambar | tabel | halaman | langkah | soal"),
     numbers=_(
         "nol | satu | dua | tiga | empat | lima | enam | tujuh | delapan | sembilan | sepuluh | sebelas | dua belas | tiga belas | empat belas | lima belas | enam belas | tujuh belas | delapan belas | sembilan belas | dua puluh"
     ),
@@ -1307,6 +1446,16 @@ INDONESIAN = Language(
 
 TURKISH = Language(
     name="Turkish",
+    months=_(
+        "ocak | şubat | mart | nisan | mayıs | haziran | temmuz | ağustos | eylül | ekim | kasım | aralık"
+    ),
+    at_least=_("en az"),
+    at_most=_("en fazla | en çok"),
+    less_than=_("neredeyse"),
+    or_more=_("veya daha fazla"),
+    and_more=_("'den fazla | 'dan fazla | 'ten fazla | 'tan fazla"),
+    and_less=_("'den az | 'dan az | 'ten az | 'tan az"),
+    reference=_("şekil | tablo | sayfa | adım | soru"),
     numbers=_(
         "sıfır | bir | iki | üç | dört | beş | altı | yedi | sekiz | dokuz | on | on bir | on iki | on üç | on dört | on beş | on altı | on yedi | on sekiz | on dokuz | yirmi"
     ),

@@ -15,7 +15,9 @@ from dataclasses import replace
 from itertools import chain
 
 from eyechart.registry import scorer
+from eyechart.score.bounds import read_bound
 from eyechart.score.context import Context, prepare_context
+from eyechart.score.languages import LANGUAGES
 from eyechart.score.numerals import (
     Number,
     find_numbers,
@@ -29,7 +31,6 @@ from eyechart.score.quantity import (
     is_same_quantity,
     parse_quantity,
     parse_quantity_span,
-    read_bound,
 )
 from eyechart.score.reading import (
     Reading,
@@ -275,14 +276,21 @@ def _reading(found: Quantity, rule: str, span: tuple[int, int]) -> Reading:
 
 # -- Which numbers of a reply can be an answer
 
-_NAMED = re.compile(
-    r"\b(?:figures?|figs?|tables?|pages?|pp?|steps?|questions?|options?|choices?|chapters?|sections?|parts?|panels?|images?|pictures?|"
-    r"photos?|slides?|rows?|columns?|lines?|items?|examples?|exercises?|appendix|footnotes?|exhibits?|equations?|eq|versions?|diagrams?|"
-    r"charts?|graphs?|plots?|problems?|rooms?|levels?|abbildung|abb|tabelle|seite|schritt|frage|tableau|étape|figura|tabla|tabela|página|pagina|paso|passo|"
-    r"pregunta|pergunta|рисунок|рис|таблица|страница|шаг|вопрос|hình|bảng|trang|bước|gambar|tabel|halaman|langkah|şekil|tablo|sayfa|adım)"
-    r"\.?\s?(?:#|no\.?\s|number\s)?\(?$|(?:图|表|第|步骤|选项|問|図|그림|표|제)\s?$",
-    re.IGNORECASE,
-)
+
+def _compile_references() -> re.Pattern[str]:
+    phrases = {phrase for language in LANGUAGES.values() for phrase in language.reference}
+    spaced = sorted(
+        (re.escape(phrase) for phrase in phrases if not _UNSPACED.match(phrase)), key=len, reverse=True
+    )
+    unspaced = sorted(filter(_UNSPACED.match, phrases), key=len, reverse=True)
+    return re.compile(
+        rf"(?<![^\W_])(?:{'|'.join(spaced)})\.?\s?(?:#|no\.?\s|number\s)?\(?$|(?:{'|'.join(unspaced)})\s?$",
+        re.IGNORECASE,
+    )
+
+
+_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
+_NAMED = _compile_references()
 _OUT_OF = re.compile(
     r"\b(?:out of|of the|of all|of these|of those)\s(?:the\s)?(?:total\s(?:of\s)?)?$", re.IGNORECASE
 )

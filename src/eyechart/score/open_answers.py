@@ -14,13 +14,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
+from eyechart.score.bounds import read_bound
 from eyechart.score.context import prepare_context
 from eyechart.score.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
 from eyechart.score.number import score_number
 from eyechart.score.polarity import read_polarity
-from eyechart.score.quantity import ORDINAL, is_same_quantity, parse_quantity, parse_range, read_bound
+from eyechart.score.quantity import is_same_quantity, parse_quantity, parse_range
 from eyechart.score.reading import Reading, normalise_characters, score_reading, unwrap
 from eyechart.score.text import read_text, score_text, score_yes_no
+from eyechart.score.units import ORDINAL
 from eyechart.types import Reply, Sample, Score
 
 M = TypeVar("M", Clock, Date)

@@ -60,6 +60,15 @@ KINDS = _(
     "sport game object item capital language currency shape material fruit vegetable food drink dish vehicle building room place "
     "woman man boy girl player singer actor artist character celebrity author painter scientist"
 )
+# What may follow a number without being what is counted: "12 in total", "8 people" counts people.
+NOT_NOUNS = _(
+    "in on at of and or is are was were be to for with by from the a an total altogether overall more here there "
+    "because as since but so which that this it i we you they he she per out left right each all visible shown "
+    "if then when where while who can could will would have has had do does did not no than plus minus times "
+    "x years year old different other only just also too now ago away long tall wide high deep thick heavy big "
+    "ones items pieces things in-total according based after before during against versus vs about around "
+    "approximately roughly exactly maybe perhaps probably likely i'd it's units unit points point o'clock"
+)
 NOT_SMALL = _(
     "new great two three thing object animal one"
 )  # the table of languages lists them for other purposes
@@ -80,171 +89,21 @@ COLOURS = _("red green blue yellow orange purple pink brown gray grey beige")
 # -- Places that may follow a name after a comma: "Paris, France"
 
 PLACES = frozenset(
-    place.strip()
-    for place in [
-        "france",
-        " germany",
-        " italy",
-        " spain",
-        " portugal",
-        " england",
-        " scotland",
-        " wales",
-        " ireland",
-        " northern ireland",
-        " uk",
-        " u.k",
-        " united kingdom",
-        " great britain",
-        " usa",
-        " us",
-        " u.s",
-        " u.s.a",
-        " united states",
-        " america",
-        " canada",
-        " mexico",
-        " brazil",
-        " argentina",
-        " chile",
-        " peru",
-        " colombia",
-        " cuba",
-        " china",
-        " japan",
-        " korea",
-        " south korea",
-        " north korea",
-        " india",
-        " pakistan",
-        " bangladesh",
-        " nepal",
-        " thailand",
-        " vietnam",
-        " indonesia",
-        " malaysia",
-        " singapore",
-        " philippines",
-        " australia",
-        " new zealand",
-        " russia",
-        " ukraine",
-        " poland",
-        " czech republic",
-        " czechia",
-        " austria",
-        " switzerland",
-        " netherlands",
-        " the netherlands",
-        " belgium",
-        " denmark",
-        " sweden",
-        " norway",
-        " finland",
-        " iceland",
-        " greece",
-        " turkey",
-        " egypt",
-        " morocco",
-        " tunisia",
-        " algeria",
-        " kenya",
-        " nigeria",
-        " ghana",
-        " ethiopia",
-        " south africa",
-        " israel",
-        " iran",
-        " iraq",
-        " saudi arabia",
-        " uae",
-        " united arab emirates",
-        " qatar",
-        " hungary",
-        " romania",
-        " bulgaria",
-        " serbia",
-        " croatia",
-        " slovenia",
-        " slovakia",
-        " estonia",
-        " latvia",
-        " lithuania",
-        " luxembourg",
-        " malta",
-        " cyprus",
-        " europe",
-        " asia",
-        " africa",
-        " taiwan",
-        " hong kong",
-        " alabama",
-        " alaska",
-        " arizona",
-        " arkansas",
-        " california",
-        " colorado",
-        " connecticut",
-        " delaware",
-        " florida",
-        " georgia",
-        " hawaii",
-        " idaho",
-        " illinois",
-        " indiana",
-        " iowa",
-        " kansas",
-        " kentucky",
-        " louisiana",
-        " maine",
-        " maryland",
-        " massachusetts",
-        " michigan",
-        " minnesota",
-        " mississippi",
-        " missouri",
-        " montana",
-        " nebraska",
-        " nevada",
-        " new hampshire",
-        " new jersey",
-        " new mexico",
-        " new york",
-        " north carolina",
-        " north dakota",
-        " ohio",
-        " oklahoma",
-        " oregon",
-        " pennsylvania",
-        " rhode island",
-        " south carolina",
-        " south dakota",
-        " tennessee",
-        " texas",
-        " utah",
-        " vermont",
-        " virginia",
-        " washington",
-        " west virginia",
-        " wisconsin",
-        " wyoming",
-        " ontario",
-        " quebec",
-        " british columbia",
-        " nsw",
-        " new south wales",
-        " victoria",
-        " queensland",
-        " ca",
-        " ny",
-        " tx",
-        " fl",
-        " il",
-        " ma",
-        " pa",
-        " dc",
-        " d.c",
-    ]
+    place.replace("-", " ")
+    for place in _(
+        "france germany italy spain portugal england scotland wales ireland northern-ireland uk u.k united-kingdom great-britain "
+        "usa us u.s u.s.a united-states america canada mexico brazil argentina chile peru colombia cuba china japan korea "
+        "south-korea north-korea india pakistan bangladesh nepal thailand vietnam indonesia malaysia singapore philippines australia "
+        "new-zealand russia ukraine poland czech-republic czechia austria switzerland netherlands the-netherlands belgium denmark "
+        "sweden norway finland iceland greece turkey egypt morocco tunisia algeria kenya nigeria ghana ethiopia south-africa "
+        "israel iran iraq saudi-arabia uae united-arab-emirates qatar hungary romania bulgaria serbia croatia slovenia slovakia "
+        "estonia latvia lithuania luxembourg malta cyprus europe asia africa taiwan hong-kong "
+        "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois indiana "
+        "iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska "
+        "nevada new-hampshire new-jersey new-mexico new-york north-carolina north-dakota ohio oklahoma oregon pennsylvania "
+        "rhode-island south-carolina south-dakota tennessee texas utah vermont virginia washington west-virginia wisconsin wyoming "
+        "ontario quebec british-columbia nsw new-south-wales victoria queensland ca ny tx fl il ma pa dc d.c"
+    )
 )
 
 # -- Spelling: British to American, words with two spellings, irregular plurals, ordinals, days and months
