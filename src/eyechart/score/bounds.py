@@ -55,6 +55,18 @@ def _alternatives(phrases: Phrases) -> str:
 
 _BEFORE, _AFTER = _compile_bounds()
 MAX_BOUND_CHARS = 32
+_ENDS = frozenset(
+    phrase.split()[-1][-2:].lower()
+    for language in LANGUAGES.values()
+    for field in (language.at_least, language.at_most, language.more_than, language.less_than, _SIGNS_BEFORE)
+    for phrase in field
+) | {"the"[-2:], "a", "about"[-2:], "around"[-2:], "exactly"[-2:], "roughly"[-2:], "en", "de"}
+
+
+def _can_bound(head: str) -> bool:
+    """Whether a text may end in a bound, by its last two characters: most numbers have none."""
+    word = head.rstrip(" \t\n$€£¥(\"'*")
+    return bool(word) and (word[-2:].lower() in _ENDS or word[-1:] in _ENDS or word[-1:] in "<>=≥≤≠±aA")
 
 
 def read_bound(text: str, span: tuple[int, int], start: int, end: int) -> tuple[Bound, tuple[int, int]]:
@@ -65,7 +77,7 @@ def read_bound(text: str, span: tuple[int, int], start: int, end: int) -> tuple[
     """
     first, last = span
     head = text[max(start, first - MAX_BOUND_CHARS) : first]
-    if found := _BEFORE.search(head):
+    if _can_bound(head) and (found := _BEFORE.search(head)):
         return _BOUND_NAMES[int((found.lastgroup or "b4")[1:])], (first - len(head) + found.start(), last)
     if found := _AFTER.match(text, last, end):
         place = 0 if found["plus"] else int((found.lastgroup or "b4")[1:])

@@ -51,6 +51,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_NUMBERS = 2_000  # a reply with more numbers than this states none of them
+MAX_WHOLE_CHARS = 120  # of a reply that is one number with its unit and wrapping
 MAX_PLAIN_CHARS = 20_000  # nor is the only number of so long a reply its answer
 _CLAUSE_END = re.compile(
     r"[,;(（，；。、]|\b(?:because|since|as|which|with|from|based|after|where|if|so)\b", re.IGNORECASE
@@ -159,7 +160,7 @@ def find_stated_quantity(reply: str) -> tuple[Reading, Quantity | None]:
         and (inner := parse_quantity(str(value)))
     ):
         return _reading(inner, "json", (begin, len(text))), inner
-    if whole := parse_quantity(text[begin:]) if len(text) - begin <= 600 else None:
+    if whole := parse_quantity(text[begin:]) if len(text) - begin <= MAX_WHOLE_CHARS else None:
         whole = (
             replace(whole, number=replace(whole.number, value=abs(whole.value), face=abs(whole.number.face)))
             if (whole.value < 0 and text[start:end].lstrip().startswith(tuple("0123456789$€£¥")))

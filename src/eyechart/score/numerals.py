@@ -357,35 +357,13 @@ def _read_decimals(words: list[str], place: int) -> tuple[str, int] | None:
 
 # -- Words of other languages
 
-_ARTICLE_LIKE = frozenset(
-    [
-        "un",
-        "une",
-        "ein",
-        "eine",
-        "einen",
-        "una",
-        "um",
-        "uma",
-        "uno",
-        "bir",
-        "एक",
-        "một",
-        "satu",
-        "một",
-        "năm",
-        "không",
-        "six",
-        "seis",
-        "due",
-        "tre",
-        "sei",
-        "once",
-        "on",
-        "null",
-        "elf",
-    ]
+_ARTICLES = frozenset(
+    {"un", "une", "ein", "eine", "einen", "una", "um", "uma", "uno", "bir", "एक", "một", "satu"}
 )
+_OTHER_WORDS = frozenset(
+    {"năm", "không", "on", "null"}
+)  # year, not, on, null: numbers only where they stand alone
+_ENGLISH_WORDS = frozenset({"once", "on", "six"})
 _MAX_FOREIGN_CHARS = 400  # a longer text states its number in digits, or not at all
 
 
@@ -414,35 +392,29 @@ _KOREAN_ENDING = re.compile(r"(?:입니다|이에요|예요|개|마리|명|대|�
 
 
 def _get_foreign(word: str, language: str, *, is_only: bool) -> int | None:
-    table = _foreign_words()
-    if (is_only and language in ("English", "Chinese")) or (is_only and (language, word) not in table):
-        values = {
-            value
-            for (_, known), value in table.items()
-            if known == word and word not in ("once", "on", "six")
-        }
-        if len(values) == 1:
-            return values.pop()
-    if (
-        word in _ARTICLE_LIKE
-        and not is_only
-        and word not in ("six", "seis", "due", "tre", "sei", "once", "elf")
-    ):
-        return None
-    found = table.get((language, word))
+    by_language, anywhere = _foreign_words()
+    found = by_language.get((language, word))
+    if is_only:
+        return found if found is not None else anywhere.get(word)
     if found is None and language == "Korean":
-        found = table.get((language, _KOREAN_ENDING.sub("", word)))
-    return found
+        found = by_language.get((language, _KOREAN_ENDING.sub("", word)))
+    return None if word in _ARTICLES or word in _OTHER_WORDS else found
 
 
 @lru_cache(maxsize=1)
-def _foreign_words() -> dict[tuple[str, str], int]:
-    return {
+def _foreign_words() -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+    """The number words by language, and those that mean one number in all languages that have them."""
+    by_language = {
         (language.name, word): value
         for language in LANGUAGES.values()
         for value, words in enumerate(language.numbers)
         for word in words.split("/")
     }
+    values: dict[str, set[int]] = {}
+    for (_, word), value in by_language.items():
+        values.setdefault(word, set()).add(value)
+    anywhere = {word: found.pop() for word, found in values.items() if len(found) == 1}
+    return by_language, {word: value for word, value in anywhere.items() if word not in _ENGLISH_WORDS}
 
 
 # -- Chinese and Japanese numerals

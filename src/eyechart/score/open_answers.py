@@ -28,6 +28,7 @@ from eyechart.types import Reply, Sample, Score
 M = TypeVar("M", Clock, Date)
 _LEADING_ZERO = re.compile(r"0\d")
 _MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
+_MAY_BE_MOMENT = re.compile(r"\d|[点點時시]|\b(?:noon|midday|midnight|past|to|clock|[ap]m)\b", re.IGNORECASE)
 _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
 
 
@@ -54,14 +55,14 @@ def find_kind(gold: str) -> str:
     >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "12 kg", "12A", "007", "3rd", "the big dog")]
     ['time', 'date', 'number', 'text', 'text', 'text', 'text']
     """
-    if len(gold) <= _MAX_MOMENT_CHARS:
+    if len(gold) <= _MAX_MOMENT_CHARS and _MAY_BE_MOMENT.search(gold):
         plain = unwrap(normalise_characters(gold))
         if any(_is_all(plain, clock.span) for clock in find_clocks(plain)):
             return "time"
         if any(_is_all(plain, date.span) for date in find_dates(plain)):
             return "date"
-    if parse_range(gold):
-        return "range"
+        if parse_range(gold):
+            return "range"
     quantity = parse_quantity(gold)
     return "text" if quantity is None or ORDINAL in quantity.units or is_code(gold) else "number"
 
