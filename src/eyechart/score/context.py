@@ -38,12 +38,16 @@ def find_language(text: str) -> Language:
     >>> [find_language(text).name for text in ("Das ist kein Hund.", "No es un gato.", "東京です", "dog")]
     ['German', 'Spanish', 'Japanese', 'English']
     """
+    return _find_language(text[:_MAX_SAMPLE_CHARS])
+
+
+@lru_cache(maxsize=512)  # a reply is looked at by several rules, one after the other
+def _find_language(text: str) -> Language:
     if not text.isascii():
-        sample = text[:_MAX_SAMPLE_CHARS]
         for code, script in _SCRIPTS:
-            if script.search(sample):
+            if script.search(text):
                 return LANGUAGES[code]
-    words = _WORD.findall(text[:_MAX_SAMPLE_CHARS].lower())
+    words = _WORD.findall(text.lower())
     counts = dict.fromkeys(_LATIN, 0)
     small = _small_words()
     for word in words:

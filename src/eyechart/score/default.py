@@ -31,6 +31,23 @@ def score_default(reply: Reply, sample: Sample) -> Score:
     return open_answers.score_open(reply, sample)
 
 
+@scorer("default-strict", version="1")
+def score_default_strict(reply: Reply, sample: Sample) -> Score:
+    """Like `default`, without what it forgives in open answers.
+
+    The words must be the gold's own (no plural, accents, spelling or order of a list), and so must the unit: none
+    missing, none converted.
+    """
+    score = score_default(reply, sample)
+    if score.outcome != "correct" or sample.choices or find_written_choices(sample):
+        return score
+    from eyechart.score import open_answers
+
+    return (
+        score if open_answers.is_literal(reply, sample, score) else replace(score, outcome="wrong", value=0.0)
+    )
+
+
 def matches(reply: str, golds: str | Sequence[str]) -> bool:
     """Whether a reply gives one of the golds, by the rules of the scorer `default` for open answers.
 

@@ -189,8 +189,9 @@ def _stated_in(text: str, start: int, end: int) -> Quantity | str | None:
     if not found:
         return None
     clause = _CLAUSE_END.search(text, found[0].span[1], end)
-    values = _distinct(text, start, clause.start() if clause else end)
-    return values[0] if len(values) == 1 else "several"
+    stop = clause.start() if clause else end
+    values = {(one.value, one.bound) for one in found if one.span[1] <= stop}
+    return found[0] if len(values) == 1 else "several"
 
 
 def _conclusions(text: str, begin: int) -> Iterator[StatedAnswer]:

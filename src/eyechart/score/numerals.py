@@ -22,7 +22,7 @@ from eyechart.score.languages import LANGUAGES
 from eyechart.score.reading import normalise_characters, unwrap_span
 
 MAX_DIGITS = 400
-MAX_WORDS = 24  # of one spelled number; a longer one is cut there
+MAX_WORDS = 40  # of one spelled number; a longer one is cut there
 
 
 @dataclass(frozen=True, slots=True)

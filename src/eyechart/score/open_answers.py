@@ -17,17 +17,19 @@ from typing import TypeVar
 from eyechart.score.bounds import read_bound
 from eyechart.score.context import prepare_context
 from eyechart.score.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
-from eyechart.score.number import score_number
+from eyechart.score.number import find_stated_quantity, score_number
 from eyechart.score.polarity import read_polarity
 from eyechart.score.quantity import is_same_quantity, parse_quantity, parse_range
 from eyechart.score.reading import Reading, normalise_characters, score_reading, unwrap
 from eyechart.score.text import read_text, score_text, score_yes_no
 from eyechart.score.units import ORDINAL
+from eyechart.score.wording import normalise
 from eyechart.types import Reply, Sample, Score
 
 M = TypeVar("M", Clock, Date)
 _LEADING_ZERO = re.compile(r"0\d")
 _MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
+_PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?%?")
 _MAY_BE_MOMENT = re.compile(r"\d|[点點時시]|\b(?:noon|midday|midnight|past|to|clock|[ap]m)\b", re.IGNORECASE)
 _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
 
@@ -48,6 +50,22 @@ def score_open(reply: Reply, sample: Sample) -> Score:
     return scores[0] if scores else score_text(reply, sample)
 
 
+def is_literal(reply: Reply, sample: Sample, score: Score) -> bool:
+    """Whether a reply that is right says the gold in its own words and its own unit."""
+    reader = score.route.partition(":")[0]
+    if reader == "number":
+        said = find_stated_quantity(reply.text)[1]
+        wanted = [gold for text in sample.golds if (gold := parse_quantity(text))]
+        return said is not None and any(
+            said.units == gold.units and is_same_quantity(said, gold) for gold in wanted
+        )
+    if reader == "text":
+        answer = normalise(read_text(reply.text).answer or "")
+        wanted = [re.escape(normalise(gold)) for gold in sample.golds if gold.strip()]
+        return any(re.search(rf"(?<!\w){gold}(?!\w)", answer) for gold in wanted)
+    return True
+
+
 @lru_cache(maxsize=4096)
 def find_kind(gold: str) -> str:
     """What a gold is: time, date, number or text.
@@ -55,6 +73,8 @@ def find_kind(gold: str) -> str:
     >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "12 kg", "12A", "007", "3rd", "the big dog")]
     ['time', 'date', 'number', 'text', 'text', 'text', 'text']
     """
+    if _PLAIN_NUMBER.fullmatch(gold):
+        return "text" if is_code(gold) else "number"
     if len(gold) <= _MAX_MOMENT_CHARS and _MAY_BE_MOMENT.search(gold):
         plain = unwrap(normalise_characters(gold))
         if any(_is_all(plain, clock.span) for clock in find_clocks(plain)):

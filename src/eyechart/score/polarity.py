@@ -107,7 +107,6 @@ _CORRECTED = re.compile(
 _MENTION = re.compile(
     r"(?<![^\W_])(yes|no(?=\W{0,3}(?:$|[.,;:!)\n。，])))(?![^\W_])", re.IGNORECASE
 )  # "no" before a noun ("no doubt") is not an answer
-_NOT_BEFORE = re.compile(r"(?:\bnot|n't)\W{1,3}(?:a\s|an\s|really\s|exactly\s|simply\s)?$", re.IGNORECASE)
 
 
 def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
@@ -253,7 +252,8 @@ def _by_mention(text: str, start: int, end: int) -> Reading | None:
     if len({mention.group(1).lower() for mention in found}) != 1:
         return None
     polarity = _POLARITY[found[-1].group(1).lower()]
-    if _NOT_BEFORE.search(text[max(start, found[-1].start() - 24) : found[-1].start()]):
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    if prepare_context(lower).is_denied(lower, *found[-1].span(1)):  # "The answer is not yes."
         polarity = "No" if polarity == "Yes" else "Yes"
     return Reading(polarity, "yes-no:mentioned", found[-1].span(1))
 

@@ -118,6 +118,7 @@ _MONEY_BEFORE = re.compile(
     r"(?:(?:\b(?:US|USD|CA?|CAD|AU?|AUD|HK|R|NZ|S) ?)?\$|[€£¥₹₽₩]|\b(?:USD|EUR|GBP|RMB|CNY|JPY|INR|CHF|Rs\.?))\s?$",
     re.IGNORECASE,
 )
+_MONEY_INSIDE = re.compile(r"[$€£¥₹]|US\$|USD|EUR|RMB", re.IGNORECASE)
 _MONEY_NAMES = {
     "us$": "$",
     "usd$": "$",
@@ -215,10 +216,14 @@ def _read_money(text: str, number: Number, start: int) -> tuple[int, tuple[Unit,
     first, last = number.span
     head = text[first:last].lstrip("-+ ")
     at = last - len(head)
-    inside = re.match(r"[$€£¥₹]|US\$|USD|EUR|RMB", head, re.IGNORECASE)
+    inside = None if head[:1].isdigit() else _MONEY_INSIDE.match(head)
     until = at + inside.end() if inside else first
-    before = _MONEY_BEFORE.search(text[max(start, until - 6) : until])
-    if before is None:
+    word = text[max(start, until - 6) : until]
+    if (
+        not word
+        or (word[-1] == " " and word[-2:-1].islower())
+        or (before := _MONEY_BEFORE.search(word)) is None
+    ):
         return None
     closing = text.find("$", last, last + 40) if before.group().endswith(("$", "$ ")) else -1
     if closing >= 0 and not text[closing + 1 : closing + 2].isdigit():
@@ -361,9 +366,14 @@ def _parse(text: str) -> Quantity | None:
     return parse_quantity_span(plain, start, end)
 
 
+_SENTENCE = re.compile(
+    r"\b(?:is|are|was|were|there|it|because|i|see|costs?|picture|image)\b", re.IGNORECASE
+)  # no one number
+
+
 def parse_quantity_span(plain: str, start: int, end: int) -> Quantity | None:
     """Like `parse_quantity`, for a slice of a text that went through `normalise_numerals`."""
-    if end - start > MAX_CHARS or start >= end:
+    if end - start > MAX_CHARS or start >= end or _SENTENCE.search(plain, start, end):
         return None
     if spaced := _SPACED.match(plain, start, end):
         digits = plain[start : spaced.end()].replace(" ", "").rjust(spaced.end() - start)
