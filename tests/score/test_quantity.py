@@ -62,7 +62,7 @@ def read(text: str) -> float | None:
     return None if found is None else found.value
 
 
-@given(st.integers(0, 10**15), st.booleans())
+@given(st.integers(0, 10**15 - 1), st.booleans())
 def test_english_words(n: int, with_and: bool) -> None:
     assert read(spell(n, with_and=with_and)) == n
     text = f"There were {spell(n)} of them in the hall."

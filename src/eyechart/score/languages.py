@@ -109,7 +109,7 @@ ENGLISH = Language(
     or_more=_("or more | or above | or higher | or greater | and above | and up"),
     or_less=_("or less | or fewer | or below | or lower | and below | or under"),
     reference=_(
-        "figure | figures | fig | figs | table | tables | page | pages | p | pp | step | steps | question | questions | option | options | choice | choices | chapter | chapters | section | part | panel | image | picture | photo | slide | row | column | line | item | example | exercise | appendix | footnote | exhibit | equation | eq | version | diagram | chart | graph | plot | problem | room | level"
+        "figure | figures | fig | figs | table | tables | page | pages | p | pp | step | steps | question | questions | option | options | choice | choices | chapter | chapters | section | part | panel | image | picture | photo | slide | row | column | line | item | example | exercise | appendix | footnote | exhibit | equation | eq | version | diagram | chart | graph | plot | problem | room | level | no | nr | n°"
     ),
     answer=_(
         "answer | answers | ans | solution | final answer | prediction | verdict | response | output | result | assistant"

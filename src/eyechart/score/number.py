@@ -58,7 +58,7 @@ _CLAUSE_END = re.compile(
 )
 _CONCLUSION = re.compile(
     r"\b(?:so|therefore|thus|hence|in total|total(?: of| is|:)?|altogether|in all|overall|sum is|gives|"
-    r"equals|makes|(?:difference|average|mean|median|sum|result|count|ratio)\s(?:is|was|would be|equals))\b"
+    r"equals|makes?|made|comes to|adds? up to|leaves|(?:difference|average|mean|median|sum|result|count|ratio)\s(?:is|was|would be|equals))\b"
     r"|因此|所以|总共|一共|共有|共计|合计|差是|和是|结果是"
 )
 _CORRECTED = re.compile(
@@ -68,6 +68,7 @@ _CORRECTED = re.compile(
 )
 
 
+_ASKS_WHEN = re.compile(r"\b(?:when|years?|date)\b|年", re.IGNORECASE)
 _NONE = re.compile(
     r"\W{0,3}(?:there\s(?:are|is|were|was)\s)?(?:none|nothing|nobody|no\sone|no\s(?!idea|doubt|way|answer|more|fewer|less|problem)\w+(?:\s\w+){0,8}|zero\s\w+)\W{0,3}$"
     r"|(?:图中|图片中|画面中|这里)?(?:没有|一个也没有|无)(?!法)[^,，。?？]{0,8}[。.]?$"
@@ -79,7 +80,7 @@ _NONE = re.compile(
 @scorer("number", version="2")
 def score_number(reply: Reply, sample: Sample) -> Score:
     """The number the reply states, with its unit, against golds that are numbers."""
-    reading, found = find_stated_quantity(reply.text)
+    reading, found = find_stated_quantity(reply.text, may_skip_years=not _ASKS_WHEN.search(sample.question))
     golds = [gold for text in sample.golds if (gold := parse_quantity(text))]
     if sample.golds and not golds:
         return Score(outcome="unscored", value=0.0, read=reading.answer, route="number:gold-not-a-number")
@@ -104,7 +105,7 @@ def number(prediction: str, golds: Sequence[str], *, tolerance: float = TOLERANC
     >>> number("104", ["100"], tolerance=0.05), number("500 cm", ["5 m"]), number("at least 8", ["8"])
     (1.0, 1.0, 0.0)
     """
-    found = find_stated_quantity(prediction)[1]
+    found = find_stated_quantity(prediction, may_skip_years=True)[1]
     if found is None:
         return 0.0
     wanted = (gold for text in golds if (gold := parse_quantity(text)))
@@ -146,8 +147,11 @@ def _is_gold(reply: str, found: Quantity, gold: Quantity, tolerance: float) -> b
 # -- The quantity that a reply states
 
 
-def find_stated_quantity(reply: str) -> tuple[Reading, Quantity | None]:
-    """The quantity that a reply states, with the rule that found it."""
+def find_stated_quantity(reply: str, *, may_skip_years: bool = False) -> tuple[Reading, Quantity | None]:
+    """The quantity that a reply states, with the rule that found it.
+
+    With `may_skip_years`, a year that only says when ("45 million in 2020") is not a second answer.
+    """
     text = normalise_numerals(reply)
     begin = find_answer_start(text)
     start, end = unwrap_number_span(text, begin)
@@ -173,7 +177,7 @@ def find_stated_quantity(reply: str) -> tuple[Reading, Quantity | None]:
             return Reading(None, "number:ambiguous", (place.start, place.end)), None
         if isinstance(found, Quantity):
             return _reading(found, place.kind, found.span), found
-    return _only_one(text, _find_correction(text, start, end), end)
+    return _only_one(text, _find_correction(text, start, end), end, may_skip_years=may_skip_years)
 
 
 def _stated_in(text: str, start: int, end: int) -> Quantity | str | None:
@@ -213,15 +217,30 @@ def _find_correction(text: str, start: int, end: int) -> int:
     return start
 
 
-def _only_one(text: str, start: int, end: int) -> tuple[Reading, Quantity | None]:
+def _only_one(text: str, start: int, end: int, *, may_skip_years: bool) -> tuple[Reading, Quantity | None]:
     values = _distinct(text, start, min(end, start + MAX_PLAIN_CHARS))
     if len(values) > 1:
+        undated = [one for one in values if not (may_skip_years and _says_when(text, one))]
+        if len(undated) == 1:
+            return _reading(undated[0], "only-number", undated[0].span), undated[0]
         if chosen := _lead(text, start, end) or _picked(text, start, end) or _total(text, start, end):
             return _reading(*chosen, chosen[0].span), chosen[0]
         return Reading(None, "number:ambiguous"), None
     if not values or end - start > MAX_PLAIN_CHARS or is_abstention(text[start:end]):
         return Reading(None, "number:unread"), None
     return _reading(values[0], "only-number", values[0].span), values[0]
+
+
+_WHEN = re.compile(
+    r"\b(?:in|since|by|during|until|of|for|year|fy|en|im|jahr|в)\s(?:the\syear\s|early\s|late\s)?$",
+    re.IGNORECASE,
+)
+
+
+def _says_when(text: str, found: Quantity) -> bool:
+    """Whether a number is a year that only says when: "45 million in 2020"."""
+    first = found.span[0]
+    return _is_year(found) and _WHEN.search(text[max(0, first - 16) : first]) is not None
 
 
 _FIRST = re.compile(r"[^\n.]{0,60}(?:\.\d[^\n.]{0,60})?(?:\n|\.(?=\s)|$)")
@@ -236,6 +255,13 @@ def _lead(text: str, start: int, end: int) -> tuple[Quantity, str] | None:
         lead = parse_quantity_span(text, *unwrap_number_span(text, start, first.end()))
         if lead and not lead.noun:
             return lead, "first-sentence"
+    opening = next(_find_kept(text, start, end), None)
+    if (
+        opening
+        and opening.span[0] == start
+        and re.match(r"(?:\s[a-z]+)?\s\(", text[opening.span[1] : opening.span[1] + 24])
+    ):
+        return opening, "first"  # "45% (up from 40%)"
     if last > start and (line := parse_quantity_span(text, *unwrap_number_span(text, last, end))):
         return line, "last-line"
     return None
@@ -321,6 +347,8 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
             text[max(start, first - 20) : first]
         ):
             continue
+        if last < end and text[last].isascii() and text[last].isalpha() and text[last - 1].isdigit():
+            continue  # a part of a code: 12B
         if _TERM_AFTER.match(text, last, end) or _TERM_BEFORE.search(text[max(start, first - 4) : first]):
             continue  # a term of a sum or a product, whose result is another number
         if lower is None or context is None:

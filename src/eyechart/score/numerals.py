@@ -114,13 +114,13 @@ _SCALE = "|".join(sorted((word for word in _SCALES if len(word) > 2 or not word.
 _PLUS = {"a half": 0.5, "one half": 0.5, "a quarter": 0.25, "one quarter": 0.25, "three quarters": 0.75,
          "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3}  # fmt: skip
 _NUMBER = re.compile(
-    r"(?<!(?-i:[^\W\u2e80-\u9fff]))(?<![.,:/])(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
+    r"(?<!(?-i:[^\W\u2e80-\u9fff]))(?<![.,:/^])(?<!\^\{)(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
     rf"(?:\\[dt]?frac\{{(?P<over>\d{{1,15}})\}}\{{(?P<under>\d{{1,15}})\}}"
     rf"|(?:(?P<whole>\d{{1,9}})[ -])?(?P<top>\d{{1,15}})\s?/\s?(?P<bottom>\d{{1,15}})(?![\d/])"
     rf"|(?P<mixed>\d{{1,9}})?\s?(?P<vulgar>[{_VULGAR}])"
     rf"|(?P<digits>{_DIGITS})"
     r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\w)|\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^\s?\{?(?P<power>[-+]?\d{1,3})\}?"
-    r"|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))?"
+    r"|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3}))|\s?\^\s?\{?(?P<to_the>-?\d{1,3})\}?)?"
     rf"(?:\s{{1,2}}and\s(?P<plus>{'|'.join(_PLUS)})\b)?)"
     rf"(?P<scale>\s?(?:{_SCALE})(?![a-z])|(?:{_SHORT_SCALES}|(?(money)(?:b|m)|(?!)))(?![\w])|\s(?:bn|mn|tn|(?-i:M))(?![\w]))?"
     r"(?P<percent>\s?(?:\\?%|percent\b|per cent\b|pct\b))?",
@@ -148,7 +148,17 @@ def _magnitude(match: re.Match[str]) -> float | None:
         return float(match["whole"] or 0) + int(top) / int(bottom) if int(bottom) else None
     raised = (match["raised"] or "").translate(_SUPERSCRIPTS)
     exponent = int(match["exponent"] or match["power"] or raised or 0)
-    return float(f"{_plain_digits(match['digits'])}e{exponent}")
+    value = float(f"{_plain_digits(match['digits'])}e{exponent}")
+    if match["to_the"]:
+        return _raise(value, int(match["to_the"]))
+    return value
+
+
+def _raise(value: float, exponent: int) -> float | None:
+    try:
+        return float(value**exponent)
+    except (OverflowError, ZeroDivisionError):
+        return None
 
 
 def _plain_digits(digits: str) -> str:
@@ -187,7 +197,7 @@ _PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth"
           "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
 _PARTS |= {f"{word}s": value for word, value in _PARTS.items() if word not in ("half", "halves")}
 _LINKS = frozenset({"a", "an", "and", "point", "of"})
-_ENGLISH = frozenset({*_WORDS, *_BIG, *_PARTS, "hundred", "dozen", "minus", "negative", *_LINKS})
+_ENGLISH = frozenset({*_WORDS, *_BIG, *_PARTS, "hundred", "dozen", "single", "minus", "negative", *_LINKS})
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = frozenset({" ", "-", "  "})
 _NOT_A_COUNT = re.compile(
@@ -284,6 +294,8 @@ def _read_whole(words: list[str], place: int) -> tuple[float, int] | None:
     total, current = 0, None
     if words[place : place + 1] in (["a"], ["an"]):
         following = words[place + 1 : place + 2]
+        if following == ["single"]:
+            return 1.0, place + 2
         if following and (following[0] in _BIG or following[0] in ("hundred", "dozen")):
             current, place = 1, place + 1
         else:
@@ -304,6 +316,8 @@ def _read_whole(words: list[str], place: int) -> tuple[float, int] | None:
                 break
         elif word == "hundred" and current and current < 100:
             current *= 100
+        elif word in _BIG and not current and total and words[place - 1] in _BIG:
+            total *= _BIG[word]  # a thousand million
         elif word in _BIG and current:
             total, current = total + current * _BIG[word], 0
         elif word == "dozen" and current:

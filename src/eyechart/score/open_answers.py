@@ -46,6 +46,10 @@ def score_open(reply: Reply, sample: Sample) -> Score:
         score = _SCORERS[kind](reply, sample if len(groups) == 1 else replace(sample, golds=tuple(golds)))
         if score.outcome == "correct":
             return score
+        if kind == "number" and score.read is None:  # "5A" for "5 A"
+            as_text = score_text(reply, replace(sample, golds=tuple(golds)))
+            if as_text.outcome == "correct" and not as_text.route.endswith("-within"):
+                return as_text
         scores.append(score)
     return scores[0] if scores else score_text(reply, sample)
 
@@ -54,15 +58,15 @@ def is_literal(reply: Reply, sample: Sample, score: Score) -> bool:
     """Whether a reply that is right says the gold in its own words and its own unit."""
     reader = score.route.partition(":")[0]
     if reader == "number":
-        said = find_stated_quantity(reply.text)[1]
+        said = find_stated_quantity(reply.text, may_skip_years=True)[1]
         wanted = [gold for text in sample.golds if (gold := parse_quantity(text))]
         return said is not None and any(
             said.units == gold.units and is_same_quantity(said, gold) for gold in wanted
         )
     if reader == "text":
         answer = normalise(read_text(reply.text).answer or "")
-        wanted = [re.escape(normalise(gold)) for gold in sample.golds if gold.strip()]
-        return any(re.search(rf"(?<!\w){gold}(?!\w)", answer) for gold in wanted)
+        own = [re.escape(normalise(gold)) for gold in sample.golds if gold.strip()]
+        return any(re.search(rf"(?<!\w){gold}(?!\w)", answer) for gold in own)
     return True
 
 

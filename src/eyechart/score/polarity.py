@@ -93,7 +93,7 @@ _AMBIGUOUS = frozenset(
 )
 _BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\।-])"""
 _NO_NOUN = re.compile(
-    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt|problem|worries|need|matter|wonder)\b",
+    r"\W{0,3}(?:idea|answer|clue|comment|way\sto|information|context|image|doubt|problem|worries|need|matter|wonder)\b",
     re.IGNORECASE,
 )
 _EITHER = re.compile(
@@ -221,7 +221,15 @@ def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | No
         lead.group(1).lower() == "no" and _NO_NOUN.match(text, lead.end())
     ):
         return None
-    return Reading(words[lead.group(1).lower()], rule, lead.span(1))
+    polarity = words[lead.group(1).lower()]
+    if _WRONG_AFTER.match(text, lead.end()):
+        polarity = "No" if polarity == "Yes" else "Yes"
+    return Reading(polarity, rule, lead.span(1))
+
+
+_WRONG_AFTER = re.compile(
+    r"[\"'*]{0,3}\s(?:is|was|would be|seems)\s(?:clearly\s)?(?:not|wrong|incorrect|false)\b", re.IGNORECASE
+)
 
 
 def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:

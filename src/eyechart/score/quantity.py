@@ -19,6 +19,7 @@ from eyechart.score.bounds import Bound, read_bound
 from eyechart.score.numerals import Number, find_numbers, normalise_numerals, unwrap_number_span
 from eyechart.score.units import COUNTS, ORDINAL, UNITS, Unit
 from eyechart.score.vocabulary import NOT_NOUNS
+from eyechart.score.wording import simplify
 
 TOLERANCE = 1e-9  # relative: 0.1 + 0.2 is 0.3, and no more
 CONVERTED = 5e-3  # between systems, where people round: 10 lb is 4.54 kg
@@ -105,11 +106,7 @@ def _is_same_in(said: Quantity, one: Unit, gold: Quantity, other: Unit, toleranc
 
 
 def _share_word(one: str, other: str) -> bool:
-    return not {_stem(word) for word in one.split()}.isdisjoint(_stem(word) for word in other.split())
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+    return not set(simplify(one)).isdisjoint(simplify(other))
 
 
 # -- Reading quantities
@@ -134,8 +131,8 @@ _SIGN = re.compile(
     r"(?:°|\^\s?\{?\\circ\}?)(?:\s?\\?(?:text|mathrm)?\{?[CFcf](?![a-z])\}?)?|℃|℉|[°º]|ª|\\?%|[€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])"
 )
 _UNIT_WORDS = re.compile(
-    r"[A-Za-zµμΩÀ-ɏ\u0400-\u04ff\uac00-\ud7af]+\.?(?:[²³]|[23](?![\d.]))?(?:/[A-Za-z\u0400-\u04ff]+)?"
-    r"(?:[ -][A-Za-z]+(?:[²³]|[23](?![\d.]))?){0,3}"
+    r"[A-Za-zµμΩÀ-ɏ\u0400-\u04ff\uac00-\ud7af]+\.?(?:[²³]|\^?\{?[23](?![\d.])\}?)?(?:/[A-Za-z\u0400-\u04ff]+)?"
+    r"(?:[ -][A-Za-z]+(?:[²³]|\^?\{?[23](?![\d.])\}?)?){0,3}"
 )
 _WORD_BREAK = re.compile(r"[ -]")
 _INCH_AFTER = re.compile(r"\s*(?:$|[.,;:)x×*]|tall\b|long\b|wide\b|high\b|deep\b|thick\b|by\b|and\b)")
@@ -164,6 +161,9 @@ def find_quantities(text: str, start: int, end: int, *, is_whole: bool = False) 
 
 
 _AND_A_HALF = re.compile(r"\sand\sa\s(half|quarter)\b")
+
+
+_LETTER_AFTER = re.compile(r"\s?([A-Z])(?![\w'])")  # an unknown unit, or a part of a code
 
 
 def _merge(text: str, one: Quantity, other: Quantity) -> Quantity | None:
@@ -202,6 +202,8 @@ def _add_unit(text: str, number: Number, start: int, end: int) -> Quantity:
             number, stop = Number(value, value, number.span), more.end()
         # A multiplier letter that was a unit after all cannot be told here: 5M is read as millions.
         return Quantity(number, units, span=(first, stop))
+    if letter := _LETTER_AFTER.match(text, last, end):
+        return Quantity(number, noun=letter[1].lower(), span=number.span)
     noun = _NOUN.match(text, last, end)
     words = [] if noun is None else re.split("[ -]", noun.group().strip())
     kept: list[str] = []
@@ -264,10 +266,12 @@ def _read_unit(text: str, last: int, end: int) -> tuple[tuple[Unit, ...], int] |
 
 
 def _find_unit(phrase: str, *, is_attached: bool) -> tuple[Unit, ...] | None:
-    name = phrase.replace("-", " ")
+    name = phrase.replace("-", " ") if "^" not in phrase else re.sub(r"[\^{}]", "", phrase.replace("-", " "))
     units = UNITS.get(name)
     if units is None and len(name) > 1:
         units = UNITS.get(name.lower())
+    if is_attached and name == "A":
+        return None  # 12A is a seat
     if units and (ORDINAL in units) != (is_attached and name.lower() in ("st", "nd", "rd", "th")):
         return None
     return units

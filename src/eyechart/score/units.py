@@ -30,7 +30,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
         1e-6: "µg μg mcg microgram micrograms 微克", 1e-3: "mg milligram milligrams 毫克 ミリグラム",
         1: "g gram grams gramme grammes gr 克 グラム г грамм граммов gramm gramos grammi gramas gramo",
         1e3: "kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes 千克 公斤 キロ キログラム кг 킬로그램 kilogramm kilogramo kilogramos quilos quilogramas",
-        500: "斤", 1e6: "t tonne tonnes mt 吨 噸 トン тонн тонна 톤 tonnen toneladas", 1e9: "kt kilotonnes",
+        500: "斤", 1e6: "t T ton tons tonne tonnes mt 吨 噸 トン тонн тонна 톤 tonnen toneladas", 1e9: "kt kilotonnes",
     },
     "length": {
         1e-9: "nm nanometre nanometres nanometer nanometers 纳米", 1e-6: "µm μm micron microns micrometer micrometers micrometre micrometres 微米",
@@ -70,7 +70,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
     },
     "power": {1: "W watt watts 瓦", 1e-3: "mW", 1e3: "kW kw kilowatt kilowatts 千瓦", 1e6: "MW megawatt megawatts", 1e9: "GW gigawatt gigawatts", 745.7: "hp horsepower 马力"},
     "voltage": {1e-3: "mV", 1: "V volt volts 伏", 1e3: "kV"},
-    "current": {1e-3: "mA milliamps", 1: "amp amps ampere amperes"},
+    "current": {1e-3: "mA milliamps", 1: "A amp amps ampere amperes"},
     "charge": {3.6: "mAh mah", 3600: "Ah"},
     "frequency": {1: "Hz hz hertz 赫兹", 1e3: "kHz khz", 1e6: "MHz mhz", 1e9: "GHz ghz"},
     "pressure": {1: "Pa pascal", 100: "hPa mbar", 1e3: "kPa", 1e6: "MPa", 1e5: "bar", 6894.757: "psi", 101325: "atm", 133.322: "mmHg"},

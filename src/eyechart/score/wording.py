@@ -58,12 +58,16 @@ def is_same_wording(said: str, gold: str) -> bool:
         return True
     if len(words) == len(wanted) and all(map(_is_same_but_typo, words, wanted)):
         return True
+    if _RATIO.fullmatch(other) and _RATIO_SIGN.sub(":", one) == _RATIO_SIGN.sub(":", other):
+        return True
     if _CODE.search(other) and _squeeze_code(said) == _squeeze_code(gold):
         return True
     return is_same_list(said, gold)
 
 
 _SQUEEZED = re.compile(r"['\s-]+")
+_RATIO = re.compile(r"\d{1,6}\s?:\s?\d{1,6}")
+_RATIO_SIGN = re.compile(r"\s?(?::|\bto\b)\s?")
 _CODE = re.compile(r"\d.*[^\W\d_]|[^\W\d_].*\d", re.DOTALL)  # letters and digits: 12A, AB-1234
 _MIN_TYPO_CHARS = 9  # in a shorter word, another letter makes another word
 
