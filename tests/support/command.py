@@ -16,7 +16,12 @@ from unittest import mock
 from eyechart.cli.main import main
 
 # What a user's environment may hold, and a test must not depend on.
-_FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "LMUData")
+_FOREIGN = (
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "LMUData", "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",
+    "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION",
+    "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class Asked:
     body: dict[str, Any]
     headers: dict[str, str]
     path: str
+    query: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -106,7 +107,9 @@ class Server:
         await asyncio.gather(*left, return_exceptions=True)
 
     async def _reply(self, request: web.Request) -> web.StreamResponse:
-        asked = Asked(json.loads(await request.read()), dict(request.headers), request.path)
+        asked = Asked(
+            json.loads(await request.read()), dict(request.headers), request.path, dict(request.query)
+        )
         self.asked.append(asked)
         assert request.transport is not None
         self.connections.add(request.transport.get_extra_info("peername"))

@@ -14,7 +14,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -78,6 +78,47 @@ class Attachments:
         return msgspec.Raw(_MARK)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageLimits:
+    """What an API documents about the images it takes. A request beyond that is refused before it is sent.
+
+    Images are never resized for it: that would change what is measured. The message names the run's option
+    that makes the image fit.
+    """
+
+    formats: frozenset[str] = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif"})
+    max_images: int | None = None  # per request
+    max_side: int | None = None  # pixels
+    many_images: int | None = None  # with more images than this, `max_side_of_many` applies
+    max_side_of_many: int | None = None
+    max_bytes: int | None = None  # of an image's file
+    max_body_bytes: int | None = None  # of a request
+
+    def find_problem(self, images: Sequence[Image], body_bytes: int) -> tuple[str, str] | None:
+        """What is beyond the limits, and what to do about it; None if nothing is."""
+        if self.max_images is not None and len(images) > self.max_images:
+            return f"{len(images):,} images, and {self.max_images:,} per request are accepted", "send fewer"
+        is_many = self.many_images is not None and len(images) > self.many_images
+        max_side = self.max_side_of_many if is_many else self.max_side
+        for image in images:
+            what = image.origin or "an image"
+            if image.mime not in self.formats:
+                return f"{what} is {image.mime}, which is not accepted", "--jpeg-quality 95 sends JPEG"
+            if max_side is not None and max(image.width, image.height) > max_side:
+                many = f" in requests with more than {self.many_images} images" if is_many else ""
+                said = (
+                    f"{what} has {image.width} x {image.height} pixels, and {max_side} per side are accepted"
+                )
+                return said + many, f"--max-side {max_side} shrinks larger images"
+            if self.max_bytes is not None and image.n_bytes > self.max_bytes:
+                said = f"{what} has {image.n_bytes:,} bytes, and {self.max_bytes:,} are accepted"
+                return said, "--jpeg-quality or --max-pixels makes images smaller"
+        if self.max_body_bytes is not None and body_bytes > self.max_body_bytes:
+            said = f"the request has {body_bytes:,} bytes, and {self.max_body_bytes:,} are accepted"
+            return said, "--jpeg-quality or --max-pixels makes images smaller"
+        return None
+
+
 class ChatEndpoint(ABC):
     """One served model at one URL. A provider sets the attributes and the first group of methods."""
 
@@ -86,10 +127,12 @@ class ChatEndpoint(ABC):
     official_url: ClassVar[str]  # used if no URL is given; needs a key
     path: ClassVar[str]  # below the base URL; {model} stands for the model's name
     key_variable: ClassVar[str]
+    other_key_variables: ClassVar[tuple[str, ...]] = ()  # looked up if the first is not set
     url_variables: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[frozenset[str]]  # sent as they are; anything else goes into `extra_body`
     server: ClassVar[str] = "a server of this API"
     out_of_credit: ClassVar[re.Pattern[str]] = re.compile("insufficient_quota")
+    limits: ClassVar[ImageLimits | None] = None
     capabilities = Capabilities(is_endpoint=True, takes_urls=True)
 
     # -- what a provider defines
@@ -114,6 +157,14 @@ class ChatEndpoint(ABC):
         """The fields that are the same in every body."""
         return {"model": self.model, **parameters, **extra}
 
+    def find_url(self) -> str | None:
+        """The base URL that the environment names, if it does."""
+        return environment.find_address(self.url_variables)
+
+    def build_url(self) -> str:
+        """Where requests go."""
+        return self.base_url + self.path.format(model=quote(self.model, safe="/:@"))
+
     def read_error(self, content: bytes) -> str:
         """The message in an error body of any shape, on one line."""
         try:
@@ -137,6 +188,14 @@ class ChatEndpoint(ABC):
         """Whether the error means that the endpoint does not serve this model."""
         return status in (400, 422) and _UNKNOWN_MODEL.search(said) is not None
 
+    def is_wrong_key(self, status: int, said: str) -> bool:
+        """Whether the error means that the key is not valid."""
+        return status == 401
+
+    def is_withheld(self, status: int, said: str) -> bool:
+        """Whether the error means that a content filter stopped the request: an outcome, not a failure."""
+        return False
+
     def retry_after_s(self, response: Response) -> float | None:
         """How long the server asks to wait, if it does."""
         return read_retry_after_s(response.headers.get("retry-after", ""))
@@ -146,10 +205,12 @@ class ChatEndpoint(ABC):
     def __init__(self, name: str, settings: ModelSettings) -> None:
         self.model = name
         self.name = f"{self.provider}/{name}"
-        url = settings.base_url or environment.find_address(self.url_variables) or self.official_url
+        url = settings.base_url or self.find_url() or self.official_url
         self.base_url = self.normalise_url(str(url))
         self.is_official = urlsplit(self.base_url).hostname == urlsplit(self.official_url).hostname
-        api_key = (settings.api_key or environment.find_key(self.key_variable) or "").strip() or None
+        key_variables = (self.key_variable, *self.other_key_variables)
+        key_found = next(filter(None, map(environment.find_key, key_variables)), None)
+        api_key = (settings.api_key or key_found or "").strip() or None
         if not settings.base_url:
             environment.refuse_foreign_key(api_key, self.url_variables)
         if api_key is None and self.is_official:
@@ -161,16 +222,18 @@ class ChatEndpoint(ABC):
         parameters = dict(settings.parameters)
         refuse_unknown(
             set(parameters),
-            {*self.parameters, "extra_body"},
+            {*self.parameters, "extra_body", *(("ignore_limits",) if self.limits else ())},
             who=self.name,
             hint="To send a parameter that only your server knows: --param extra_body.NAME=VALUE",
         )
         extra = parameters.pop("extra_body", None) or {}
         if not isinstance(extra, Mapping):
             raise UsageError("extra_body must be a mapping", hint="write --param extra_body.NAME=VALUE")
+        # Changes no answer, so it is not part of the identity.
+        self._limits = None if parameters.pop("ignore_limits", False) else self.limits
         self._fields = self.build_fields(parameters, extra)
         self._encoded = {name: msgspec.Raw(_encode(value)) for name, value in self._fields.items()}
-        self._url = self.base_url + self.path.format(model=quote(name, safe="/:@"))
+        self._url = self.build_url()
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
         self._headers |= self.build_headers(api_key)
         check_headers(self._headers)  # refuse a key that cannot be sent before anything starts
@@ -178,6 +241,7 @@ class ChatEndpoint(ABC):
         self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
         self._proxy = find_proxy(self.base_url)
         self._http: Http | ProxiedHttp | None = None
+        self._last_server_error = ""  # explains why a server can no longer be reached
 
     @classmethod
     def normalise_url(cls, url: str) -> str:
@@ -207,6 +271,8 @@ class ChatEndpoint(ABC):
     async def ask(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[Reply]:
         """Send one request, with `more` fields in its body; returns at least one reply."""
         pieces = self.encode_body(request.messages, more)
+        if self._limits is not None:
+            self._check_limits(request.messages, sum(map(len, pieces)))
         start = time.perf_counter()
         if self._http is None:
             self._http = self._connect()
@@ -215,19 +281,30 @@ class ChatEndpoint(ABC):
         except Unreachable as err:
             why = _reason(err)
             is_ours = os.strerror(errno.EMFILE) in why
+            hint = "is the server running? --base-url names another one"
+            if is_ours:
+                hint = "raise the limit with ulimit -n, or lower --concurrency"
+            elif self._last_server_error:
+                why += f", after the server had answered {self._last_server_error}"
+                hint = "the server has probably crashed: see its log"
             raise ModelError(
                 f"cannot connect to {self.base_url}: {why}",
-                hint="raise the limit with ulimit -n, or lower --concurrency"
-                if is_ours
-                else "is the server running? --base-url names another one",
+                hint=hint,
                 is_retryable=True,
                 is_unreachable=True,
             ) from err
         except Broken as err:
             raise ModelError(f"no response from {self.base_url}: {_reason(err)}", is_retryable=True) from err
         if response.status != 200:
-            raise self._refusal(response)
+            return [self._read_refusal(response, time.perf_counter() - start)]
         return self._read(response.content, time.perf_counter() - start)
+
+    def _check_limits(self, messages: Sequence[Message], body_bytes: int) -> None:
+        assert self._limits is not None
+        images = [part for turn in messages for part in turn.parts if isinstance(part, Image)]
+        if problem := self._limits.find_problem(images, body_bytes):
+            said, hint = problem
+            raise ModelError(f"beyond the limits of {self.vendor}'s API: {said}", hint=hint)
 
     def encode_body(self, messages: Sequence[Message], more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
         """The body in pieces. Its messages win over those of an `extra_body`."""
@@ -290,20 +367,31 @@ class ChatEndpoint(ABC):
         text, thinking, model, finish_reason = map(self._without_key, said)
         return replace(reply, text=text, thinking=thinking, model=model, finish_reason=finish_reason)
 
-    def _refusal(self, response: Response) -> ModelError:
-        status = response.status
+    def _read_refusal(self, response: Response, latency_s: float) -> Reply:
+        """The reply that a content filter withheld; any other error is raised."""
         said = self._explain(response.content)
+        if self.is_withheld(response.status, said):
+            evidence = {"withheld": _shorten(said)}
+            return Reply(text="", finish_reason="content_filter", latency_s=latency_s, evidence=evidence)
+        raise self._build_error(response, said)
+
+    def _build_error(self, response: Response, said: str) -> ModelError:
+        status = response.status
+        is_wrong_key = self.is_wrong_key(status, said)
         is_out_of_credit = self.out_of_credit.search(said) is not None
         is_unknown = self.is_unknown_model(status, said)
         hint = {
-            401: f"check the key ({self.key_variable} or --api-key)",
             403: "the key is not allowed to use this model",
             404: self._hint_for_404(),
         }.get(status, "")
+        if is_wrong_key:
+            hint = f"check the key ({self.key_variable} or --api-key)"
         if is_unknown:
             hint = f"check the model's name: {self.base_url}/models lists the served models"
         if is_out_of_credit:
             hint = "the account has no credit left"
+        if status >= 500:
+            self._last_server_error = f"HTTP {status}: {_shorten(said)}"
         retry_after_s, is_retryable = self.retry_after_s(response), self.is_retryable(status, said)
         if status in _MOVED:
             location = response.headers.get("location", "(no location given)")
@@ -314,7 +402,7 @@ class ChatEndpoint(ABC):
             hint=hint,
             status=status,
             is_retryable=is_retryable and not is_out_of_credit,
-            is_fatal=status in _FATAL or is_out_of_credit or is_unknown,
+            is_fatal=status in _FATAL or is_out_of_credit or is_unknown or is_wrong_key,
             retry_after_s=retry_after_s,
         )
 

@@ -17,7 +17,19 @@ from eyechart.model.specs import split_address
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 KEY = "OPENAI_API_KEY"
-_PLAIN = frozenset({*ADDRESSES, "LMUData", "HF_HOME", "HF_HUB_OFFLINE", "PRED_FORMAT", "EVAL_FORMAT"})
+# Each provider's keys, and the URLs that they may be sent to.
+_PAIRS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    ((KEY,), ADDRESSES),
+    (("ANTHROPIC_API_KEY",), ("ANTHROPIC_BASE_URL",)),
+    (("GEMINI_API_KEY", "GOOGLE_API_KEY"), ("GOOGLE_GEMINI_BASE_URL",)),
+    (("AZURE_OPENAI_API_KEY",), ("AZURE_OPENAI_ENDPOINT",)),
+    (("OPENROUTER_API_KEY",), ("OPENROUTER_BASE_URL",)),
+)
+_ALL_ADDRESSES = frozenset(name for _, addresses in _PAIRS for name in addresses)
+_PLAIN = _ALL_ADDRESSES | {
+    "LMUData", "HF_HOME", "HF_HUB_OFFLINE", "PRED_FORMAT", "EVAL_FORMAT", "AZURE_OPENAI_API_VERSION",
+    "OPENAI_API_VERSION",
+}  # fmt: skip
 _KEYS = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)")  # --api-key-env may name any of them
 _MAX_BYTES = 1_000_000
 
@@ -40,10 +52,15 @@ def load_dotenv(path: Path = Path(".env")) -> str:
     for name, value in known.items():
         if "${" in value:
             raise UsageError(f"{path}: {name} refers to another variable", hint="write out the value")
-        is_there = any(map(os.environ.get, ADDRESSES)) if name in ADDRESSES else os.environ.get(name)
-        if value and not is_there:
+        alike = next((group for pair in _PAIRS for group in pair if name in group), (name,))
+        if value and not any(map(os.environ.get, alike)):
             _from_file[name] = value
-    apart = (*(ADDRESSES if os.environ.get(KEY) else ()), *((KEY,) if find_address() else ()))
+    apart: set[str] = set()
+    for keys, addresses in _PAIRS:
+        if any(map(os.environ.get, keys)):
+            apart.update(addresses)
+        if any(map(os.environ.get, addresses)):
+            apart.update(keys)
     _withheld.update((name, value) for name, value in _from_file.items() if name in apart)
     os.environ.update((name, value) for name, value in _from_file.items() if name not in apart)
     return _announcement(path, sorted(values.keys() - known.keys()))
@@ -98,7 +115,7 @@ def _announcement(path: Path, ignored: Sequence[str]) -> str:
         f"{path}: sets {', '.join(map(_shown, sorted(_from_file.keys() - _withheld.keys()))) or 'nothing'}"
     ]
     for name in _withheld:
-        other = "URL" if name == KEY else "key"
+        other = "key" if name in _ALL_ADDRESSES else "URL"
         parts.append(f"{_shown(name)} is not used, because the environment has another {other}")
     return "; ".join([*parts, *([f"ignored: {join_names(ignored, 6)}"] if ignored else ())])
 

@@ -93,11 +93,10 @@ def split_spec(spec: str) -> tuple[str, str]:
     return provider, name
 
 
+# Names that people use for providers of ours.
+_ALSO_CALLED = {"gemini": "google", "claude": "anthropic"}
 # Providers that people ask for by name, and where they serve OpenAI's chat completions.
 _ELSEWHERE = {
-    "anthropic": "https://api.anthropic.com/v1",
-    "google": "https://generativelanguage.googleapis.com/v1beta/openai",
-    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
     "openrouter": "https://openrouter.ai/api/v1",
     "mistral": "https://api.mistral.ai/v1",
     "together": "https://api.together.xyz/v1",
@@ -114,7 +113,8 @@ def refuse_unknown_provider(provider: str, name: str) -> None:
     known = models.names()
     if provider in known:
         return
-    near = suggest_name(provider, known)
+    ours = _ALSO_CALLED.get(provider.lower(), "")
+    near = f"write {ours}/{name}" if ours in known else suggest_name(provider, known)
     address = _ELSEWHERE.get(provider.lower())
     if address is not None and not near:
         near = f"serve it (vllm serve {name}), then " if not address else f"{provider} has an OpenAI API: "

@@ -74,7 +74,7 @@ class Options:
         metavar="URL",
         help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: one model's "
         "requests are spread over all of them; several models and as many URLs are paired in order "
-        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
+        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own; other providers: docs/models.md)",
     )
     endpoint_name: str | None = option(
         None,
@@ -87,7 +87,7 @@ class Options:
         None,
         group=MODEL,
         metavar="KEY",
-        help="default: $OPENAI_API_KEY; never written to disk",
+        help="default: the provider's own, as $OPENAI_API_KEY; never written to disk",
         is_secret=True,
     )
     api_key_env: str | None = option(

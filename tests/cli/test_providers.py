@@ -1,0 +1,156 @@
+"""Providers on the command line: `model check`, runs, keys and addresses from the environment and `.env`."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eyechart.model import environment
+from support.command import eyechart
+from support.files import choice_tsv
+from support.providers import address_of
+from support.server import Answer, Asked, Server
+from support.sight import questions, write_choices
+from support.wire import KEY, Serve, as_json, serve_anthropic, serve_google
+
+# The model, what serves it, and the environment variables of its key and its address.
+PROVIDERS: dict[str, tuple[str, Serve, str, str]] = {
+    "anthropic": ("anthropic/claude-sonnet-4-5", serve_anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "google": ("google/gemini-2.5-pro", serve_google, "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+}
+each = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    yield
+    environment.load_dotenv(Path("no-such-file"))
+
+
+@each
+def test_model_check(tmp_path: Path, provider: str) -> None:
+    name, serve, key, url = PROVIDERS[provider]
+    with Server(serve) as server:
+        known = {key: KEY, url: address_of(server)}
+        done = eyechart("model", "check", name, "--json", cwd=tmp_path, **known)
+    found = done.json["abilities"]
+    large = found.pop("very large picture")
+    assert set(found.values()) == {"yes"}, done.out
+    assert set(done.json["conclusions"].values()) == {"yes"}
+    assert large == ("no" if provider == "anthropic" else "yes")
+    assert len(server.asked) == (6 if provider == "anthropic" else 7)
+
+
+@each
+def test_a_run_with_a_key_and_an_address_of_the_environment(tmp_path: Path, provider: str) -> None:
+    name, serve, key, url = PROVIDERS[provider]
+    rows = [row for row in questions(24) if row.colour in ("red", "green", "blue")]
+    write_choices(tmp_path / "q" / "q.tsv", rows, inline=True)
+    flags = ("-m", name, "--out", "runs", "--json", "--max-tokens", "64", "--temperature", "0")
+    with Server(serve) as server:
+        known = {key: KEY, url: address_of(server)}
+        done = eyechart("run", "q/q.tsv", *flags, cwd=tmp_path, **known)
+    assert done.code == 0, done.err
+    assert done.json["score"] == 1.0
+    assert len(server.asked) == len(rows)
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in written
+
+
+@each
+def test_a_key_of_the_environment_does_not_go_to_an_address_of_a_dotenv(
+    tmp_path: Path, provider: str
+) -> None:
+    name, serve, key, url = PROVIDERS[provider]
+    choice_tsv(tmp_path / "q.tsv", 1)
+    with Server(serve) as server:
+        (tmp_path / ".env").write_text(f"{url}={address_of(server)}\n", encoding="utf-8")
+        done = eyechart("run", "q.tsv", "-m", name, "--out", "runs", cwd=tmp_path, **{key: KEY})
+        assert (done.code, server.asked) == (2, [])
+        assert "the URL comes from .env and the key does not" in done.err
+        (tmp_path / ".env").write_text(f"{key}={KEY}\n", encoding="utf-8")
+        done = eyechart(
+            "run", "q.tsv", "-m", name, "--out", "runs", cwd=tmp_path, **{url: address_of(server)}
+        )
+        assert (done.code, server.asked) == (2, [])
+        assert "the key comes from .env and the URL does not" in done.err
+        (tmp_path / ".env").write_text(f"{key}={KEY}\n{url}={address_of(server)}\n", encoding="utf-8")
+        eyechart("run", "q.tsv", "-m", name, "--out", "runs", "-q", cwd=tmp_path)
+        assert len(server.asked) == 1
+
+
+@each
+def test_no_key_no_run(tmp_path: Path, provider: str) -> None:
+    name, _, key, _ = PROVIDERS[provider]
+    choice_tsv(tmp_path / "q.tsv", 1)
+    done = eyechart("run", "q.tsv", "-m", name, "--out", "runs", cwd=tmp_path)
+    assert done.code == 2
+    assert key in done.err
+
+
+def test_a_withheld_reply_counts_as_refused(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 1)
+    said = as_json({"promptFeedback": {"blockReason": "SAFETY"}})
+    with Server(lambda asked: said) as server:
+        flags = ("-m", "google/gemini-2.5-pro", "--base-url", address_of(server), "--out", "runs", "--json")
+        done = eyechart("run", "q.tsv", *flags, cwd=tmp_path)
+    assert done.json["outcomes"]["refused"] == 1
+
+
+# -- seen at real servers
+
+
+def test_a_server_that_answers_500_and_dies_is_told_as_such(tmp_path: Path) -> None:
+    """The next request finds nothing listening; its error names what the server said last."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        port = door.getsockname()[1]
+
+        def serve_once() -> None:
+            connection, _ = door.accept()
+            door.close()
+            connection.recv(65536)
+            said = b'{"error": {"message": "CUDA out of memory"}}'
+            connection.sendall(b"HTTP/1.1 500 x\r\nContent-Length: %d\r\n\r\n%b" % (len(said), said))
+            connection.close()
+
+        thread = threading.Thread(target=serve_once)
+        thread.start()
+        url = f"http://127.0.0.1:{port}/v1"
+        done = eyechart("model", "check", "openai/m", "--base-url", url, cwd=tmp_path)
+        thread.join()
+    assert done.code == 2
+    assert "after the server had answered HTTP 500: CUDA out of memory" in done.err
+    assert "the server has probably crashed: see its log" in done.err
+    assert "is the server running?" not in done.err
+
+
+def test_a_llama_cpp_without_a_projector_takes_no_images(tmp_path: Path) -> None:
+    def serve(asked: Asked) -> Answer | str:
+        if not asked.images:
+            return "yellow" if "banana" in asked.text else "green"
+        hint = (
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
+        )
+        return as_json({"error": {"code": 500, "message": hint, "type": "server_error"}}, 500)
+
+    with Server(serve) as server:
+        done = eyechart("model", "check", "openai/m", "--base-url", server.base_url, "--json", cwd=tmp_path)
+    assert done.json["abilities"]["text only"] == "yes"
+    assert done.json["abilities"]["one picture"] == "no"
+    assert done.json["conclusions"]["sees pictures"] == "no"
+
+
+def test_an_unknown_model_at_litellm_ends_the_run(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 40)
+    message = "/chat/completions: Invalid model name passed in model=m. Call `/v1/models` to view them."
+    error = {"message": message, "type": "None", "param": "None", "code": "400"}
+    with Server(lambda asked: as_json({"error": error}, 400)) as server:
+        flags = ("--base-url", server.base_url, "--out", "runs", "--concurrency", "1")
+        done = eyechart("run", "q.tsv", "-m", "openai/m", *flags, cwd=tmp_path)
+    assert done.code == 2
+    assert len(server.asked) == 1
+    assert "Invalid model name" in done.err
