@@ -120,7 +120,7 @@ _NUMBER = re.compile(
     rf"|(?P<mixed>\d{{1,9}})?\s?(?P<vulgar>[{_VULGAR}])"
     rf"|(?P<digits>{_DIGITS})"
     r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\w)|\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^\s?\{?(?P<power>[-+]?\d{1,3})\}?"
-    r"|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3}))|\s?\^\s?\{?(?P<to_the>-?\d{1,3})\}?)?"
+    r"|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3}))|\s?\^\s?\{?(?P<to_the>-?\d{1,3})\}?|(?P<super>[⁰¹²³⁴-⁹]{1,2}))?"
     rf"(?:\s{{1,2}}and\s(?P<plus>{'|'.join(_PLUS)})\b)?)"
     rf"(?P<scale>\s?(?:{_SCALE})(?![a-z])|(?:{_SHORT_SCALES}|(?(money)(?:b|m)|(?!)))(?![\w])|\s(?:bn|mn|tn|(?-i:M))(?![\w]))?"
     r"(?P<percent>\s?(?:\\?%|percent\b|per cent\b|pct\b))?",
@@ -149,8 +149,8 @@ def _magnitude(match: re.Match[str]) -> float | None:
     raised = (match["raised"] or "").translate(_SUPERSCRIPTS)
     exponent = int(match["exponent"] or match["power"] or raised or 0)
     value = float(f"{_plain_digits(match['digits'])}e{exponent}")
-    if match["to_the"]:
-        return _raise(value, int(match["to_the"]))
+    if power := match["to_the"] or (match["super"] or "").translate(_SUPERSCRIPTS):
+        return _raise(value, int(power))
     return value
 
 

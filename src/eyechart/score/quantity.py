@@ -360,10 +360,10 @@ def _parse_short(text: str) -> Quantity | None:
 def _parse(text: str) -> Quantity | None:
     plain = normalise_numerals(text)
     start, end = unwrap_number_span(plain)
-    while start and plain[start - 1] in "<> ":  # signs, where they do not wrap
+    while start and plain[start - 1] in "<>!=≠ ":  # signs, where they do not wrap
         start -= 1
     if plain[end : end + 1] in ("'", '"') and not plain.lstrip().startswith(plain[end]):
-        end += 1  # 5'10"
+        end += 2 if plain[end : end + 2] == "''" else 1  # 5'10"
     if _NEGATIVE.fullmatch(plain):  # in accounts, (5) is -5
         found = parse_quantity(plain.strip().strip("()"))
         return None if found is None else _negate(found)

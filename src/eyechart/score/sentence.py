@@ -256,7 +256,8 @@ class _Sentences:
         if following.lower.endswith(("ing", "ed", "ly")) and not following.is_capital and grammar.is_english:
             return True
         if gold.lower in grammar.modifiers and not following.is_capital:
-            return len(self.words) <= 9  # "a red car"
+            is_bare = gold.lower in vocabulary.COLOURS and last == 0
+            return len(self.words) <= 9 and not is_bare  # "a red car", but not "red panda"
         if has_capital and not following.is_capital and self.has_capitals:
             return following.lower in vocabulary.KINDS
         return not grammar.is_english and len(self.words) <= 9 and not following.is_capital
@@ -338,6 +339,8 @@ class _Sentences:
             or before.lower in vocabulary.VERBS
         )
         is_known = is_known or (grammar.is_english and before.lower.endswith("ing"))
+        if before.is_capital and has_capital and before.lower in vocabulary.NAMES:
+            return False  # "Will Smith"
         if (
             before.lower in vocabulary.KINDS
             and number - 1 > opening

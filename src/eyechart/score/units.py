@@ -61,7 +61,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
     },
     "data": {
         1: "byte bytes", 1e3: "KB kB kilobyte kilobytes", 1e6: "MB megabyte megabytes mb", 1e9: "GB gigabyte gigabytes gb", 1e12: "TB terabyte terabytes tb", 1e15: "PB petabyte petabytes",
-        0.125: "bit bits", 1024: "KiB", 1024**2: "MiB", 1024**3: "GiB", 1024**4: "TiB",
+        0.125: "bit bits", 125: "kb Kb kbit kilobit kilobits", 1.25e5: "Mb Mbit megabit megabits", 1.25e8: "Gb Gbit gigabit gigabits", 1024: "KiB", 1024**2: "MiB", 1024**3: "GiB", 1024**4: "TiB",
     },
     "rate": {1: "bps", 1e3: "kbps Kbps kbit/s", 1e6: "Mbps mbps Mb/s Mbit/s", 1e9: "Gbps gbps Gb/s Gbit/s"},
     "energy": {

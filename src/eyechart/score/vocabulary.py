@@ -84,7 +84,8 @@ DIRECTIONS = _(
 TITLES = _(
     "mr mrs ms miss dr prof professor president sir lord lady king queen prince princess captain general senator mount mt planet"
 )
-COLOURS = _("red green blue yellow orange purple pink brown gray grey beige")
+NAMES = _("will may mark bill art sue rob drew")  # first names that are also small words
+COLOURS = _("red green blue yellow orange purple pink brown gray grey beige white black gold silver")
 
 # -- Places that may follow a name after a comma: "Paris, France"
 
