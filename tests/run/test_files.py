@@ -69,9 +69,9 @@ def test_files_that_cannot_be_written_take_nothing_away(tmp_path: Path) -> None:
 
 
 def test_a_reader_without_its_text_reader_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyechart.baselines import sight
+    from eyechart.data import ocr
 
-    monkeypatch.setattr(sight, "has_reader", lambda: False)
+    monkeypatch.setattr(ocr, "has_reader", lambda: False)
     choice_tsv(tmp_path / "q.tsv", 2)
     done = eyechart("run", "q.tsv", "-m", "baseline/look", "-q", cwd=tmp_path)
     assert "baseline/look reads no text here: pip install 'eyechart[ocr]'" in done.err
