@@ -121,7 +121,10 @@ MEANS: dict[str, tuple[float, tuple[float, ...], Draw]] = {
 
 def simulate_means(rng: Rng, repetitions: int) -> Iterator[Row]:
     for name, (truth, points, draw) in MEANS.items():
-        shares = [count_hits(truth, repetitions, _draw_mean, rng, n, points, draw) for n in SIZES]
+        shares = [
+            count_hits(truth, repetitions * (4 if n <= 50 else 1), _draw_mean, rng, n, points, draw)
+            for n in SIZES
+        ]
         yield [name, *map(format_share, shares)]
 
 
@@ -368,7 +371,11 @@ def _simulate_pass_at(rng: Rng, repetitions: int) -> Iterator[Row]:
 
 _BY_N = [f"n = {n}" for n in SIZES]
 SECTIONS: dict[str, tuple[str, list[str], Section]] = {
-    "means": ("Coverage, independent samples", ["setting", *_BY_N], simulate_means),
+    "means": (
+        "Coverage, independent samples (up to n = 50 four times the repetitions)",
+        ["setting", *_BY_N],
+        simulate_means,
+    ),
     "clusters": (
         "Coverage, several questions per image, right or wrong",
         ["p", "ICC", "per image", "10 images", "20", "50", "1,000 questions", "1,000, clusters ignored"],

@@ -43,6 +43,11 @@ def test_scoring_alone_needs_little() -> None:
     assert not light & (HEAVY - {"msgspec"})
 
 
+def test_statistics_alone_need_little() -> None:
+    light = modules_after("import eyechart.stats; eyechart.stats.interval([1, 0.5, 0])")
+    assert not light & ({*HEAVY, "scipy"} - {"msgspec"})
+
+
 def test_the_core_brings_no_heavy_dependency() -> None:
     core = [line.partition(" ")[0] for line in requires("eyechart") or [] if "extra ==" not in line]
     names = {line.partition(">")[0].partition("=")[0].strip() for line in core}

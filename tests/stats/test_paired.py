@@ -138,6 +138,21 @@ def test_equal_models_do_not_differ() -> None:
     assert found.low < 0 < found.high
 
 
+def test_few_clusters_are_never_certain() -> None:
+    """Two images, all of whose questions a alone got right: one of four combinations of signs each way."""
+    found = compare([1, 1, 1, 1], [0, 0, 0, 0], clusters=["x", "x", "y", "y"])
+    assert found.p == 0.25
+    assert found.low < 0 < found.high == 1
+
+
+def test_clusters_of_different_size() -> None:
+    """All seven images with a difference speak for a, by 3, 3, 2, 3, 3, 4 and 1 questions."""
+    clusters = list("aaabbbcccdddeeeffffgghh")
+    a, b = [1.0] * 19 + [0.0] * 4, [0.0] * 23
+    b[8] = 1.0
+    assert compare(a, b, clusters=clusters).p == 2**-6
+
+
 def test_one_cluster_says_nothing() -> None:
     found = compare([1, 1, 1], [0, 0, 1], clusters=["a"] * 3)
     assert found.p == 0.5

@@ -58,6 +58,7 @@ def test_small_groups_move_towards_the_whole() -> None:
 def test_groups_that_differ_by_chance_alone_become_one() -> None:
     assert shrink_groups([5, 5, 6], [10, 10, 10]) == [16 / 30] * 3
     assert shrink_groups([3], [10]) == [0.3]
+    assert shrink_groups([1, 0.5], [1, 1]) == [0.75, 0.75]
     assert shrink_groups([0, 0], [10, 0]) == [0, 0]
     with pytest.raises(ValueError, match="without samples"):
         shrink_groups([], [])

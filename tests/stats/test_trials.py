@@ -38,7 +38,7 @@ def test_pass_at_k_is_unbiased_where_the_plug_in_is_not() -> None:
 def test_the_summary_of_trials() -> None:
     found = summarise_trials([[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]])
     assert found is not None
-    assert (found.k, found.n, list(found.pass_at)) == (4, 3, [1, 2, 3, 4])
+    assert (found.k, found.n, list(found.pass_at)) == (4, 3, [1, 2, 4])
     assert found.pass_at[1] == found.pass_hat[1] == pytest.approx(7 / 12)
     assert found.pass_at[4] == 1
     assert found.pass_hat[4] == pytest.approx(1 / 3)
@@ -73,6 +73,12 @@ def test_trials_of_different_number() -> None:
     assert found is not None
     assert (found.k, found.n, found.pass_at) == (1, 2, {1: 0.75})
     assert found.flip_rate == 1
+
+
+def test_many_trials_are_summarised_at_powers_of_two() -> None:
+    found = summarise_trials([[1.0] * 500 + [0.0] * 500])
+    assert found is not None
+    assert list(found.pass_at) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
 
 
 def test_a_single_trial_has_no_spread() -> None:

@@ -148,16 +148,20 @@ class Moments:
         if mean is None:
             return None
         units = self._find_units()
-        effective = self._weight**2 / self._weights_2
+        kish = self._weight**2 / self._weights_2
         variance = units.scatter * units.n / (units.n - 1) if units.n > 1 else None
-        quantile = quantile_t((1 + confidence) / 2, max(1.0, units.kish - 1))
+        effect, df = 1.0, math.inf
         if units.n < self.n or not self._is_binary:
-            effective /= _estimate_design_effect(mean, variance, effective, units)
+            effect = _estimate_design_effect(mean, variance, kish, units, is_binary=self._is_binary)
+            # The share of the variance that is estimated: of right-or-wrong samples only what clusters add.
+            share = 1 - units.kish / kish if self._is_binary else 1.0
+            df = max(1.0, units.kish - 1) / max(share, 1e-6) ** 2
             method = "wilson-clustered" if units.n < self.n else "wilson-partial"
-        elif self.n * self._weights_2 != self._weight**2:
-            method = "wilson-weighted"
         else:
-            method, quantile = "wilson", compute_z(confidence)
+            is_even = self.n * self._weights_2 == self._weight**2
+            method = "wilson" if is_even else "wilson-weighted"
+        effective = kish / effect
+        quantile = quantile_t((1 + confidence) / 2, df)
         low, high = _solve_wilson(mean, effective, quantile)
         return Interval(
             mean=mean,
@@ -182,7 +186,7 @@ class Moments:
         return _Units(
             n=alone.n + len(self._clusters),
             kish=weight**2 / weights_2,
-            leverage=(weights_2**4 / (weights_3 * weight) ** 2) ** 2,
+            leverage=math.pow(weights_2**4 / (weights_3 * weight) ** 2, 1.5),
             scatter=scatter / (int(_UNIT) ** 2 * weight**4),
         )
 
@@ -205,7 +209,9 @@ class _Units(msgspec.Struct):
     scatter: float  # the squares of weight times (value - mean), over the square of all weight
 
 
-def _estimate_design_effect(mean: float, variance: float | None, kish: float, units: _Units) -> float:
+def _estimate_design_effect(
+    mean: float, variance: float | None, kish: float, units: _Units, *, is_binary: bool
+) -> float:
     """By which factor the mean varies more than that of `kish` independent right-or-wrong samples.
 
     Few errors say little about how they cluster, and few equal values little about how values vary. So the
@@ -217,7 +223,7 @@ def _estimate_design_effect(mean: float, variance: float | None, kish: float, un
     room = mean * (1 - mean)
     if variance is None or not room:
         return prior
-    measured = max(variance * kish / room, _LEAST_EFFECT)
+    measured = max(variance * (kish - is_binary) / room, _LEAST_EFFECT)
     evidence = units.leverage * room * kish / measured
     trust = 1 / (1 + math.pow(_EVIDENCE / evidence, _EVIDENCE_POWER))
     return trust * measured + (1 - trust) * prior
@@ -284,7 +290,7 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
     variance = math.fsum(variances) / n**2
     centre = math.fsum(centres) / n
     effective = centre * (1 - centre) / variance
-    if all(group.method == "wilson" for group in groups):
+    if all(group.method == "wilson" or not group.n_effective for group in groups):
         quantile = compute_z(confidence)
     else:  # Welch and Satterthwaite's degrees of freedom
         parts = (v**2 / max(1, group.n_clusters - 1) for v, group in zip(variances, groups, strict=True))
@@ -304,7 +310,7 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
 
 
 def _invert_wilson(group: Interval, z: float) -> float:
-    """The n of which Wilson's interval at the mean is the given one.
+    """The n of which Wilson's interval at the mean is the given one, for groups whose n is not stated.
 
     >>> low, high = compute_wilson(30, 40)
     >>> found = Interval(mean=0.75, low=low, high=high, n=40, n_clusters=40, method="wilson")

@@ -162,8 +162,8 @@ def _count_signs(sizes: Sequence[float], total: float) -> float:
     """
     if not sizes:
         return 1.0
-    step, rounding = min(sizes), 0
-    if sum(sizes) > _CELLS * step or any(abs(size / step - round(size / step)) > 1e-9 for size in sizes):
+    step, rounding = _find_step(sizes), 0
+    if step is None:
         step, rounding = sum(sizes) / _CELLS, len(sizes)  # sums as close as this count as equal
     parts = [round(size / step) for size in sizes]
     # The coefficients of the product of (1 + x^part), 64 bits each in one long number: how many of the 2^k
@@ -177,6 +177,19 @@ def _count_signs(sizes: Sequence[float], total: float) -> float:
     first = max(0, math.ceil(edge - rounding / 2 - 1e-6))
     last = math.floor(edge + rounding / 2 + 1e-6)
     return min(1.0, (2 * sum(counts[:first]) + sum(counts[first : last + 1])) / (1 << len(parts)))
+
+
+def _find_step(sizes: Sequence[float]) -> float | None:
+    """A number of which all sizes are multiples, if there is one that is not too small.
+
+    >>> _find_step([3, 3, 2, 4]), round(_find_step([0.3, 0.7]), 9), _find_step([0.3, 0.7, 2**0.5])
+    (1.0, 0.1, None)
+    """
+    for parts in range(1, 13):
+        step = min(sizes) / parts
+        if sum(sizes) <= _CELLS * step and all(abs(s / step - round(s / step)) < 1e-9 for s in sizes):
+            return step
+    return None
 
 
 def compute_bonett_price(wins: int, losses: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:

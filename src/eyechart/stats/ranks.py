@@ -115,7 +115,8 @@ def _fit_beta_strength(successes: Sequence[float], totals: Sequence[float], over
     within = overall * (1 - overall)
     scatter = math.fsum(n * (share - overall) ** 2 for share, n in held)
     room = weight - math.fsum(n * n for _, n in held) / weight
-    if len(held) < 2 or not within or room <= 0:
+    room -= len(held) - 1
+    if len(held) < 2 or not within or room <= 0:  # nothing to tell groups from chance by
         return math.inf
-    between = (scatter - (len(held) - 1) * within) / (room - (len(held) - 1))
+    between = (scatter - (len(held) - 1) * within) / room
     return math.inf if between <= 0 else max(0.0, within / between - 1)

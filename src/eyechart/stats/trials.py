@@ -41,7 +41,7 @@ class TrialStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
     k: int  # trials that every sample has at least
     n: int  # samples
-    pass_at: Mapping[int, float]  # at least one of 1, 2, ... k trials right
+    pass_at: Mapping[int, float]  # at least one of 1, 2, 4, 8, ... k trials right
     pass_hat: Mapping[int, float]  # all of them right
     majority: float  # the score of the answer that most trials gave; a tie counts its share
     flip_rate: float | None  # how often two trials of a sample differ: one right, one not
@@ -77,12 +77,13 @@ def summarise_trials(
     if not counted:
         return None
     k, n = min(trials for trials, _ in counted), len(means)
+    numbers = [*(2**i for i in range(k.bit_length()) if 2**i < k), k]
     within = math.fsum(withins) / len(withins) if withins else None
     return TrialStatistics(
         k=k,
         n=n,
-        pass_at={i: _average_counts(counted, compute_pass_at_k, i) for i in range(1, k + 1)},
-        pass_hat={i: _average_counts(counted, compute_pass_hat_k, i) for i in range(1, k + 1)},
+        pass_at={i: _average_counts(counted, compute_pass_at_k, i) for i in numbers},
+        pass_hat={i: _average_counts(counted, compute_pass_hat_k, i) for i in numbers},
         majority=math.fsum(votes) / n,
         flip_rate=_compute_flip_rate(counted),
         within_variance=within,
