@@ -33,6 +33,11 @@ def draw_steps(rng: Rng, n: int) -> Array:
     return rng.choice([0.0, 0.3, 0.6, 0.9, 1.0], p=[0.2, 0.05, 0.05, 0.1, 0.6], size=n)
 
 
+def draw_rare(rng: Rng, n: int, usual: float, rare: float, share: float) -> Array:
+    """One value, and rarely another: few samples may show only the first."""
+    return np.where(rng.random(n) < share, rare, usual)
+
+
 def draw_rates(rng: Rng, n: int, p: float, icc: float) -> Array:
     """Rates of success with mean p, from a beta distribution: `icc` correlates outcomes of equal rate."""
     if not icc:

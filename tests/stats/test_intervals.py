@@ -109,8 +109,28 @@ def test_the_interval_of_a_mean_is_symmetric(values: list[float]) -> None:
 
 @pytest.mark.parametrize("values", [[0.5], [0.5] * 3, [0.1] * 1000])
 def test_equal_values_do_not_pretend_to_be_certain(values: list[float]) -> None:
+    """Their spread says nothing: at least as wide as for right-or-wrong values, which vary most."""
     low, high = ends(interval(values))
-    assert low < values[0] < high
+    widest = compute_wilson(values[0] * len(values), len(values))
+    assert widest is not None
+    assert low <= widest[0]
+    assert high >= widest[1]
+
+
+def test_images_of_equal_score_do_not_pretend_to_be_certain() -> None:
+    """Four images, of whose questions one each was answered: chance, not a law."""
+    values = [float(k % 3 == 0) for k in range(12)]
+    low, high = ends(interval(values, clusters=[k // 3 for k in range(12)]))
+    alone = ends(interval(values))
+    assert high - low > alone[1] - alone[0]
+
+
+def test_many_images_with_opposite_answers_are_surer_than_independent_ones() -> None:
+    """Each image has a question with the answer yes and one with no; the model mostly says yes."""
+    values = ([1.0, 0.0] * 8 + [1.0, 1.0, 0.0, 0.0]) * 50
+    low, high = ends(interval(values, clusters=[k // 2 for k in range(1000)]))
+    alone = ends(interval(values))
+    assert high - low < 0.7 * (alone[1] - alone[0])
 
 
 # -- weights ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from copy import copy
 from itertools import repeat
 from typing import TypeVar
 
@@ -19,11 +20,9 @@ from eyechart.stats.distributions import check_confidence, compute_z, quantile_t
 T = TypeVar("T")
 
 _BINARY = (0.0, 1.0)
-_EVIDENCE = 1.5  # errors times share of successes at which the measured design effect counts half
-_EVIDENCE_POWER = 1.5
-_LEAST_EFFECT = 1e-6
 # Values and weights are summed as whole multiples of 2^-80: such sums do not depend on the order.
 _UNIT = 2.0**80
+_WHOLE = 2**80  # the same, as a whole number
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,50 +84,68 @@ class Moments:
     (3, 0.5)
     """
 
-    __slots__ = ("_alone", "_clusters", "_is_binary", "_total", "_weight", "_weights_2", "n")
+    __slots__ = (
+        "_alone",
+        "_clusters",
+        "_is_binary",
+        "_n",
+        "_ones",
+        "_total",
+        "_weight",
+        "_weights_2",
+        "_zeros",
+    )
 
     def __init__(self) -> None:
-        self.n = 0
+        self._zeros = self._ones = 0  # plain samples, the most frequent kind: weight 1, no cluster
+        self._n = 0  # all others
         self._weight = 0
         self._weights_2 = 0  # of squared weight
         self._total = 0  # of weight times value
-        self._alone = _Squares()  # of the samples without a cluster
+        self._alone = _PowerSums()  # of those without a cluster
         self._clusters: dict[Hashable, list[int]] = {}  # weight, total
         self._is_binary = True  # every value has been 0 or 1
 
     def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
         """Add a value from 0 to 1. A value of weight 0 does not count, neither for the mean nor for n."""
+        if value in _BINARY:
+            if cluster is None and weight == 1:
+                if value:
+                    self._ones += 1
+                else:
+                    self._zeros += 1
+                return
+        elif weight:
+            self._is_binary = False
         if not weight > 0:
             if weight == 0:
                 return
             raise ValueError(f"a weight cannot be {weight}")
-        if value not in _BINARY:
-            self._is_binary = False
         w = int(weight * _UNIT)
         wx = w * int(value * _UNIT)
-        self.n += 1
+        self._n += 1
         self._weight += w
         self._weights_2 += w * w
         self._total += wx
         if cluster is None:
-            alone = self._alone
-            alone.n += 1
-            alone.weights_2 += w * w
-            alone.weights_3 += w * w * w
-            alone.products += w * wx
-            alone.values += wx * wx
-            return
-        sums = self._clusters.get(cluster)
-        if sums is None:
-            self._clusters[cluster] = [w, wx]
-        else:
+            self._alone.add(w, wx)
+        elif sums := self._clusters.get(cluster):
             sums[0] += w
             sums[1] += wx
+        else:
+            self._clusters[cluster] = [w, wx]
+
+    @property
+    def n(self) -> int:
+        """How many values have been added."""
+        return self._n + self._zeros + self._ones
 
     @property
     def mean(self) -> float | None:
         """The weighted mean; None of nothing."""
-        return self._total / (self._weight * int(_UNIT)) if self._weight else None
+        weight = self._weight + (self._zeros + self._ones) * _WHOLE
+        total = self._total + self._ones * _WHOLE**2
+        return total / (weight * _WHOLE) if weight else None
 
     def interval(self, *, confidence: float = 0.95) -> Interval | None:
         """The interval of the mean, by the rule that fits the values; None of nothing.
@@ -144,60 +161,98 @@ class Moments:
         (0.088, 0.912, 'wilson-partial')
         """
         check_confidence(confidence)
-        mean = self.mean
+        mean, n = self.mean, self.n
         if mean is None:
             return None
         units = self._find_units()
-        kish = self._weight**2 / self._weights_2
-        variance = units.scatter * units.n / (units.n - 1) if units.n > 1 else None
         effect, df = 1.0, math.inf
-        if units.n < self.n or not self._is_binary:
-            effect = _estimate_design_effect(mean, variance, kish, units, is_binary=self._is_binary)
+        if units.n < n or not self._is_binary:
             # The share of the variance that is estimated: of right-or-wrong samples only what clusters add.
-            share = 1 - units.kish / kish if self._is_binary else 1.0
-            df = max(1.0, units.kish - 1) / max(share, 1e-6) ** 2
-            method = "wilson-clustered" if units.n < self.n else "wilson-partial"
+            share = max(1 - units.kish / units.kish_of_samples, 1e-6) if self._is_binary else 1.0
+            effect = _estimate_design_effect(mean, units, share)
+            df = max(1.0, units.kish - 1) / share**2
+            method = "wilson-clustered" if units.n < n else "wilson-partial"
         else:
-            is_even = self.n * self._weights_2 == self._weight**2
-            method = "wilson" if is_even else "wilson-weighted"
-        effective = kish / effect
-        quantile = quantile_t((1 + confidence) / 2, df)
-        low, high = _solve_wilson(mean, effective, quantile)
+            method = "wilson" if units.is_even else "wilson-weighted"
+        effective = units.kish_of_samples / effect
+        low, high = _solve_wilson(mean, effective, quantile_t((1 + confidence) / 2, df))
         return Interval(
             mean=mean,
             low=low,
             high=high,
-            n=self.n,
+            n=n,
             n_clusters=units.n,
             method=method,
-            stderr=None if variance is None else math.sqrt(variance),
+            stderr=None if units.variance is None else math.sqrt(units.variance),
             n_effective=effective,
         )
 
     def _find_units(self) -> _Units:
-        """Sums over the independent units: the clusters, and the samples that have none."""
-        weight, total, alone = self._weight, self._total, self._alone
-        weights_2, weights_3 = alone.weights_2, alone.weights_3
-        scatter = (alone.values * weight - 2 * alone.products * total) * weight + alone.weights_2 * total**2
+        """What is known of the independent units: the clusters, and the samples that have none."""
+        n_plain = self._zeros + self._ones
+        alone = copy(self._alone)
+        alone.add(_WHOLE, 0, self._zeros)
+        alone.add(_WHOLE, _WHOLE**2, self._ones)
+        weight = self._weight + n_plain * _WHOLE
+        total = self._total + self._ones * _WHOLE**2
+        squares, fourths = alone.compute_deviations(weight, total)
+        weights_2, weights_3 = alone.w2, alone.w3
         for w, wx in self._clusters.values():
             weights_2 += w * w
             weights_3 += w * w * w
-            scatter += (wx * weight - w * total) ** 2
+            squares += (square := (wx * weight - w * total) ** 2)
+            fourths += square * square
+        n = alone.n + len(self._clusters)
+        samples_2 = self._weights_2 + n_plain * _WHOLE**2
         return _Units(
-            n=alone.n + len(self._clusters),
+            n=n,
             kish=weight**2 / weights_2,
-            leverage=math.pow(weights_2**4 / (weights_3 * weight) ** 2, 1.5),
-            scatter=scatter / (int(_UNIT) ** 2 * weight**4),
+            kish_of_samples=weight**2 / samples_2,
+            is_even=self.n * samples_2 == weight**2,
+            leverage=weights_2**4 / (weights_3 * weight) ** 2,
+            n_varying=squares**2 / fourths if fourths else 0.0,
+            variance=squares / (_WHOLE**2 * weight**4) * n / (n - 1) if n > 1 else None,
         )
 
 
-class _Squares:
-    """Sums over samples: weight squared and cubed, weight squared times the value, and times its square."""
+class _PowerSums(msgspec.Struct):
+    """Sums over samples: powers of the weight w, times powers of the value x; whole numbers."""
 
-    __slots__ = ("n", "products", "values", "weights_2", "weights_3")
+    n: int = 0
+    w2: int = 0
+    w2x: int = 0
+    w2xx: int = 0
+    w3: int = 0
+    w4: int = 0
+    w4x: int = 0
+    w4xx: int = 0
+    w4xxx: int = 0
+    w4xxxx: int = 0
 
-    def __init__(self) -> None:
-        self.n = self.weights_2 = self.weights_3 = self.products = self.values = 0
+    def add(self, w: int, wx: int, times: int = 1) -> None:
+        a, b, c = w * w, w * wx, wx * wx
+        self.n += times
+        self.w2 += a * times
+        self.w2x += b * times
+        self.w2xx += c * times
+        self.w3 += a * w * times
+        self.w4 += a * a * times
+        self.w4x += a * b * times
+        self.w4xx += a * c * times
+        self.w4xxx += b * c * times
+        self.w4xxxx += c * c * times
+
+    def compute_deviations(self, weight: int, total: int) -> tuple[int, int]:
+        """The sums of the second and fourth power of w x · weight - w · total."""
+        squares = self.w2xx * weight**2 - 2 * self.w2x * weight * total + self.w2 * total**2
+        fourths = (
+            self.w4xxxx * weight**4
+            - 4 * self.w4xxx * weight**3 * total
+            + 6 * self.w4xx * weight**2 * total**2
+            - 4 * self.w4x * weight * total**3
+            + self.w4 * total**4
+        )
+        return squares, fourths
 
 
 class _Units(msgspec.Struct):
@@ -205,27 +260,32 @@ class _Units(msgspec.Struct):
 
     n: int
     kish: float  # their effective number, of units of unequal weight
+    kish_of_samples: float
+    is_even: bool  # all samples have the same weight
     leverage: float  # 1 for units of equal weight, less where a few heavy ones decide
-    scatter: float  # the squares of weight times (value - mean), over the square of all weight
+    n_varying: float  # how many units the variance rests on: as many, were all deviations alike
+    variance: float | None  # of the mean, cluster-robust (CR1); None for a single unit
 
 
-def _estimate_design_effect(
-    mean: float, variance: float | None, kish: float, units: _Units, *, is_binary: bool
-) -> float:
-    """By which factor the mean varies more than that of `kish` independent right-or-wrong samples.
+def _estimate_design_effect(mean: float, units: _Units, share: float) -> float:
+    """By which factor the mean varies more than that of independent right-or-wrong samples.
 
-    Few errors say little about how they cluster, and few equal values little about how values vary. So the
-    measured factor is mixed with the one at which each unit counts as one right-or-wrong sample: more of it,
-    the fewer errors and successes the mean rests on. The two constants are the smallest that kept the
-    coverage of `make simulate` at 93 % and more.
+    Few errors say little about how they cluster, and few unequal values little about how values vary. So
+    the measured factor is mixed with the one at which each unit counts as one right-or-wrong sample: more of
+    it, the fewer errors and successes the mean and the fewer units the variance rests on. Right-or-wrong
+    samples (`share` below 1) vary less than independent ones only if that is more than chance. The
+    constants were chosen by simulation: see docs/intervals.md.
     """
+    kish, room = units.kish_of_samples, mean * (1 - mean)
     prior = kish / units.kish
-    room = mean * (1 - mean)
-    if variance is None or not room:
+    if units.variance is None or not units.n_varying or not room:
         return prior
-    measured = max(variance * (kish - is_binary) / room, _LEAST_EFFECT)
-    evidence = units.leverage * room * kish / measured
-    trust = 1 / (1 + math.pow(_EVIDENCE / evidence, _EVIDENCE_POWER))
+    measured = units.variance * (kish - (share < 1)) / room
+    evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 2 * units.n_varying)
+    trust = 1 / (1 + math.pow(1.5 / evidence, 1.5))
+    if share < 1:
+        luck = share * math.sqrt(2 / max(1.0, units.kish - 1))
+        measured = min(max(1.0, measured), measured + luck)
     return trust * measured + (1 - trust) * prior
 
 
