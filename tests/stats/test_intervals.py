@@ -230,6 +230,12 @@ def test_one_cluster_says_nothing() -> None:
     assert found.high > 0.95
 
 
+@pytest.mark.parametrize("weight", [1e-20, 1e20])
+def test_weights_of_very_different_size(weight: float) -> None:
+    low, high = ends(interval([1.0, 0.0, 0.5], [1.0, weight, 1.0], ["a", "b", "a"]))
+    assert 0 <= low < high <= 1
+
+
 def test_a_weight_below_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="weight"):
         interval([1.0], weights=[-1.0])

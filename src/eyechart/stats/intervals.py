@@ -169,7 +169,7 @@ class Moments:
         if units.n < n or not self._is_binary:
             # The share of the variance that is estimated: of right-or-wrong samples only what clusters add.
             share = max(1 - units.kish / units.kish_of_samples, 1e-6) if self._is_binary else 1.0
-            effect = _estimate_design_effect(mean, units, share)
+            effect = _estimate_design_effect(mean, units, is_binary=self._is_binary)
             df = max(1.0, units.kish - 1) / share**2
             method = "wilson-clustered" if units.n < n else "wilson-partial"
         else:
@@ -267,25 +267,21 @@ class _Units(msgspec.Struct):
     variance: float | None  # of the mean, cluster-robust (CR1); None for a single unit
 
 
-def _estimate_design_effect(mean: float, units: _Units, share: float) -> float:
+def _estimate_design_effect(mean: float, units: _Units, *, is_binary: bool) -> float:
     """By which factor the mean varies more than that of independent right-or-wrong samples.
 
     Few errors say little about how they cluster, and few unequal values little about how values vary. So
     the measured factor is mixed with the one at which each unit counts as one right-or-wrong sample: more of
-    it, the fewer errors and successes the mean and the fewer units the variance rests on. Right-or-wrong
-    samples (`share` below 1) vary less than independent ones only if that is more than chance. The
-    constants were chosen by simulation: see docs/intervals.md.
+    it, the fewer errors and successes the mean and the fewer units the variance rests on. The constants
+    were chosen by simulation: see docs/intervals.md.
     """
     kish, room = units.kish_of_samples, mean * (1 - mean)
     prior = kish / units.kish
     if units.variance is None or not units.n_varying or not room:
         return prior
-    measured = units.variance * (kish - (share < 1)) / room
+    measured = max(units.variance * (kish - is_binary) / room, 1e-12)
     evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 2 * units.n_varying)
     trust = 1 / (1 + math.pow(1.5 / evidence, 1.5))
-    if share < 1:
-        luck = share * math.sqrt(2 / max(1.0, units.kish - 1))
-        measured = min(max(1.0, measured), measured + luck)
     return trust * measured + (1 - trust) * prior
 
 
