@@ -31,7 +31,7 @@ from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
 
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
-MAX_TRIALS = 200  # per sample, for pass@k and the like: they take k^2 steps
+MAX_TRIALS = 1000  # per sample, for pass@k and the like: binomial coefficients grow long
 MAX_VALUES = 200  # per key: a column of identifiers makes no table
 
 SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
@@ -349,7 +349,7 @@ def _shrink(groups: dict[str, Group]) -> dict[str, Group]:
     """The groups with their scores drawn towards that of all of them."""
     measured = {name: group for name, group in groups.items() if group.score is not None}
     totals = [group.n_scored for group in measured.values()]
-    if len(totals) < 2 or max(totals) < 2:  # groups of one sample do not show how much groups differ
+    if len(totals) < 2:
         return groups
     shrunk = shrink_groups([(group.score or 0.0) * group.n_scored for group in measured.values()], totals)
     found = {
