@@ -51,6 +51,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_NUMBERS = 2_000  # a reply with more numbers than this states none of them
+MAX_CONCLUSIONS = 4  # the last ones
 MAX_WHOLE_CHARS = 120  # of a reply that is one number with its unit and wrapping
 MAX_PLAIN_CHARS = 20_000  # nor is the only number of so long a reply its answer
 _CLAUSE_END = re.compile(
@@ -58,8 +59,8 @@ _CLAUSE_END = re.compile(
 )
 _CONCLUSION = re.compile(
     r"\b(?:so|therefore|thus|hence|in total|total(?: of| is|:)?|altogether|in all|overall|sum is|gives|"
-    r"equals|makes?|made|comes to|adds? up to|leaves|(?:difference|average|mean|median|sum|result|count|ratio)\s(?:is|was|would be|equals))\b"
-    r"|因此|所以|总共|一共|共有|共计|合计|差是|和是|结果是"
+    r"equals|makes?|made|comes to|namely|adds? up to|leaves|(?:difference|average|mean|median|sum|result|count|ratio)\s(?:is|was|would be|equals))\b"
+    r"|\bi\.e\.,?|\bthat is,|因此|所以|总共|一共|共有|共计|合计|差是|和是|结果是"
 )
 _CORRECTED = re.compile(
     r"\b(?:wait|actually|correction|scratch that|on second thoughts?|i mean|sorry|oops|no,|rather,|make that)\b[\s,:;.-]"
@@ -199,13 +200,12 @@ def _stated_in(text: str, start: int, end: int) -> Quantity | str | None:
 
 
 def _conclusions(text: str, begin: int) -> Iterator[StatedAnswer]:
-    """The last "so ...", "in total ...", "= ..."."""
+    """The last few "so ...", "in total ...", "= ...", the last first."""
     cues = [cue.end() for cue in _CONCLUSION.finditer(lower_ascii(text), begin)]
     equals = text.rfind("=", begin)
     if equals >= 0:
         cues.append(equals + 1)
-    if cues:
-        last = max(cues)
+    for last in sorted(cues)[: -MAX_CONCLUSIONS - 1 : -1]:
         yield StatedAnswer("concluded", last, find_sentence_end(text, last))
 
 
@@ -221,6 +221,7 @@ def _only_one(text: str, start: int, end: int, *, may_skip_years: bool) -> tuple
     values = _distinct(text, start, min(end, start + MAX_PLAIN_CHARS))
     if len(values) > 1:
         undated = [one for one in values if not (may_skip_years and _says_when(text, one))]
+        undated = [one for one in undated if not _SUBSET.match(text, one.span[1])] or undated
         if len(undated) == 1:
             return _reading(undated[0], "only-number", undated[0].span), undated[0]
         if chosen := _lead(text, start, end) or _picked(text, start, end) or _total(text, start, end):
@@ -231,6 +232,7 @@ def _only_one(text: str, start: int, end: int, *, may_skip_years: bool) -> tuple
     return _reading(values[0], "only-number", values[0].span), values[0]
 
 
+_SUBSET = re.compile(r"\sof\s(?:which|whom|them|these|those)\b")  # "12 birds, 4 of which are red"
 _WHEN = re.compile(
     r"\b(?:in|since|by|during|until|of|for|year|fy|en|im|jahr|в)\s(?:the\syear\s|early\s|late\s)?$",
     re.IGNORECASE,

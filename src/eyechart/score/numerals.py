@@ -377,6 +377,28 @@ _ARTICLES = frozenset(
 _OTHER_WORDS = frozenset(
     {"năm", "không", "on", "null"}
 )  # year, not, on, null: numbers only where they stand alone
+_ALSO_ENGLISH = frozenset(
+    [
+        "once",
+        "on",
+        "six",
+        "due",
+        "elf",
+        "null",
+        "sei",
+        "ba",
+        "hai",
+        "un",
+        "um",
+        "uma",
+        "una",
+        "bir",
+        "on",
+        "dos",
+        "dua",
+        "lima",
+    ]
+)
 _ENGLISH_WORDS = frozenset({"once", "on", "six"})
 _MAX_FOREIGN_CHARS = 400  # a longer text states its number in digits, or not at all
 
@@ -393,7 +415,10 @@ def _find_foreign(text: str, start: int, end: int, *, is_whole: bool) -> Iterato
         first, last = words[place]
         after = words[place + 1][1] if place + 1 < len(words) else last
         for stop, n_words in ((after, 2), (last, 1)):
-            value = _get_foreign(lower[first:stop], name, is_only=is_whole and len(words) <= 2)
+            is_only = (is_whole and len(words) <= 2) or (
+                name == "English" and len(words) <= 3 and lower[first:stop] not in _ALSO_ENGLISH
+            )
+            value = _get_foreign(lower[first:stop], name, is_only=is_only)
             if value is not None:
                 yield Number(float(value), float(value), (start + first, start + stop))
                 place += n_words - 1

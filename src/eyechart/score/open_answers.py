@@ -29,6 +29,7 @@ from eyechart.types import Reply, Sample, Score
 M = TypeVar("M", Clock, Date)
 _LEADING_ZERO = re.compile(r"0\d")
 _MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
+_DECADE = re.compile(r"(?:the\s)?'?(?:\d\d)?\d0'?s", re.IGNORECASE)  # not 1980 seconds
 _PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?%?")
 _MAY_BE_MOMENT = re.compile(r"\d|[点點時시]|\b(?:noon|midday|midnight|past|to|clock|[ap]m)\b", re.IGNORECASE)
 _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
@@ -77,6 +78,8 @@ def find_kind(gold: str) -> str:
     >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "12 kg", "12A", "007", "3rd", "the big dog")]
     ['time', 'date', 'number', 'text', 'text', 'text', 'text']
     """
+    if _DECADE.fullmatch(gold.strip()):
+        return "text"
     if _PLAIN_NUMBER.fullmatch(gold):
         return "text" if is_code(gold) else "number"
     if len(gold) <= _MAX_MOMENT_CHARS and _MAY_BE_MOMENT.search(gold):

@@ -93,7 +93,7 @@ _AMBIGUOUS = frozenset(
 )
 _BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\।-])"""
 _NO_NOUN = re.compile(
-    r"\W{0,3}(?:idea|answer|clue|comment|way\sto|information|context|image|doubt|problem|worries|need|matter|wonder)\b",
+    r"\W{0,3}(?:idea|answer|clue|comment|way\sto|information|context|image|doubt|question|problem|worries|need|matter|wonder)\b",
     re.IGNORECASE,
 )
 _EITHER = re.compile(
@@ -278,14 +278,14 @@ _TRUE = re.compile(
 _WRONG_WORDS = frozenset({"false", "incorrect", "wrong", "inaccurate", "untrue"})
 _SET_NO = re.compile(
     r"(?:(?:it|he|she|they|there|this|that|i)\s?(?:is|does|do|are|was|were|has|have|can|did)(?:n't|\snot)\W*$"
-    r"|(?:absolutely|definitely|certainly|of course|surely|probably|clearly|obviously|apparently|i guess|i'm afraid)\s(?:not|no)\b"
+    r"|(?:absolutely|definitely|certainly|of course|surely|\w+ly,?|i guess|i'm afraid)\s(?:not|no)\b"
     r"|not (?:really|at all|exactly|quite|in the slightest|that i can see|visible|present|in (?:this|the) (?:image|picture|photo))\b|never\b|none\b|neither\b"
     r"|(?:i\s)?(?:don't|do not) (?:think|believe) so\b|i (?:wouldn't|would not) say so\b)",
     re.IGNORECASE,
 )
 _SET_YES = re.compile(
     r"(?:(?:absolutely|definitely|certainly|of course|surely|indeed|sure|exactly|correct|affirmative|right|totally)\s*(?:$|[.,!;])"
-    r"|(?:i\s)?(?:think|believe|guess) so\b|(?:it|he|she|they|there|this|that)\s(?:is|does|are|do|has|was|were|can|did|have)\s*(?:$|[.,!;])"
+    r"|(?:it\s)?(?:appears|seems|looks)\s(?:so|like\sit)\b|(?:i\s)?(?:think|believe|guess) so\b|(?:it|he|she|they|there|this|that)\s(?:is|does|are|do|has|was|were|can|did|have)\s*(?:$|[.,!;])"
     r"|(?:most\s)?(?:certainly|definitely|absolutely|indeed)\b)",
     re.IGNORECASE,
 )

@@ -255,7 +255,11 @@ class _Sentences:
             return False
         if following.lower.endswith(("ing", "ed", "ly")) and not following.is_capital and grammar.is_english:
             return True
-        if gold.lower in grammar.modifiers and not following.is_capital:
+        if (
+            gold.lower in grammar.modifiers
+            and gold.lower not in vocabulary.ALSO_NOUNS
+            and not following.is_capital
+        ):
             is_bare = gold.lower in vocabulary.COLOURS and last == 0
             return len(self.words) <= 9 and not is_bare  # "a red car", but not "red panda"
         if has_capital and not following.is_capital and self.has_capitals:
@@ -360,7 +364,7 @@ class _Sentences:
             if not (is_apposition and self.words[first].is_capital) and before.lower not in vocabulary.TITLES:
                 is_first = number - 1 == opening
                 return self._is_foreign_subject(before, is_first=is_first, has_capital=has_capital)
-            number -= is_apposition  # "the singer Beyoncé"
+            number -= is_apposition or before.lower in vocabulary.TITLES  # "the singer Beyoncé"
         if is_code and not is_known:
             number -= 1  # "seat 12A"
         if number == opening:
@@ -450,7 +454,14 @@ class _Sentences:
         while place >= opening:
             word = self.words[place]
             if word.lower in grammar.verbs or word.lower in vocabulary.VERBS:
-                return content == 0
+                is_owner = (
+                    self.words[number - 1].lower == "of"
+                    and self.words[first].is_capital
+                    and last == inside[-1]
+                )
+                return content == 0 or (
+                    content == 1 and is_owner and place == opening
+                )  # "It's the flag of Canada."
             if (
                 place + 1 < len(self.words) and self.words[place + 1].before.strip(" \"'*`_")
             ) and place < number - 1:

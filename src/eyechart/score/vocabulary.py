@@ -50,7 +50,7 @@ MODIFIERS = _(
     "cute tiny adorable friendly playful healthy busy crowded quiet few several couple pair two three four five six"
 )
 NEUTRAL_AFTER = _(
-    "side color colour area direction too either here there itself instead today now overall alone tall"
+    "weather side color colour area direction too either here there itself instead today now overall alone tall"
 )
 # Nouns that name the kind of thing, or a portion of it: "the city of Paris", "a cup of coffee", "a Nike shoe".
 KINDS = _(
@@ -85,6 +85,10 @@ TITLES = _(
     "mr mrs ms miss dr prof professor president sir lord lady king queen prince princess captain general senator mount mt planet"
 )
 NAMES = _("will may mark bill art sue rob drew")  # first names that are also small words
+# Adjectives that are also things: "an orange peel" is not an orange.
+ALSO_NOUNS = _(
+    "orange gold silver baby pet metal plastic top bottom back front square giant adult male female light round lone"
+)
 COLOURS = _("red green blue yellow orange purple pink brown gray grey beige white black gold silver")
 
 # -- Places that may follow a name after a comma: "Paris, France"

@@ -58,6 +58,11 @@ def is_same_wording(said: str, gold: str) -> bool:
         return True
     if len(words) == len(wanted) and all(map(_is_same_but_typo, words, wanted)):
         return True
+    if (decade := _DECADE.fullmatch(other)) and _SHORT_DECADE.sub("", one) in (
+        decade[1],
+        _DECADES.get(decade[1], ""),
+    ):
+        return True
     if _RATIO.fullmatch(other) and _RATIO_SIGN.sub(":", one) == _RATIO_SIGN.sub(":", other):
         return True
     if _CODE.search(other) and _squeeze_code(said) == _squeeze_code(gold):
@@ -66,6 +71,18 @@ def is_same_wording(said: str, gold: str) -> bool:
 
 
 _SQUEEZED = re.compile(r"['\s-]+")
+_DECADE = re.compile(r"(?:19|20)(\d0)'?s")
+_SHORT_DECADE = re.compile(r"^'|'?s$")
+_DECADES = {
+    "20": "twentie",
+    "30": "thirtie",
+    "40": "fortie",
+    "50": "fiftie",
+    "60": "sixtie",
+    "70": "seventie",
+    "80": "eightie",
+    "90": "ninetie",
+}
 _RATIO = re.compile(r"\d{1,6}\s?:\s?\d{1,6}")
 _RATIO_SIGN = re.compile(r"\s?(?::|\bto\b)\s?")
 _CODE = re.compile(r"\d.*[^\W\d_]|[^\W\d_].*\d", re.DOTALL)  # letters and digits: 12A, AB-1234
