@@ -5,8 +5,6 @@ clause ("not", "I doubt", "if"), and by those that take it back later ("but it i
 of `languages`; which of them count follows from the reply's script and small words.
 """
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import re
@@ -186,9 +184,11 @@ _STATES = re.compile(
     r"(?:it|this|that|they|the|a|an|i|there|he|she|these|those|probably|more likely|is|was|are)\b"
 )
 _REPORTED = re.compile(
-    r"\b(?:someone|somebody|people|others|many|he|she|they|friend|student|teacher|user|colleague|neighbou?r|brother|sister)"
+    r"\b(?:someone|somebody|people|others|many|he|she|they|friend|student|teacher|user|colleague"
+    r"|neighbou?r|brother|sister)"
     r"\s(?:might |may |would |could |has |have |once )?"
-    r"(?:said|says?|thinks?|thought|claims?|claimed|believes?|believed|told|guess(?:ed)?|suggest(?:s|ed)?|answered|argued?)\b"
+    r"(?:said|says?|thinks?|thought|claims?|claimed|believes?|believed|told|guess(?:ed)?|suggest(?:s|ed)?"
+    r"|answered|argued?)\b"
 )
 _SAYS = re.compile(r"\b(?:said|says?|thinks?|chose|told|answered|might|would)\b")
 _NOT = {

@@ -5,8 +5,6 @@
 first, unless both sides are written that way.
 """
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import re
@@ -48,17 +46,20 @@ class Date:
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
 _DAYTIME = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _CLOCK = re.compile(
-    rf"(?<![\w:.,$€£-])(?P<hour>[01]?\d|2[0-4])(?:\s?(?P<dot>[:.h])\s?(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d|\.\d))(?:\s?{_HALF})?(?!\w)"
+    rf"(?<![\w:.,$€£-])(?P<hour>[01]?\d"
+    rf"|2[0-4])(?:\s?(?P<dot>[:.h])\s?(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d|\.\d))(?:\s?{_HALF})?(?!\w)"
     rf"|(?<![\w:.,$€£-])(?P<hour2>1[0-2]|0?[1-9])\s?(?P<half2>[ap]\.?\s?m\b\.?)"
     r"|(?<![\w:.,$])(?P<hour5>1[0-2]|0?[1-9])(?=\s(?:in\sthe\s(?:morning|afternoon|evening)|at\snight)\b)"
     r"|(?<![\w:.,])(?P<hour3>[01]?\d|2[0-4])\s?(?P<sharp>o'?\s?clock|uhr|heures?|horas)\b"
-    r"|(?P<period>上午|早上|凌晨|中午|下午|晚上|傍晚|午前|午後|오전|오후)?\s?(?P<hour4>[01]?\d|2[0-4]|[一二三四五六七八九十两]{1,3})(?:点钟?|點|時|시)"
+    r"|(?P<period>上午|早上|凌晨|中午|下午|晚上|傍晚|午前|午後|오전|오후)?\s?(?P<hour4>[01]?\d|2[0-4]|[一二三四五六七八九十两]{1,3})(?:点钟?"
+    r"|點|時|시)"
     r"(?:(?P<minute4>[0-5]?\d|[一二三四五六七八九十]{1,3})(?:分|분)?|(?P<halfpast>半|반)|(?P<quarter>一刻))?(?!\w*之)"
     r"|\b(?P<word>noon|midday|midnight)\b",
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(
-    r"\b(?:(?P<part>half|(?:a\s)?quarter|[a-z]+(?:-[a-z]+)?|\d{1,2})(?:\sminutes)?\s(?P<way>past|after|to|before|till)\s)?"
+    r"\b(?:(?P<part>half|(?:a\s)?quarter|[a-z]+(?:-[a-z]+)?|\d{1,2})(?:\sminutes)?\s(?P<way>past|after|to"
+    r"|before|till)\s)?"
     r"(?P<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2})\b"
     r"(?P<sharp>\s?o'?clock)?(?:\s(?P<half>[ap]\.?m\b\.?))?",
     re.IGNORECASE,
@@ -176,9 +177,11 @@ _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR = r"(?:1[0-9]|20|21)\d\d"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])"
 _DATE = re.compile(
-    rf"(?<![\w/.-])(?P<y1>{_YEAR})\s?[-/.年년]\s?(?P<m1>1[0-2]|0?[1-9])\s?[-/.月월]\s?(?P<d1>{_DAY})(?:日|号|일)?(?![\d/])"
+    rf"(?<![\w/.-])(?P<y1>{_YEAR})\s?[-/.年년]\s?(?P<m1>1[0-2]|0?[1-9])\s?[-/.月월]\s?(?P<d1>{_DAY})(?:日|号"
+    rf"|일)?(?![\d/])"
     rf"|(?<![\w/.-])(?P<a2>\d{{1,2}})(?P<sep>[-/.])(?P<b2>\d{{1,2}})(?P=sep)(?P<y2>{_YEAR}|\d\d)(?![\d/-])"
-    rf"|(?<![\w/])(?P<d3>{_DAY})(?:st|nd|rd|th|\.|er|º|ª)?\s(?:of\s|de\s|d')?(?P<m3>{_MONTH})\.?(?:,?\s(?:of\s|de\s|del\s|do\s)?(?P<y3>{_YEAR}))?(?!\w)"
+    rf"|(?<![\w/])(?P<d3>{_DAY})(?:st|nd|rd|th|\.|er|º|ª)?\s(?:of\s|de\s"
+    rf"|d')?(?P<m3>{_MONTH})\.?(?:,?\s(?:of\s|de\s|del\s|do\s)?(?P<y3>{_YEAR}))?(?!\w)"
     rf"|(?<!\w)(?P<m4>{_MONTH})\.?\s(?P<d4>{_DAY})(?:st|nd|rd|th)?(?:,?\s(?P<y4>{_YEAR}))?(?![\w:])"
     rf"|(?<!\w)(?P<m5>{_MONTH})\.?,?\s(?:of\s|de\s|del\s|do\s)?(?P<y5>{_YEAR})(?!\w)"
     rf"|(?P<y6>{_YEAR})年(?P<m6>1[0-2]|0?[1-9])月|(?P<m7>1[0-2]|0?[1-9])[月월]\s?(?P<d7>{_DAY})[日号일]"

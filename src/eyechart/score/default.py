@@ -1,7 +1,5 @@
 """The default scorer, for users' own files: the kind of gold decides how a reply is read."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import re

@@ -1,11 +1,9 @@
 """Numbers: reading the one that a reply states, and comparing it with the gold.
 
-A number counts where the reply states it, concludes it, or names no other. Numbers that are denied ("not 8"),
-that name something ("Figure 2", "option 2") or that stand in a question are not read; one that is bounded
-("at least 8") is read with its bound, which only a gold with the same bound meets.
+A number counts where the reply states it, concludes it, or names no other. Numbers that are denied ("not
+8"), that name something ("Figure 2", "option 2") or that stand in a question are not read; one that is
+bounded ("at least 8") is read with its bound, which only a gold with the same bound meets.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -59,21 +57,26 @@ _CLAUSE_END = re.compile(
 )
 _CONCLUSION = re.compile(
     r"\b(?:so|therefore|thus|hence|in total|total(?: of| is|:)?|altogether|in all|overall|sum is|gives|"
-    r"equals|makes?|made|comes to|namely|adds? up to|leaves|(?:difference|average|mean|median|sum|result|count|ratio)\s(?:is|was|would be|equals))\b"
+    r"equals|makes?|made|comes to|namely|adds? up to|leaves|(?:difference|average|mean|median|sum|result"
+    r"|count|ratio)\s(?:is|was|would be|equals))\b"
     r"|\bi\.e\.,?|\bthat is,|因此|所以|总共|一共|共有|共计|合计|差是|和是|结果是"
 )
 _CORRECTED = re.compile(
-    r"\b(?:wait|actually|correction|scratch that|on second thoughts?|i mean|sorry|oops|no,|rather,|make that)\b[\s,:;.-]"
-    r"|\bbut\s(?:it|there|that|this|actually|in fact|really|the\s(?:actual|real|correct|true|answer)|now|i\s(?:count|see)|on closer)\b"
+    r"\b(?:wait|actually|correction|scratch that|on second thoughts?|i mean|sorry|oops|no,|rather,"
+    r"|make that)\b[\s,:;.-]"
+    r"|\bbut\s(?:it|there|that|this|actually|in fact|really|the\s(?:actual|real|correct|true|answer)|now"
+    r"|i\s(?:count|see)|on closer)\b"
     r"|不对[,，:]|更正"
 )
 
 
 _ASKS_WHEN = re.compile(r"\b(?:when|years?|date)\b|年", re.IGNORECASE)
 _NONE = re.compile(
-    r"\W{0,3}(?:there\s(?:are|is|were|was)\s)?(?:none|nothing|nobody|no\sone|no\s(?!idea|doubt|way|answer|more|fewer|less|problem)\w+(?:\s\w+){0,8}|zero\s\w+)\W{0,3}$"
+    r"\W{0,3}(?:there\s(?:are|is|were|was)\s)?(?:none|nothing|nobody|no\sone|no\s(?!idea|doubt|way|answer"
+    r"|more|fewer|less|problem)\w+(?:\s\w+){0,8}|zero\s\w+)\W{0,3}$"
     r"|(?:图中|图片中|画面中|这里)?(?:没有|一个也没有|无)(?!法)[^,，。?？]{0,8}[。.]?$"
-    r"|(?:il n'y en a )?aucune?\b\W{0,3}$|keine?[rs]?\b\W{0,3}$|ningun[oa]\b\W{0,3}$|nenhuma?\b\W{0,3}$|nessun[oa]\b\W{0,3}$|ни одного\W{0,3}$",
+    r"|(?:il n'y en a )?aucune?\b\W{0,3}$|keine?[rs]?\b\W{0,3}$|ningun[oa]\b\W{0,3}$|nenhuma?\b\W{0,3}$"
+    r"|nessun[oa]\b\W{0,3}$|ни одного\W{0,3}$",
     re.IGNORECASE,
 )  # fmt: skip
 
@@ -325,7 +328,8 @@ _OUT_OF = re.compile(
     r"\b(?:out of|of the|of all|of these|of those)\s(?:the\s)?(?:total\s(?:of\s)?)?$", re.IGNORECASE
 )
 _DENIED_AFTER = re.compile(
-    r"[\"'*)]{0,3}\s(?:(?:is|was|would be|seems|looks)\s(?:clearly\s|definitely\s)?(?:not\b|wrong|incorrect|false|too\s(?:many|few|high|low|large|small|much))|isn't|wasn't|cannot be|can't be)"
+    r"[\"'*)]{0,3}\s(?:(?:is|was|would be|seems|looks)\s(?:clearly\s|definitely\s)?(?:not\b|wrong"
+    r"|incorrect|false|too\s(?:many|few|high|low|large|small|much))|isn't|wasn't|cannot be|can't be)"
     r"|[\"'*)]{0,3}\?\s{0,2}no\b",
     re.IGNORECASE,
 )
@@ -333,7 +337,8 @@ _TERM_AFTER = re.compile(r"\s?(?:[x×*÷]|\+|\s[-/])\s?[$€£]?\d")
 _TERM_BEFORE = re.compile(r"\d\s?(?:[x×*÷+])\s?$|\d\s[-/]\s$")
 _SENTENCE_MARK = re.compile(r"[.!?\n。！？](?!\d)")
 _DATED = re.compile(
-    r"(?:before|after|later than|earlier than|until|since|bis|avant|après|antes de|después de|prima del|до|после|以前|之前|之后|以后)\s?$",
+    r"(?:before|after|later than|earlier than|until|since|bis|avant|après|antes de|después de|prima del|до"
+    r"|после|以前|之前|之后|以后)\s?$",
     re.IGNORECASE,
 )
 

@@ -1,12 +1,10 @@
 """Numerals in running text: digits in every grouping, fractions, scales, and numbers written as words.
 
-`find_numbers` yields each number once, with its value and its place. English words are read to trillions, with
-fractions ("two and a half", "three quarters") and spoken decimals; Chinese numerals in full (五万, 百分之二十五,
-两个半, 3万5千); the number words of other languages as far as the table of languages has them. What follows a
-number (a unit, a noun) is the subject of `quantity`.
+`find_numbers` yields each number once, with its value and its place. English words are read to trillions,
+with fractions ("two and a half", "three quarters") and spoken decimals; Chinese numerals in full (五万,
+百分之二十五, 两个半, 3万5千); the number words of other languages as far as the table of languages has them. What
+follows a number (a unit, a noun) is the subject of `quantity`.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -114,15 +112,18 @@ _SCALE = "|".join(sorted((word for word in _SCALES if len(word) > 2 or not word.
 _PLUS = {"a half": 0.5, "one half": 0.5, "a quarter": 0.25, "one quarter": 0.25, "three quarters": 0.75,
          "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3}  # fmt: skip
 _NUMBER = re.compile(
-    r"(?<!(?-i:[^\W\u2e80-\u9fff]))(?<![.,:/^])(?<!\^\{)(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
+    r"(?<!(?-i:[^\W\u2e80-\u9fff]))(?<![.,:/^])(?<!\^\{)(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus"
+    r"|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
     rf"(?:\\[dt]?frac\{{(?P<over>\d{{1,15}})\}}\{{(?P<under>\d{{1,15}})\}}"
     rf"|(?:(?P<whole>\d{{1,9}})[ -])?(?P<top>\d{{1,15}})\s?/\s?(?P<bottom>\d{{1,15}})(?![\d/])"
     rf"|(?P<mixed>\d{{1,9}})?\s?(?P<vulgar>[{_VULGAR}])"
     rf"|(?P<digits>{_DIGITS})"
-    r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\w)|\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^\s?\{?(?P<power>[-+]?\d{1,3})\}?"
+    r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\w)|\s?(?:[x×*·]|\\times"
+    r"|\\cdot)\s?10\s?(?:\^\s?\{?(?P<power>[-+]?\d{1,3})\}?"
     r"|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3}))|\s?\^\s?\{?(?P<to_the>-?\d{1,3})\}?|(?P<super>[⁰¹²³⁴-⁹]{1,2}))?"
     rf"(?:\s{{1,2}}and\s(?P<plus>{'|'.join(_PLUS)})\b)?)"
-    rf"(?P<scale>\s?(?:{_SCALE})(?![a-z])|(?:{_SHORT_SCALES}|(?(money)(?:b|m)|(?!)))(?![\w])|\s(?:bn|mn|tn|(?-i:M))(?![\w]))?"
+    rf"(?P<scale>\s?(?:{_SCALE})(?![a-z])|(?:{_SHORT_SCALES}|(?(money)(?:b|m)|(?!)))(?![\w])|\s(?:bn|mn|tn"
+    rf"|(?-i:M))(?![\w]))?"
     r"(?P<percent>\s?(?:\\?%|percent\b|per cent\b|pct\b))?",
     re.IGNORECASE,
 )
@@ -470,7 +471,8 @@ _NUMERAL = "零〇一二两兩三四五六七八九十百千万萬亿億"
 _CHINESE_NUMBER = re.compile(
     rf"(?P<sign>负)?(?:(?P<cent>百分之|千分之)(?P<rate>[{_NUMERAL}\d点.]{{1,16}})"
     rf"|(?:(?P<whole>[{_NUMERAL}]{{1,8}})又)?(?P<under>[{_NUMERAL}\d]{{1,8}})分之(?P<over>[{_NUMERAL}\d]{{1,8}})"
-    rf"|(?P<only_half>一?半)(?![{_NUMERAL}个])|(?P<number>(?:\d{{1,12}}(?:\.\d{{1,9}})?)?[{_NUMERAL}]+(?:\d{{1,8}}[{_NUMERAL}]+)*\d{{0,8}}(?:点[{_NUMERAL}]+)?)"
+    rf"|(?P<only_half>一?半)(?![{_NUMERAL}个])"
+    rf"|(?P<number>(?:\d{{1,12}}(?:\.\d{{1,9}})?)?[{_NUMERAL}]+(?:\d{{1,8}}[{_NUMERAL}]+)*\d{{0,8}}(?:点[{_NUMERAL}]+)?)"
     r"(?P<half>(?:[个斤米里年]|小时)半(?![个数分]))?)"
 )
 # After these, a numeral counts something; 一 is left out, because 一个 is the article.

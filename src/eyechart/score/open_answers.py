@@ -1,10 +1,8 @@
 """Open answers: which reader a gold asks for, and the score of the gold that is met.
 
-Each gold is read by what it is: a time, a date, a number with its unit, or text. Golds of several kinds are all
-tried; the first one met decides.
+Each gold is read by what it is: a time, a date, a number with its unit, or text. Golds of several kinds are
+all tried; the first one met decides.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """Yes or no: what a reply decides, in every language of the table.
 
-The word itself counts where it is stated, leads, or stands alone; so does a verdict on a statement ("that is not
-true"), a set phrase ("of course not"), and a sentence that says whether something is there ("I don't see a car",
-"Es gibt ein Auto"). A sentence that is neither, and a reply that can be read both ways, are not read.
+The word itself counts where it is stated, leads, or stands alone; so does a verdict on a statement ("that is
+not true"), a set phrase ("of course not"), and a sentence that says whether something is there ("I don't see
+a car", "Es gibt ein Auto"). A sentence that is neither, and a reply that can be read both ways, are not
+read.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -93,7 +92,8 @@ _AMBIGUOUS = frozenset(
 )
 _BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\।-])"""
 _NO_NOUN = re.compile(
-    r"\W{0,3}(?:idea|answer|clue|comment|way\sto|information|context|image|doubt|question|problem|worries|need|matter|wonder)\b",
+    r"\W{0,3}(?:idea|answer|clue|comment|way\sto|information|context|image|doubt|question|problem|worries"
+    r"|need|matter|wonder)\b",
     re.IGNORECASE,
 )
 _EITHER = re.compile(
@@ -269,9 +269,12 @@ def _by_mention(text: str, start: int, end: int) -> Reading | None:
 # -- Sentences that decide without the word
 
 _TRUE = re.compile(
-    r"\b(?:it|that|this|statement|claim|assertion|sentence|description|he|she|they|you)\W{0,3}(?:is|was|are|'s|'re|seems|appears to be|appears)\s"
-    r"(?:(?:clearly|definitely|actually|indeed|completely|absolutely|therefore|probably)\s)?(?P<not>not\s|n't\s)?(?:\w+ly\s)?"
-    r"(?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b(?!\s(?:side|hand|of|to|now|next))"
+    r"\b(?:it|that|this|statement|claim|assertion|sentence|description|he|she|they|you)\W{0,3}(?:is|was"
+    r"|are|'s|'re|seems|appears to be|appears)\s"
+    r"(?:(?:clearly|definitely|actually|indeed|completely|absolutely|therefore|probably)\s)?(?P<not>not\s"
+    r"|n't\s)?(?:\w+ly\s)?"
+    r"(?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b(?!\s(?:side|hand|of"
+    r"|to|now|next))"
     r"|\b(?P<late>isn't|is not|not)\s(?:a\s)?(?P<word2>true|correct|accurate|right)\b",
     re.IGNORECASE,
 )  # fmt: skip
@@ -279,19 +282,24 @@ _WRONG_WORDS = frozenset({"false", "incorrect", "wrong", "inaccurate", "untrue"}
 _SET_NO = re.compile(
     r"(?:(?:it|he|she|they|there|this|that|i)\s?(?:is|does|do|are|was|were|has|have|can|did)(?:n't|\snot)\W*$"
     r"|(?:absolutely|definitely|certainly|of course|surely|\w+ly,?|i guess|i'm afraid)\s(?:not|no)\b"
-    r"|not (?:really|at all|exactly|quite|in the slightest|that i can see|visible|present|in (?:this|the) (?:image|picture|photo))\b|never\b|none\b|neither\b"
+    r"|not (?:really|at all|exactly|quite|in the slightest|that i can see|visible|present|in (?:this"
+    r"|the) (?:image|picture|photo))\b|never\b|none\b|neither\b"
     r"|(?:i\s)?(?:don't|do not) (?:think|believe) so\b|i (?:wouldn't|would not) say so\b)",
     re.IGNORECASE,
 )
 _SET_YES = re.compile(
-    r"(?:(?:absolutely|definitely|certainly|of course|surely|indeed|sure|exactly|correct|affirmative|right|totally)\s*(?:$|[.,!;])"
-    r"|(?:it\s)?(?:appears|seems|looks)\s(?:so|like\sit)\b|(?:i\s)?(?:think|believe|guess) so\b|(?:it|he|she|they|there|this|that)\s(?:is|does|are|do|has|was|were|can|did|have)\s*(?:$|[.,!;])"
+    r"(?:(?:absolutely|definitely|certainly|of course|surely|indeed|sure|exactly|correct|affirmative|right"
+    r"|totally)\s*(?:$|[.,!;])"
+    r"|(?:it\s)?(?:appears|seems|looks)\s(?:so|like\sit)\b|(?:i\s)?(?:think|believe|guess) so\b|(?:it|he"
+    r"|she|they|there|this|that)\s(?:is|does|are|do|has|was|were|can|did|have)\s*(?:$|[.,!;])"
     r"|(?:most\s)?(?:certainly|definitely|absolutely|indeed)\b)",
     re.IGNORECASE,
 )
 _THERE = re.compile(
-    r"(?:in (?:the|this) (?:image|picture|photo|scene)[, ]{1,2})?(?:there(?:'s| is| are| was| were)\s(?!hard|difficult|possible)|i (?:can |do |clearly |also )*see\s|we (?:can )?see\s"
-    r"|the (?:image|picture|photo|scene|chart|figure) (?:clearly |does )?(?:shows?|contains?|includes?|has|depicts?)\s|you can see\s|yes\b)",
+    r"(?:in (?:the|this) (?:image|picture|photo|scene)[, ]{1,2})?(?:there(?:'s| is| are| was"
+    r"| were)\s(?!hard|difficult|possible)|i (?:can |do |clearly |also )*see\s|we (?:can )?see\s"
+    r"|the (?:image|picture|photo|scene|chart|figure) (?:clearly |does )?(?:shows?|contains?|includes?|has"
+    r"|depicts?)\s|you can see\s|yes\b)",
     re.IGNORECASE,
 )
 _EXISTS = {
@@ -306,8 +314,10 @@ _NOT_EXISTS = {
 }  # fmt: skip
 _DENIES = re.compile(r"\b(?:not|no|never|none|without)\b|n't\b", re.IGNORECASE)
 _UNSURE = re.compile(
-    r"\b(?:not (?:sure|certain|clear|possible|enough|able)|unclear|unsure|hard to|difficult to|cannot (?:tell|determine|say|be)|can't (?:tell|determine|say|be)"
-    r"|don't know|do not know|no (?:idea|doubt|way|information|question|problem|matter|need)|impossible|maybe|perhaps|might|may|could|if|whether|not only|insufficient)\b",
+    r"\b(?:not (?:sure|certain|clear|possible|enough|able)|unclear|unsure|hard to|difficult to"
+    r"|cannot (?:tell|determine|say|be)|can't (?:tell|determine|say|be)"
+    r"|don't know|do not know|no (?:idea|doubt|way|information|question|problem|matter|need)|impossible"
+    r"|maybe|perhaps|might|may|could|if|whether|not only|insufficient)\b",
     re.IGNORECASE,
 )
 _CANNOT_SEE = re.compile(

@@ -1,12 +1,11 @@
 """Quantities: a number together with its unit, and when two of them are the same amount.
 
-A unit is part of the value. Where both sides state one, the amounts must agree, converted where that is exact or
-close to it (500 cm is 5 m, 68 °F is 20 °C; 5 m is not 5 km, $5 is not 5 %). A unit that only one side states may
-be missing on the other; a multiplier may not (5M is neither 5 nor 5B). An abbreviation with several meanings
-(``m``: metres or millions; ``pounds``: mass or money; ``degrees``) has them all, and the other side decides.
+A unit is part of the value. Where both sides state one, the amounts must agree, converted where that is
+exact or close to it (500 cm is 5 m, 68 °F is 20 °C; 5 m is not 5 km, $5 is not 5 %). A unit that only one
+side states may be missing on the other; a multiplier may not (5M is neither 5 nor 5B). An abbreviation with
+several meanings (``m``: metres or millions; ``pounds``: mass or money; ``degrees``) has them all, and the
+other side decides.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -112,7 +111,8 @@ def _share_word(one: str, other: str) -> bool:
 # -- Reading quantities
 
 _MONEY_BEFORE = re.compile(
-    r"(?:(?:\b(?:US|USD|CA?|CAD|AU?|AUD|HK|R|NZ|S) ?)?\$|[€£¥₹₽₩]|\b(?:USD|EUR|GBP|RMB|CNY|JPY|INR|CHF|Rs\.?))\s?$",
+    r"(?:(?:\b(?:US|USD|CA?|CAD|AU?|AUD|HK|R|NZ|S) ?)?\$|[€£¥₹₽₩]|\b(?:USD|EUR|GBP|RMB|CNY|JPY|INR|CHF"
+    r"|Rs\.?))\s?$",
     re.IGNORECASE,
 )
 _MONEY_INSIDE = re.compile(r"[$€£¥₹]|US\$|USD|EUR|RMB", re.IGNORECASE)
@@ -128,10 +128,12 @@ _MONEY_NAMES = {
 }
 _UNIT_GAP = re.compile(r"(?:\s{1,2}|-|\\[,; ]|~)?(?:\\(?:text|mathrm|rm)\s?\{\s?)?")
 _SIGN = re.compile(
-    r"(?:°|\^\s?\{?\\circ\}?)(?:\s?\\?(?:text|mathrm)?\{?[CFcf](?![a-z])\}?)?|℃|℉|[°º]|ª|\\?%|[€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])"
+    r"(?:°|\^\s?\{?\\circ\}?)(?:\s?\\?(?:text|mathrm)?\{?[CFcf](?![a-z])\}?)?|℃|℉|[°º]|ª|\\?%|[€£¥₹₽₩¢$]"
+    r"|''|[\"'](?![A-Za-z])"
 )
 _UNIT_WORDS = re.compile(
-    r"[A-Za-zµμΩÀ-ɏ\u0400-\u04ff\uac00-\ud7af]+\.?(?:[²³]|\^?\{?[23](?![\d.])\}?)?(?:/[A-Za-z\u0400-\u04ff]+)?"
+    r"[A-Za-zµμΩÀ-ɏ\u0400-\u04ff\uac00-\ud7af]+\.?(?:[²³]"
+    r"|\^?\{?[23](?![\d.])\}?)?(?:/[A-Za-z\u0400-\u04ff]+)?"
     r"(?:[ -][A-Za-z]+(?:[²³]|\^?\{?[23](?![\d.])\}?)?){0,3}"
 )
 _WORD_BREAK = re.compile(r"[ -]")
@@ -290,8 +292,10 @@ def _read_unspaced_unit(text: str, at: int, end: int) -> tuple[tuple[Unit, ...],
 # -- Ranges
 
 _RANGE = re.compile(
-    r"(?P<lead>between|from|von|zwischen|de|entre|da|от|между|从)?\s?(?P<low>[^\s,;()]+(?:\s[A-Za-z%°]{1,12})?)\s?"
-    r"(?P<join>-|~|\bto\b|\bthrough\b|\buntil\b|\band\b|\bbis\b|\bund\b|\bà\b|\ba\b|\by\b|至|到|до)\s?(?P<high>[^\s,;()]+(?:\s[A-Za-z%°]{1,12})?)",
+    r"(?P<lead>between|from|von|zwischen|de|entre|da|от|между"
+    r"|从)?\s?(?P<low>[^\s,;()]+(?:\s[A-Za-z%°]{1,12})?)\s?"
+    r"(?P<join>-|~|\bto\b|\bthrough\b|\buntil\b|\band\b|\bbis\b|\bund\b|\bà\b|\ba\b|\by\b|至|到"
+    r"|до)\s?(?P<high>[^\s,;()]+(?:\s[A-Za-z%°]{1,12})?)",
     re.IGNORECASE,
 )
 
@@ -329,8 +333,10 @@ def parse_range(text: str) -> tuple[Quantity, Quantity] | None:
 # -- A text that is one quantity
 
 _APPROXIMATELY = re.compile(
-    r"(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|exactly|only|just|some|a total of|total of|total:?|in|=|:|"
-    r"大约|约|大概|共|一共|共有|总共|有|是|为|約|etwa|ungefähr|environ|unos|unas|aproximadamente|cerca de|circa|около|примерно|약)\s?",
+    r"(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|exactly|only|just|some|a total of"
+    r"|total of|total:?|in|=|:|"
+    r"大约|约|大概|共|一共|共有|总共|有|是|为|約|etwa|ungefähr|environ|unos|unas|aproximadamente|cerca de|circa|около"
+    r"|примерно|약)\s?",
     re.IGNORECASE,
 )
 _SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?!\d| \d)")

@@ -1,12 +1,10 @@
 """Sentences: when a reply states a gold in its own words.
 
-A sentence states the gold when it is one of its phrases, is neither denied nor one of several, and no name or
-compound goes on beside it: "It is a dog sitting on grass" states dog, "hot dog", "a cat next to a dog" and "It looks
-like a dog but it is a wolf" do not; "Paris, France" states Paris, "Paris Hilton" does not; 首都是北京 states 北京,
-北京大学 does not.
+A sentence states the gold when it is one of its phrases, is neither denied nor one of several, and no name
+or compound goes on beside it: "It is a dog sitting on grass" states dog, "hot dog", "a cat next to a dog"
+and "It looks like a dog but it is a wolf" do not; "Paris, France" states Paris, "Paris Hilton" does not;
+首都是北京 states 北京, 北京大学 does not.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -90,15 +88,19 @@ class _Word:
 _LEFT_OUT = frozenset({"a", "an", "the", "his", "her", "their", "its", "my", "your", "our"})
 _SENTENCE = re.compile(r"[.!?\n](?=\s|$)|\n|[!?]")
 _BESIDE = re.compile(
-    r"\b(?:followed by|ahead of|second to|along with|together with|as well as|compared (?:to|with)|versus|vs\.?|unlike|"
-    r"in contrast to|used to be|once was|similar to|mistaken for|confused with|such as|other than)\s(?:an?\s|the\s)?$"
+    r"\b(?:followed by|ahead of|second to|along with|together with|as well as|compared (?:to|with)|versus"
+    r"|vs\.?|unlike|"
+    r"in contrast to|used to be|once was|similar to|mistaken for|confused with|such as"
+    r"|other than)\s(?:an?\s|the\s)?$"
 )
 _ANSWERED = re.compile(
-    r"\W*(?:it|this|that|these|they|the answer|he|she)(?:'s|\sis|\sare|\swas|\swere)\b(?!\s(?:hard|difficult|not|possible|unclear))",
+    r"\W*(?:it|this|that|these|they|the answer|he|she)(?:'s|\sis|\sare|\swas|\swere)\b(?!\s(?:hard"
+    r"|difficult|not|possible|unclear))",
     re.IGNORECASE,
 )
 _DENIED_NEXT = re.compile(
-    r"\W{0,3}(?:is|are|was|were|does|do|has|can|could|would)(?:n't|\snot|\snever)\b|\W{0,3}(?:is|was)\s(?:wrong|incorrect|absent|missing)|\W{0,3}can(?:'t|not)\b",
+    r"\W{0,3}(?:is|are|was|were|does|do|has|can|could|would)(?:n't|\snot|\snever)\b|\W{0,3}(?:is"
+    r"|was)\s(?:wrong|incorrect|absent|missing)|\W{0,3}can(?:'t|not)\b",
     re.IGNORECASE,
 )
 

@@ -1,11 +1,9 @@
 """Words: when two short texts say the same.
 
-Forgiven are case, width, articles, wrapping, a plural, a hyphen or a space inside a word, accents, British and
-American spelling, "&" for "and", and the order of a list whose gold is a list. More than the gold is never the
-gold. Whether a whole sentence states a gold is the subject of `sentence`.
+Forgiven are case, width, articles, wrapping, a plural, a hyphen or a space inside a word, accents, British
+and American spelling, "&" for "and", and the order of a list whose gold is a list. More than the gold is
+never the gold. Whether a whole sentence states a gold is the subject of `sentence`.
 """
-
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -134,7 +132,8 @@ def _simplified(text: str) -> tuple[str, ...]:
 
 _ABBREVIATION = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")  # U.S.A.
 _SPLIT = re.compile(
-    r"[\s,;:!?()\[\]{}\"“”。，、；：！？·|*_`]+|(?<=[^\W\d_])[-./](?=[^\W\d_])|\.(?=\s|$)|(?<=[^\W\d_])[-/](?=\d)|(?<=\d)[-](?=[^\W\d_])"
+    r"[\s,;:!?()\[\]{}\"“”。，、；：！？·|*_`]+|(?<=[^\W\d_])[-./](?=[^\W\d_])|\.(?=\s|$)|(?<=[^\W\d_])[-/](?=\d)"
+    r"|(?<=\d)[-](?=[^\W\d_])"
 )
 
 
@@ -160,7 +159,8 @@ def _bare(char: str) -> str:
 
 
 _OUR = re.compile(
-    r"(?<=[lnvbm])our(?=$|s$|ed$|ing$|ful$|able$|ite$)|(?<=(?:rd|ap|um|od|rm|im|th))our(?=$|s$|ed$)|(?<=beh)aviour"
+    r"(?<=[lnvbm])our(?=$|s$|ed$|ing$|ful$|able$|ite$)|(?<=(?:rd|ap|um|od|rm|im|th))our(?=$|s$|ed$)"
+    r"|(?<=beh)aviour"
 )
 _ISE = re.compile(r"(?<=[^\W\d_]{4})(?:is(?=e$|ed$|es$|ing$|ation$|er$)|ys(?=e$|ed$|ing$|er$))")
 _DOUBLED = re.compile(r"(?<=[aeiou])ll(?=ed$|ing$|er$|ers$)")
@@ -195,7 +195,8 @@ def _singular(word: str) -> str:
 # -- Lists
 
 _SEPARATOR = re.compile(
-    r"\s*(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及|\bund\b|\bet\b|\by\b)\s*",
+    r"\s*(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及"
+    r"|\bund\b|\bet\b|\by\b)\s*",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)])\s+")
