@@ -1,8 +1,8 @@
-"""What surrounds an answer in a reply: denials, doubts, conditions and corrections, in every language of the table.
+"""What surrounds an answer in a reply: denials, doubts, conditions and corrections, in every language.
 
-An open answer is found at a place of the reply. Whether the reply means it is decided by the words of the same
-clause ("not", "I doubt", "if"), and by those that take it back later ("but it is", "wait"). The words are those
-of `languages`; which of them count follows from the reply's script and small words.
+An open answer is found at a place of the reply. Whether the reply means it is decided by the words of the
+same clause ("not", "I doubt", "if"), and by those that take it back later ("but it is", "wait"). The words
+are those of `languages`; which of them count follows from the reply's script and small words.
 """
 
 from __future__ import annotations
@@ -14,20 +14,27 @@ from eyechart.score.languages import LANGUAGES, Language, Phrases
 
 _LATIN = ("en", "fr", "de", "es", "pt", "it", "vi", "id", "tr")
 _SCRIPTS = (
-    ("ko", re.compile(r"[\uac00-\ud7af]")), ("ja", re.compile(r"[\u3040-\u30ff]")), ("zh", re.compile(r"[\u4e00-\u9fff]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")), ("ar", re.compile(r"[\u0600-\u06ff]")), ("hi", re.compile(r"[\u0900-\u097f]")),
-)  # fmt: skip
+    ("ko", re.compile(r"[\uac00-\ud7af]")),
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _MAX_SAMPLE_CHARS = 400  # enough small words to tell a language
 _CLAUSE_START = re.compile(r"[.!?;:\n。！？；：](?!\d)|(?<!\d),|,(?!\d)|，|、|\s-\s")
 _CLAUSE_END = re.compile(r"[.!?;\n。！？；](?!\d)|,(?!\d)|，|\s-\s")
 _MAX_CLAUSE_CHARS = 120
 # Words of the table that mean something else in a sentence about a thing: "5 dogs before the house".
-_PLAIN = frozenset({"before", "earlier", "until", "initial", "i had", "looked", "appeared", "seemed", "originally", "formerly",
-                    "previously", "i'd have", "would have", "against", "than", "over", "besides", "without", "avoid", "online",
-                    "ne", "noch", "sin", "sem", "sans", "ohne", "senza", "da", "si", "se", "wenn", "no more", "out", "ما", "دون",
-                    "or", "yet", "still", "non", "mà", "song", "a", "والا", "بدون", "не верно", "或", "でも", "o", "u", "або",
-                    "no", "but not", "and not", "not", "nor", "neither", "whether"})  # fmt: skip
+_PLAIN = frozenset(
+    {
+        "before", "earlier", "until", "initial", "i had", "looked", "appeared", "seemed", "originally",
+        "formerly", "previously", "i'd have", "would have", "against", "than", "over", "besides", "without",
+        "avoid", "online", "no more", "out", "no", "but not", "and not", "not", "nor", "neither", "whether",
+        "non", "si", "se", "wenn", "ما", "دون",
+    }
+)  # fmt: skip
 
 
 def find_language(text: str) -> Language:
@@ -113,7 +120,7 @@ class Context:
         return re.compile(f"{bound}(?:{'|'.join(longest)}){end}")
 
     def is_denied(self, text: str, start: int, end: int) -> bool:
-        """Whether the words at the slice are denied, doubted, supposed or reported. The text is lower case."""
+        """Whether the words at the slice are denied, doubted, supposed or reported, in a lower-case text."""
         head = self._clause_before(text, start)
         tail = self._clause_after(text, end)
         if self._neutral:

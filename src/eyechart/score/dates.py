@@ -1,8 +1,8 @@
 """Dates and times of day: the same moment in another form.
 
 15:00, "3 pm", "three o'clock in the afternoon" and 下午3点 are one time; "March 5, 2021", "5 March 2021",
-2021-03-05 and 2021年3月5日 one date. A date of figures alone (03/04/2021) may be read with the day or the month
-first, unless both sides are written that way.
+2021-03-05 and 2021年3月5日 one date. A date of figures alone (03/04/2021) may be read with the day or the
+month first, unless both sides are written that way.
 """
 
 from __future__ import annotations
@@ -65,8 +65,10 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _IN_THE = re.compile(r"\s(?:in the\s(?P<part>morning|afternoon|evening)|at\snight)\b", re.IGNORECASE)
-_HOURS = {word: hour for hour, word in enumerate(
-    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), start=1)}  # fmt: skip
+_HOURS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
 
 
 def find_clocks(text: str, start: int = 0, end: int | None = None) -> list[Clock]:

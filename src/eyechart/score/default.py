@@ -33,24 +33,25 @@ def score_default(reply: Reply, sample: Sample) -> Score:
 def score_default_strict(reply: Reply, sample: Sample) -> Score:
     """Like `default`, without what it forgives in open answers.
 
-    The words must be the gold's own (no plural, accents, spelling or order of a list), and so must the unit: none
-    missing, none converted.
+    The words must be the gold's own (no plural, accents, spelling or order of a list), and so must the unit:
+    none missing, none converted.
     """
     score = score_default(reply, sample)
     if score.outcome != "correct" or sample.choices or find_written_choices(sample):
         return score
     from eyechart.score import open_answers
 
-    return (
-        score if open_answers.is_literal(reply, sample, score) else replace(score, outcome="wrong", value=0.0)
-    )
+    is_literal = open_answers.is_literal(reply, sample, score)
+    return score if is_literal else replace(score, outcome="wrong", value=0.0)
 
 
 def matches(reply: str, golds: str | Sequence[str]) -> bool:
     """Whether a reply gives one of the golds, by the rules of the scorer `default` for open answers.
 
-    >>> matches("The car is 500 cm long.", "5 m"), matches("at least 8", "8"), matches("It's a dog.", ["dog", "puppy"])
-    (True, False, True)
+    >>> matches("The car is 500 cm long.", "5 m"), matches("It's a dog.", ["dog", "puppy"])
+    (True, True)
+    >>> matches("at least 8", "8"), matches("hot dog", "dog")
+    (False, False)
     """
     accepted = (golds,) if isinstance(golds, str) else tuple(golds)
     return score_default(Reply(text=reply), Sample(id="", question="", golds=accepted)).outcome == "correct"

@@ -82,6 +82,8 @@ class Language:
     or_less: Phrases = ()
     and_more: Phrases = ()  # after a number, which itself is left out: 8[多]
     and_less: Phrases = ()
+    present: Phrases = ()  # "[there is] a car", "[我看到]", "[hay]": a yes where the question is whether
+    absent: Phrases = ()  # "[ありません]": a no, where `deny` does not hold it
     reference: Phrases = ()  # "[Figure] 2": a number that only points somewhere
 
 
@@ -245,6 +247,8 @@ ENGLISH = Language(
 
 CHINESE = Language(
     name="Chinese",
+    present=_("有 | 看到 | 能看到"),
+    absent=_("没有 | 没 | 看不到 | 不是 | 不"),
     at_least=_("至少 | 最少 | 不少于 | 不低于 | 不小于 | 起码"),
     at_most=_("至多 | 最多 | 不超过 | 不多于 | 不大于"),
     more_than=_("超过 | 多于 | 大于 | 高于 | 不止"),
@@ -330,6 +334,8 @@ CHINESE = Language(
 
 JAPANESE = Language(
     name="Japanese",
+    present=_("あります | います | 写っています"),
+    absent=_("ありません | いません | ない | 見えません"),
     at_least=_("少なくとも | 最低"),
     at_most=_("多くても | 最大"),
     or_more=_("以上"),
@@ -408,6 +414,8 @@ JAPANESE = Language(
 
 KOREAN = Language(
     name="Korean",
+    present=_("있습니다 | 있어요 | 보입니다"),
+    absent=_("없습니다 | 없어요 | 없다 | 보이지 않"),
     at_least=_("최소 | 적어도"),
     at_most=_("최대 | 많아야"),
     less_than=_("거의"),
@@ -484,6 +492,7 @@ KOREAN = Language(
 
 FRENCH = Language(
     name="French",
+    present=_("il y a | je vois"),
     months=_(
         "janvier | février | mars | avril | mai | juin | juillet | août | septembre | octobre | novembre | décembre"
     ),
@@ -591,6 +600,7 @@ FRENCH = Language(
 
 GERMAN = Language(
     name="German",
+    present=_("es gibt | da ist | ich sehe | man sieht"),
     months=_(
         "januar | februar | märz | april | mai | juni | juli | august | september | oktober | november | dezember"
     ),
@@ -696,6 +706,7 @@ GERMAN = Language(
 
 SPANISH = Language(
     name="Spanish",
+    present=_("hay | veo"),
     months=_(
         "enero | febrero | marzo | abril | mayo | junio | julio | agosto | septiembre | octubre | noviembre | diciembre"
     ),
@@ -801,6 +812,7 @@ SPANISH = Language(
 
 PORTUGUESE = Language(
     name="Portuguese",
+    present=_("há | tem | vejo"),
     months=_(
         "janeiro | fevereiro | março | abril | maio | junho | julho | agosto | setembro | outubro | novembro | dezembro"
     ),
@@ -906,6 +918,7 @@ PORTUGUESE = Language(
 
 ITALIAN = Language(
     name="Italian",
+    present=_("c'è | ci sono | vedo"),
     months=_(
         "gennaio | febbraio | marzo | aprile | maggio | giugno | luglio | agosto | settembre | ottobre | novembre | dicembre"
     ),
@@ -1009,6 +1022,8 @@ ITALIAN = Language(
 
 RUSSIAN = Language(
     name="Russian",
+    present=_("есть | вижу"),
+    absent=_("нет | не"),
     months=_(
         "января/январь | февраля/февраль | марта/март | апреля/апрель | мая/май | июня/июнь | июля/июль | августа/август | сентября/сентябрь | октября/октябрь | ноября/ноябрь | декабря/декабрь"
     ),
@@ -1111,6 +1126,7 @@ RUSSIAN = Language(
 
 ARABIC = Language(
     name="Arabic",
+    present=_("يوجد | توجد | هناك | أرى"),
     at_least=_("على الأقل | لا يقل عن"),
     at_most=_("على الأكثر | لا يزيد عن"),
     more_than=_("أكثر من"),
@@ -1201,6 +1217,8 @@ ARABIC = Language(
 
 HINDI = Language(
     name="Hindi",
+    present=_("है | हैं"),
+    absent=_("नहीं"),
     at_least=_("कम से कम"),
     at_most=_("अधिक से अधिक"),
     and_more=_("से अधिक | से ज्यादा | से ज़्यादा"),
@@ -1271,6 +1289,8 @@ HINDI = Language(
 
 VIETNAMESE = Language(
     name="Vietnamese",
+    present=_("có"),
+    absent=_("không"),
     at_least=_("ít nhất | tối thiểu"),
     at_most=_("tối đa | nhiều nhất | không quá"),
     more_than=_("hơn | nhiều hơn"),
@@ -1358,6 +1378,7 @@ VIETNAMESE = Language(
 
 INDONESIAN = Language(
     name="Indonesian",
+    present=_("ada | terdapat"),
     months=_(
         "januari | februari | maret | april | mei | juni | juli | agustus | september | oktober | november | desember"
     ),
@@ -1446,6 +1467,8 @@ INDONESIAN = Language(
 
 TURKISH = Language(
     name="Turkish",
+    present=_("var | görüyorum"),
+    absent=_("yok | değil | görmüyorum"),
     months=_(
         "ocak | şubat | mart | nisan | mayıs | haziran | temmuz | ağustos | eylül | ekim | kasım | aralık"
     ),

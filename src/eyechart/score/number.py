@@ -168,12 +168,13 @@ def find_stated_quantity(reply: str, *, may_skip_years: bool = False) -> tuple[R
         and (inner := parse_quantity(str(value)))
     ):
         return _reading(inner, "json", (begin, len(text))), inner
-    if whole := parse_quantity(text[begin:]) if len(text) - begin <= MAX_WHOLE_CHARS else None:
-        whole = (
-            replace(whole, number=replace(whole.number, value=abs(whole.value), face=abs(whole.number.face)))
-            if (whole.value < 0 and text[start:end].lstrip().startswith(tuple("0123456789$€£¥")))
-            else whole
-        )
+    whole = parse_quantity(text[begin:]) if len(text) - begin <= MAX_WHOLE_CHARS else None
+    if whole is not None:
+        if (
+            whole.value < 0 and text[start] in "0123456789$€£¥"
+        ):  # "(5)": brackets, unless the gold is negative
+            positive = replace(whole.number, value=-whole.value, face=-whole.number.face)
+            whole = replace(whole, number=positive)
         return _reading(whole, "whole", (start, end)), whole
     for place in chain(find_all_answers(text, begin), _conclusions(text, begin)):
         found = _stated_in(text, place.start, place.end)
@@ -254,7 +255,7 @@ _LISTED = re.compile(r"\n\s{0,4}[(*]{0,3}\d{1,3}[.)]\s")
 
 
 def _lead(text: str, start: int, end: int) -> tuple[Quantity, str] | None:
-    """The quantity that is the whole first sentence, or the whole last line: "5. There are 3 here, 2 there."."""
+    """The quantity that is the whole first sentence or last line: "5. There are 3 here, 2 there."."""
     first, last = _FIRST.match(text, start, end), text.rfind("\n", start, end) + 1
     if first and not _LISTED.search(text, start, end):
         lead = parse_quantity_span(text, *unwrap_number_span(text, start, first.end()))

@@ -150,8 +150,8 @@ def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
 def read_polarity(gold: str) -> str | None:
     """Yes or No, when a gold is one of the known words for either.
 
-    >>> read_polarity("yes"), read_polarity("False"), read_polarity("否"), read_polarity("Oui"), read_polarity("dog")
-    ('Yes', 'No', 'No', 'Yes', None)
+    >>> [read_polarity(gold) for gold in ("yes", "False", "否", "Oui", "dog")]
+    ['Yes', 'No', 'No', 'Yes', None]
     """
     return _all_words().get(normalise_characters(gold).strip().strip(".。").lower())
 
@@ -187,7 +187,7 @@ def _all_words() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _bare_words() -> dict[str, str]:
-    """All words for either; of a whole reply, where "right" is no direction. Those with two meanings are left out."""
+    """All words for either, for a reply that is one of them: there, "right" does not mean a direction."""
     found: dict[str, set[str]] = {}
     for language in LANGUAGES.values():
         for polarity, phrases in (
@@ -302,16 +302,6 @@ _THERE = re.compile(
     r"|depicts?)\s|you can see\s|yes\b)",
     re.IGNORECASE,
 )
-_EXISTS = {
-    "French": ("il y a",), "German": ("es gibt", "da ist", "ich sehe", "man sieht"), "Spanish": ("hay", "veo"), "Portuguese": ("há", "tem", "vejo"),
-    "Italian": ("c'è", "ci sono", "vedo"), "Russian": ("есть", "вижу"), "Chinese": ("有", "看到", "能看到"), "Japanese": ("あります", "います", "写っています"),
-    "Korean": ("있습니다", "있어요", "보입니다"), "Arabic": ("يوجد", "توجد", "هناك", "أرى"), "Vietnamese": ("có",), "Indonesian": ("ada", "terdapat"),
-    "Turkish": ("var", "görüyorum"), "Hindi": ("है", "हैं"),
-}  # fmt: skip
-_NOT_EXISTS = {
-    "Japanese": ("ありません", "いません", "ない", "見えません"), "Korean": ("없습니다", "없어요", "없다", "보이지 않"), "Chinese": ("没有", "没", "看不到", "不是", "不"),
-    "Hindi": ("नहीं",), "Turkish": ("yok", "değil", "görmüyorum"), "Vietnamese": ("không",), "Russian": ("нет", "не"),
-}  # fmt: skip
 _DENIES = re.compile(r"\b(?:not|no|never|none|without)\b|n't\b", re.IGNORECASE)
 _UNSURE = re.compile(
     r"\b(?:not (?:sure|certain|clear|possible|enough|able)|unclear|unsure|hard to|difficult to"
@@ -392,8 +382,7 @@ def _phrase_polarity(body: str) -> str | None:
             return "No" if is_main else None
         return "Yes" if _THERE.match(first) else None
     if any(
-        _has(lower, word, language.name)
-        for word in (*_NOT_EXISTS.get(language.name, ()), *language.deny, *language.deny_last)
+        _has(lower, word, language.name) for word in (*language.absent, *language.deny, *language.deny_last)
     ):
         return "No"
-    return "Yes" if any(_has(lower, word, language.name) for word in _EXISTS.get(language.name, ())) else None
+    return "Yes" if any(_has(lower, word, language.name) for word in language.present) else None
