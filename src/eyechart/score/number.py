@@ -170,9 +170,7 @@ def find_stated_quantity(reply: str, *, may_skip_years: bool = False) -> tuple[R
         return _reading(inner, "json", (begin, len(text))), inner
     whole = parse_quantity(text[begin:]) if len(text) - begin <= MAX_WHOLE_CHARS else None
     if whole is not None:
-        if (
-            whole.value < 0 and text[start] in "0123456789$€£¥"
-        ):  # "(5)": brackets, unless the gold is negative
+        if whole.value < 0 and text[start] in "0123456789$€£¥":  # "(5)": -5 only where the gold is negative
             positive = replace(whole.number, value=-whole.value, face=-whole.number.face)
             whole = replace(whole, number=positive)
         return _reading(whole, "whole", (start, end)), whole

@@ -91,8 +91,8 @@ def unwrap_number_span(text: str, start: int = 0, end: int | None = None) -> tup
 
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "thousands": 1e3, "lakh": 1e5, "million": 1e6, "millions": 1e6,
-    "mio": 1e6, "crore": 1e7, "billion": 1e9, "billions": 1e9, "mrd": 1e9, "trillion": 1e12, "trillions": 1e12,
-    "k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9, "t": 1e12, "tn": 1e12,
+    "mio": 1e6, "crore": 1e7, "billion": 1e9, "billions": 1e9, "mrd": 1e9, "trillion": 1e12,
+    "trillions": 1e12, "k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9, "t": 1e12, "tn": 1e12,
     "千": 1e3, "万": 1e4, "萬": 1e4, "亿": 1e8, "億": 1e8,
 }  # fmt: skip
 _SHORT_SCALES = "(?-i:K|M|B|T)|k|bn|mn|tn"  # attached; "5 m" and "20 K" are metres and kelvins
