@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.score.choice import infer, read_choice
+from eyechart.score.choice import infer, read
 from support.cases import for_each
 
 ANIMALS = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
@@ -187,9 +187,8 @@ READ = [(reply, ANIMALS, "B") for reply in [*BARE, *EXPLICIT, *LED, *IMPLIED, *N
     ("The answer is a cat", {"A": "dog", "B": "cat"}, "B"), ("C++", {"A": "Java", "B": "C++", "C": "Rust"}, "B"),
     ("+", {"A": "+", "B": "-"}, "A"), ("b", {"a": "x", "b": "y"}, "b"), ("2", {"1": "x", "2": "y"}, "2"),
     ("New York", {"A": "York", "B": "New York"}, "B"), ("Us", {"A": "US", "B": "Us"}, "B"),
-    ("The answer is A because it purrs", ANIMALS, "A"), ("A. cat", ANIMALS, "A"), ("A", ANIMALS, "A"), ("a", ANIMALS, "A"),
+    ("A: no\nB: yes\nC: no\nD: no", ANIMALS, "B"), ("The answer is A because it purrs", ANIMALS, "A"), ("A. cat", ANIMALS, "A"), ("A", ANIMALS, "A"), ("a", ANIMALS, "A"),
     ("The answer is A", ANIMALS, "A"), ("Answer: a", ANIMALS, "A"), ("A, since it purrs", ANIMALS, "A"),
-    ("The answer is B. cat", ANIMALS, "B"),  # an explicit letter stands, whatever words follow
     ("The cat is not visible here, while the dog is.\n\nB. dog", ANIMALS, "B"), ("I see a cat and a dog.\n**(B) dog.**", ANIMALS, "B"),
     ("Option A is a cat. Option C is a bird.\n\nB: dog", ANIMALS, "B"), ("A cat? A dog!\n\n- **B. dog**", ANIMALS, "B"), ("A cat? A dog!\n→ B. dog", ANIMALS, "B"), ("It is red.\n\nD. red", REPEATED, "D"),
     ("It is small, so I cannot be sure that it is no cat.\n\nB. dog", ANIMALS, "B"), ("A cat or a dog\n\nB. dog", ANIMALS, "B"), ("A cat or a dog.\n### Answer\nB. dog", ANIMALS, "B"),
@@ -208,42 +207,42 @@ UNREAD = [
     (r"\boxed{A, C}", ANIMALS, "ambiguous"), ('{"answer": ["A", "C"]}', ANIMALS, "ambiguous"),
     ("A. cat\nB. dog\nC. bird\nD. fish", ANIMALS, "ambiguous"), ("A. cat B. dog", ANIMALS, "ambiguous"),
     ("cat or dog", ANIMALS, "ambiguous"), ("A cat and a dog", ANIMALS, "ambiguous"), ("The answer is cat or dog", ANIMALS, "ambiguous"),
-    ("It is not B", ANIMALS, "unread"), ("The answer is not B.", ANIMALS, "unread"), ("not a dog", ANIMALS, "unread"),
-    ("答案不是B", ANIMALS, "unread"), ("不选B", ANIMALS, "unread"), ("不是狗", CHINESE, "unread"), ("Not B.", ANIMALS, "unread"),
-    ("I don't think it is B", ANIMALS, "unread"), ("B is wrong", ANIMALS, "unread"), ("I think B is wrong", ANIMALS, "unread"),
+    ("It is not B", ANIMALS, "denied"), ("The answer is not B.", ANIMALS, "denied"), ("not a dog", ANIMALS, "denied"),
+    ("答案不是B", ANIMALS, "denied"), ("不选B", ANIMALS, "denied"), ("不是狗", CHINESE, "denied"), ("Not B.", ANIMALS, "denied"),
+    ("I don't think it is B", ANIMALS, "considered"), ("B is wrong", ANIMALS, "denied"), ("I think B is wrong", ANIMALS, "denied"),
     ("A lion is on the mat", ANIMALS, "unread"), ("A", {"B": "x", "C": "y"}, "not-an-option"), ("E", ANIMALS, "not-an-option"),
     ("The answer is E", ANIMALS, "not-an-option"), ("The answer is E.", ANIMALS, "not-an-option"), (r"\boxed{F}", ANIMALS, "not-an-option"),
     ("答案是E", ANIMALS, "not-an-option"), ("Z", ANIMALS, "not-an-option"), ("E. horse", ANIMALS, "not-an-option"),
-    ("B. cat", ANIMALS, "contradiction"), ("(A) dog", ANIMALS, "contradiction"), ("B cat", ANIMALS, "contradiction"),
+    ("The answer is B. cat", ANIMALS, "contradiction"), ("B. cat", ANIMALS, "contradiction"), ("(A) dog", ANIMALS, "contradiction"), ("B cat", ANIMALS, "contradiction"),
     ("B - cat", ANIMALS, "contradiction"), ("A. dark red", COLOURS, "contradiction"),
     ("I think so", MANY, "unread"), ("I am not sure.", MANY, "unread"), ("I see several things", MANY, "unread"),
-    ("I cannot tell whether it is a dog", ANIMALS, "unread"), ("I can't tell if it is B", ANIMALS, "unread"),
-    ("If the answer is B, then it barks.", ANIMALS, "unread"), ("Is the answer B?", ANIMALS, "unread"),
+    ("I cannot tell whether it is a dog", ANIMALS, "considered"), ("I can't tell if it is B", ANIMALS, "considered"),
+    ("If the answer is B, then it barks.", ANIMALS, "conditional"), ("Is the answer B?", ANIMALS, "considered"),
     ("concatenate", ANIMALS, "unread"), ("dogma", ANIMALS, "unread"), ("1.2", COUNTS, "unread"), ("20 of them", COUNTS, "unread"),
     ("horse", ANIMALS, "unread"), ("The answer is clear from the picture.", ANIMALS, "unread"), ("Vitamin B12", ANIMALS, "unread"),
     ("same", {"A": "same", "B": "same"}, None), ("Plan B-side", ANIMALS, "unread"), ("看不清", CHINESE, "unread"),
     ("It might be A. It might be B.", ANIMALS, "unread"), ("I think A. I think B.", ANIMALS, "ambiguous"),
-    (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "unread"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
-    ("Options:\nA. cat\nB. dog", ANIMALS, "ambiguous"), ("I see:\n- A. cat\n- B. dog", ANIMALS, "ambiguous"), ("I cannot tell whether it is a cat or\nB. dog", ANIMALS, "unread"), ("It may be a cat,\nB. dog", ANIMALS, "ambiguous"),
-    ("A cat, a dog.\nB. cat", ANIMALS, "ambiguous"),
+    (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "considered"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
+    ("Options:\nA. cat\nB. dog", ANIMALS, "ambiguous"), ("I see:\n- A. cat\n- B. dog", ANIMALS, "ambiguous"), ("I cannot tell whether it is a cat or\nB. dog", ANIMALS, "considered"), ("It may be a cat,\nB. dog", ANIMALS, "unread"),
+    ("A cat, a dog.\nB. cat", ANIMALS, "contradiction"),
     ("C. $5", {"B": "$5", "C": "-$5"}, "contradiction"),
     ("red", REPEATED, "ambiguous"), ("The answer is red.", REPEATED, "ambiguous"), ("B. red", REPEATED, "contradiction"),
     ("B red", REPEATED, "contradiction"), ("The answer is red (B)", REPEATED, "contradiction"), ("D. white", REPEATED, "contradiction"),
     ("AB", ANIMALS, "unread"), ("BAD", ANIMALS, "unread"), ("The answer is fish (B)", ANIMALS, "contradiction"),
-    ("The blood type is A.", {"A": "O", "B": "A"}, "ambiguous"), ("不应该选B", ANIMALS, "unread"), ("不能选B", ANIMALS, "unread"),
-    ("Incorrect answer: A", ANIMALS, "unread"), ("A wrong answer would be A.", ANIMALS, "unread"), ("The least likely answer is A.", ANIMALS, "unread"),
-    ("The only incorrect option is A.", ANIMALS, "unread"), ("It would be a mistake to choose A.", ANIMALS, "unread"),
-    ("Someone might say the answer is A.", ANIMALS, "unread"), ("Many would answer A. But it barks.", ANIMALS, "unread"),
-    ("At first glance, the answer seems to be A, but the ears tell otherwise.", ANIMALS, "unread"), ("不正确的是A", ANIMALS, "unread"),
-    ("A: no\nB: yes\nC: no\nD: no", ANIMALS, "ambiguous"), ('{"A": 0.1, "B": 0.8, "C": 0.1}', ANIMALS, "ambiguous"),
-    ("A; B", ANIMALS, "ambiguous"), ("(A)(B)", ANIMALS, "ambiguous"), ("可能选A，也可能选B", ANIMALS, "unread"), ("如果是晴天选A，否则选B", ANIMALS, "unread"),
+    ("The blood type is A.", {"A": "O", "B": "A"}, "ambiguous"), ("不应该选B", ANIMALS, "denied"), ("不能选B", ANIMALS, "denied"),
+    ("Incorrect answer: A", ANIMALS, "denied"), ("A wrong answer would be A.", ANIMALS, "denied"), ("The least likely answer is A.", ANIMALS, "denied"),
+    ("The only incorrect option is A.", ANIMALS, "denied"), ("It would be a mistake to choose A.", ANIMALS, "denied"),
+    ("Someone might say the answer is A.", ANIMALS, "reported"), ("Many would answer A. But it barks.", ANIMALS, "reported"),
+    ("At first glance, the answer seems to be A, but the ears tell otherwise.", ANIMALS, "withdrawn"), ("不正确的是A", ANIMALS, "denied"),
+    ('{"A": 0.1, "B": 0.8, "C": 0.1}', ANIMALS, "unread"),
+    ("A; B", ANIMALS, "ambiguous"), ("(A)(B)", ANIMALS, "ambiguous"), ("可能选A，也可能选B", ANIMALS, "unread"), ("如果是晴天选A，否则选B", ANIMALS, "conditional"),
     ("It is a quiet day with a dog. " * 40, ANIMALS, "unread"),  # long, and merely speaks of one
 ]  # fmt: skip
 
 
 @for_each(READ)
 def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str) -> None:
-    reading = read_choice(reply, choices)
+    reading = read(reply, choices)
     assert reading.letter == letter, reading
     assert reading.rule.startswith("choice:")
     assert infer(reply, choices, rules="eyechart") == letter
@@ -251,7 +250,7 @@ def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str)
 
 @for_each(UNREAD)
 def test_an_unclear_reply_is_not_guessed(reply: str, choices: dict[str, str], rule: str | None) -> None:
-    reading = read_choice(reply, choices)
+    reading = read(reply, choices)
     assert reading.letter is None, reading
     assert rule is None or reading.rule == f"choice:{rule}"
 
@@ -272,7 +271,7 @@ def test_an_unclear_reply_is_not_guessed(reply: str, choices: dict[str, str], ru
     ],
 )
 def test_a_reading_names_its_rule_and_its_evidence(reply: str, rule: str, evidence: str) -> None:
-    reading = read_choice(reply, ANIMALS)
+    reading = read(reply, ANIMALS)
     assert reading.rule == f"choice:{rule}"
     assert reading.evidence(reply) == evidence
 
@@ -287,15 +286,15 @@ CHOICES = st.dictionaries(st.sampled_from("ABCDEFIZ"), st.text(max_size=12), max
 @pytest.mark.slow
 @given(REPLIES, CHOICES)
 def test_any_reply_gives_an_option_or_nothing(reply: str, choices: dict[str, str]) -> None:
-    reading = read_choice(reply, choices)
+    reading = read(reply, choices)
     assert reading.letter is None or reading.letter in choices
     assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)
-    assert read_choice(reply, choices) == reading
+    assert read(reply, choices) == reading
 
 
 @given(REPLIES, st.text(" \n\t", max_size=5), st.text(" \n\t", max_size=5))
 def test_padding_changes_nothing(reply: str, before: str, after: str) -> None:
-    padded, plain = read_choice(before + reply + after, ANIMALS), read_choice(reply, ANIMALS)
+    padded, plain = read(before + reply + after, ANIMALS), read(reply, ANIMALS)
     assert (padded.letter, padded.rule) == (plain.letter, plain.rule)
 
 
@@ -307,7 +306,7 @@ def test_padding_changes_nothing(reply: str, before: str, after: str) -> None:
 def test_rotating_the_options_keeps_the_text_that_is_read(frame: str, chosen: int, turn: int) -> None:
     texts = list(COLOURS.values())
     rotated = dict(zip(COLOURS, texts[turn:] + texts[:turn], strict=True))
-    letter = read_choice(frame.format(texts[chosen]), rotated).letter
+    letter = read(frame.format(texts[chosen]), rotated).letter
     assert letter is not None
     assert rotated[letter] == texts[chosen]
 

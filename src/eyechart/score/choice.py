@@ -1,12 +1,13 @@
 """Multiple choice: the letter that a reply chooses, and whether it is the gold.
 
-There are two readers. `read_choice` is our own: it knows many ways of stating a choice and never guesses.
+There are two readers. `read` is our own: it knows many ways of stating a choice and never guesses.
 `infer` is VLMEvalKit's, quirks included, for numbers that must compare with published ones.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from string import ascii_uppercase
 
@@ -14,43 +15,32 @@ import msgspec
 
 from eyechart.errors import API_FAILURE, UsageError
 from eyechart.registry import scorer
-from eyechart.score.choice_options import (
-    ARTICLE,
-    ChoiceOptions,
-    Mention,
-    find_implied_letters,
-    find_stated_letters,
-    has_second_letter,
-    prepare_options,
-    read_letter_after,
-)
+from eyechart.score.assertions import find_statements
+from eyechart.score.choice_options import ChoiceOptions, prepare_options
 from eyechart.score.reading import (
     Reading,
-    StatedAnswer,
     find_answer_start,
     find_contained_answers,
-    find_stated_answers,
-    is_abstention,
     normalise_characters,
-    read_json_answer,
+    read_json_object,
     score_reading,
     unwrap,
     unwrap_span,
 )
+from eyechart.score.statements import Statement, decide, decide_by_names, give_reason, merge_held
 from eyechart.types import Reply, Sample, Score
 
 JUDGE_TRIES = 3  # as published: the judge is called again while its reply names no option
-MAX_MENTION_CHARS = 400  # a longer reply may speak of an option without choosing it
 
 
-@scorer("choice", version="3")
+@scorer("choice", version="4")
 def score_choice(reply: Reply, sample: Sample) -> Score:
     """Our own reader against the gold, which may be given as the letter or as the option's text.
 
     A sample without options is read by letters alone. A sample whose gold is not an option is unscored.
     """
     choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
-    reading = read_choice(reply.text, choices)
+    reading = read(reply.text, choices)
     wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
     if sample.golds and not wanted:
         return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
@@ -75,51 +65,47 @@ def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
 # -- Our own reader
 
 _BARE = re.compile(
-    r"(?:(?:the\s)?(?:correct\s)?(?:option|choice|letter|answer)[\s:]*|(?:definitely|probably|likely|clearly)\s|选项?|答案)?"
-    r"[\s\"'*`$(\[=>→•✅✔-]*([A-Za-z])[)\]\"'*`$\s✅✔]*(?:选项|项)?",
+    r"(?:(?:q(?:uestion)?\s?)?\d{1,3}[.):]\s?)?"
+    r"(?:(?:the\s)?(?:correct\s|final\s|my\s)?(?:option|choice|letter|answer|final|ans)[\s:.]*|"
+    r"(?:definitely|probably|likely|clearly|certainly)\s|选项?|答案)?"
+    r"[\s\"'*`$(\[=>→•-]*([A-Za-z])[)\]\"'*`$\s.]*(?:选项|项)?",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"\b(?:or|and)\b|[或和与]", re.IGNORECASE)
-_LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
+_BOX = re.compile(r"\\boxed")
+_STRUCK_OUT = re.compile(r"~~[^~\n]{1,200}~~")
+_MARKUP = re.compile(
+    r"</?(?:b|strong|i|em|u|p|br|span|div|code|pre|mark|font|center|h[1-6]|li|ul|ol|td|tr|table|small|big|sub|sup|html|body)\b"
+    r"[^<>\n]{0,200}>|&(?:nbsp|amp|quot|lt|gt|#\d{1,5});|\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf|displaystyle)\b\s{0,3}",
+    re.IGNORECASE,
+)
 
 
-def read_choice(text: str, choices: Mapping[str, str]) -> Reading:
+def read(reply: str, options: Mapping[str, str]) -> Reading:
     """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
 
-    The first rule that finds something decides:
-
-    1. ``choice:bare-letter``: the reply is a letter and what people wrap letters in.
-    2. ``choice:option-text``: the reply is an option's own words and nothing else.
-    3. Decisive statements, of which the last one counts: ``choice:tag`` (`<answer>`), ``choice:boxed``,
-       ``choice:json``, ``choice:stated`` ("the answer is B", "I choose B", "B is correct", "选B", "wait, C"),
-       ``choice:last-line`` (the last line is a letter or an option's words). The letter of an explicit
-       statement stands even if the words after it are another option's.
-    4. ``choice:lettered``: the reply begins "B. ...", "(B) ...", "B, because ...". Where the words after the
-       letter are another option's ("B. cat", and cat is A), it contradicts itself: ``choice:contradiction``.
-    5. ``choice:last-line``: the last line is "B. dog", the letter and the words of one option.
-    6. ``choice:implied``: "it is B", "so B", "option B", if all such places agree.
-    7. ``choice:option-text``: a short reply names exactly one option in its own words, whole words, longest
-       option first, negated ones aside.
-
-    Otherwise nothing is read, and the rule says why: ``choice:ambiguous`` (several options),
-    ``choice:not-an-option``, ``choice:contradiction``, ``choice:empty``, ``choice:unread``.
-
-    >>> read_choice("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
+    >>> read("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
     Reading(answer='C', rule='choice:stated', span=(43, 44), is_whole=False)
-    >>> read_choice("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
+    >>> read("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
     'choice:unread'
     """
-    plain, options = normalise_characters(text), prepare_options(choices)
+    plain, prepared = normalise_characters(reply), prepare_options(options)
+    if "~~" in plain:
+        plain = _STRUCK_OUT.sub(lambda struck: " " * len(struck.group()), plain)
     begin = find_answer_start(plain)
     start, end = unwrap_span(plain, begin)
     if start >= end:
-        return _empty(plain, begin, options)
-    return (
-        _by_whole(plain, start, end, options)
-        or _by_whole_json(plain, begin, options)
-        or _by_statement(plain, begin, end, options)
-        or _by_prose(plain, start, end, options)
-    )
+        return _empty(plain, begin, prepared)
+    if whole := _by_whole(plain, start, end, prepared):
+        return whole
+    if ("<" in plain or "\\" in plain or "&" in plain) and not any(
+        "<" in words or "&" in words for words in prepared.by_case
+    ):
+        plain = _MARKUP.sub(lambda markup: " " * len(markup.group()), plain)
+        start, end = unwrap_span(plain, begin)
+        if whole := _by_whole(plain, start, end, prepared):
+            return whole
+    return _by_whole_json(plain, begin, prepared) or _by_statements(plain, begin, prepared)
 
 
 def _reading(letter: str | None, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
@@ -134,8 +120,11 @@ def _empty(text: str, begin: int, options: ChoiceOptions) -> Reading:
 
 def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     """The reply is a letter, or an option's own words, and nothing else."""
+    start, end = _skip_symbols(text, start, end)
     words, span = text[start:end], (start, end)
-    named = options.find_by_text(words) if len(words) <= options.n_chars + 8 else None
+    if "?" in text[end : end + 8] and not any("?" in known for known in options.by_case):
+        return None
+    named = options.find_by_text(words) if len(words) <= options.n_chars + 30 else None
     if label := options.find_by_letter(words):
         is_text_too = named not in (None, label) and words not in options.labels
         return (
@@ -143,7 +132,7 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
             if is_text_too
             else _reading(label, "bare-letter", span, is_whole=True)
         )
-    if named:
+    if named and not (start and text[start - 1] == "#" and words[0].isdecimal()):  # "#3" is a name
         return _reading(named, "option-text", span)
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):
         return None
@@ -153,78 +142,73 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
     return _reading(None, "not-an-option", span)
 
 
+def _skip_symbols(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without emoji and other symbols around: "👉 B", "B ✅"."""
+    while start < end and _is_symbol(text[start]):
+        start, _ = unwrap_span(text, start + 1, end)
+    while start < end and _is_symbol(text[end - 1]):
+        _, end = unwrap_span(text, start, end - 1)
+    return start, end
+
+
+def _is_symbol(char: str) -> bool:
+    return ord(char) > 0x2000 and char not in _CROSSES and unicodedata.category(char) in _SYMBOLS
+
+
+_SYMBOLS = frozenset(("So", "Sk", "Mn", "Me", "Sm"))
+_CROSSES = frozenset("✗✘❌✖❎")
+
+
 def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | None:
-    value = read_json_answer(text, begin)
+    answers = read_json_object(text, begin)
+    if answers is None:
+        return None
+    value, others = answers
     if not isinstance(value, str | int | float | list):
         return None
     span = (begin, len(text))
     content = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     inner = _read_content(content, options)
+    for other in others:  # {"answer": "C", "text": "dog"}: does the text name another option?
+        named = options.find_all_by_text(other) if isinstance(other, str) and len(other) < 1000 else ()
+        if inner.letter and named and inner.letter not in named:
+            return _reading(None, "contradiction", span)
     return Reading(inner.letter, "choice:json" if inner.letter else inner.rule, span)
 
 
-def _by_statement(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    """The last decisive statement; those that name no option are skipped."""
-    readings = [*_contained(text, start, options), *_stated(text, start, options)]
-    if last := _last_line(text, start, end, options):
-        readings.append(last)
-    return sorted(readings, key=lambda reading: reading.span[0])[-1] if readings else None
+def _by_statements(text: str, begin: int, options: ChoiceOptions, *, is_content: bool = False) -> Reading:
+    held = [] if is_content else _contained(text, begin, options)
+    if held:
+        said = merge_held(held, find_statements(_BOX.sub("      ", text), begin, options))
+    else:
+        said = find_statements(text, begin, options)
+    decision = decide(said, options) or decide_by_names(said, text, begin, options) or give_reason(said)
+    if decision is None:
+        return Reading(None, "choice:unread")
+    rule = decision.rule
+    if decision.letter and rule in ("stated", "lettered") and _is_last_line(text, begin, decision.span):
+        rule = "last-line"
+    return _reading(decision.letter, rule, decision.span)
 
 
-def _contained(text: str, start: int, options: ChoiceOptions) -> list[Reading]:
-    readings = []
+def _is_last_line(text: str, begin: int, span: tuple[int, int]) -> bool:
+    """Whether the answer is a last line of its own."""
+    newline = text.rfind("\n", begin, span[0])
+    return (
+        newline >= 0 and unwrap_span(text, newline)[0] == span[0] and unwrap_span(text, span[0])[1] <= span[1]
+    )
+
+
+def _contained(text: str, start: int, options: ChoiceOptions) -> list[Statement]:
+    found: list[Statement] = []
     for place in find_contained_answers(text, start):
         inner = _read_content(place.text(text), options)
-        if inner.letter or inner.rule in ("choice:ambiguous", "choice:not-an-option"):
-            rule = f"choice:{place.kind}" if inner.letter else inner.rule
-            readings.append(Reading(inner.letter, rule, (place.start, place.end)))
-    if len(readings) > 1 and _offers_both(text, *readings[-2:]):
-        readings.append(_reading(None, "ambiguous", readings[-1].span))
-    return readings
-
-
-def _offers_both(text: str, first: Reading, second: Reading) -> bool:
-    r"""Whether two boxes are joined to one answer: ``\boxed{A} or \boxed{B}``."""
-    between = text[first.span[1] : second.span[0]]
-    return first.letter != second.letter and len(between) < 30 and _JOINED.search(between) is not None
-
-
-def _stated(text: str, start: int, options: ChoiceOptions) -> list[Reading]:
-    readings = []
-    for found in find_stated_letters(text, start, options):
-        rule = "choice:stated" if found.letter else f"choice:{found.kind}"
-        readings.append(Reading(found.letter, rule, found.span))
-    named = (_option_in(text, place, options) for place in find_stated_answers(text, start))
-    return readings + [reading for reading in named if reading]
-
-
-def _option_in(text: str, place: StatedAnswer, options: ChoiceOptions) -> Reading | None:
-    """An option named in its own words right after "the answer is"."""
-    if read_letter_after(text, place.start, place.end, options, may_be_subject=True):
-        return None
-    if text[place.end - 1 : place.end] in ("?", "？"):
-        return None
-    mentions = options.find_mentions(text, place.start, place.end)
-    if not mentions:
-        return None
-    if len({(mention.letter, mention.letters) for mention in mentions}) > 1:
-        return _reading(None, "ambiguous", mentions[0].span)
-    named = mentions[0]
-    beside = _LETTER_BESIDE.match(text, mentions[-1].span[1])
-    lettered = options.find_by_letter(beside.group(1)) if beside else None
-    if beside and lettered and lettered not in named.letters:
-        return _reading(None, "contradiction", (named.span[0], beside.end()))
-    letter = lettered or named.letter
-    return _reading(letter, "stated", named.span) if letter else _reading(None, "ambiguous", named.span)
-
-
-def _last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    newline = text.rfind("\n", start, end)
-    if newline < 0 or end - newline > options.n_chars + 60:
-        return None
-    first, last = unwrap_span(text, newline, end)
-    reading = _by_whole(text, first, last, options) if first < last else None
-    return Reading(reading.letter, "choice:last-line", (first, last)) if reading and reading.letter else None
+        span = (place.start, place.end)
+        if inner.letter:
+            found.append(Statement(place.kind, (inner.letter,), span, place.kind))
+        elif inner.rule in ("choice:ambiguous", "choice:not-an-option", "choice:contradiction"):
+            found.append(Statement(inner.rule.partition(":")[2], (), span))
+    return found
 
 
 def _read_content(content: str, options: ChoiceOptions) -> Reading:
@@ -232,171 +216,7 @@ def _read_content(content: str, options: ChoiceOptions) -> Reading:
     start, end = unwrap_span(content)
     if start >= end:
         return _empty(content, 0, options)
-    whole = _by_whole(content, start, end, options)
-    if whole:
-        return whole
-    found = read_letter_after(content, start, end, options, may_be_subject=True)
-    if found and found.kind != "not-an-option":
-        return Reading(found.letter, f"choice:{found.kind}", found.span)
-    stated_here = _stated(content, start, options)
-    return stated_here[-1] if stated_here else _by_prose(content, start, end, options)
-
-
-def _by_prose(text: str, start: int, end: int, options: ChoiceOptions) -> Reading:
-    return (
-        _by_lead(text, start, options)
-        or _by_lettered_last_line(text, start, end, options)
-        or _by_implication(text, start, options)
-        or _by_mention(text, start, end, options)
-        or Reading(None, "choice:unread")
-    )
-
-
-def _by_implication(text: str, start: int, options: ChoiceOptions) -> Reading | None:
-    found = list(find_implied_letters(text, start, options))
-    if not found:
-        return None
-    if len({(place.kind, place.letter) for place in found}) > 1:
-        return _reading(None, "ambiguous", found[0].span)
-    last = found[-1]
-    if options.by_case.get(last.letter or "", ()) not in ((), (last.letter,)):
-        return _reading(None, "ambiguous", last.span)  # "the blood type is A", and A is what option B says
-    return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
-
-
-def _by_mention(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    if end - start > MAX_MENTION_CHARS + options.n_chars:
-        return None
-    mentions = options.find_mentions(text, start, end)
-    if is_abstention(text[start:end]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
-        mentions = [mention for mention in mentions if is_abstention(text[slice(*mention.span)])]
-    if not mentions:
-        return None
-    letter = mentions[0].letter
-    if letter is None or len({mention.letter for mention in mentions}) > 1:
-        return _reading(None, "ambiguous", mentions[0].span)
-    return _reading(letter, "option-text", mentions[0].span)
-
-
-# -- A choice that the reply, or its last line, begins with: "B. ...", "(B) ...", "B, because ...", "B dog"
-
-_LEAD = re.compile(
-    r"(?:(?:option|choice|answer)\s{1,3}|选项)?[(\[\"'*`$]{0,4}([A-Za-z])"
-    r"([)\]\"'*`$]{0,4}(?:[.:,;、。，：；)\]-]|\s{1,2}-)[)\]\"'*`$.]{0,4}|[)\]\"'*`$]{0,4}\s{0,4}\n|[*`\"'$)\]]{1,4}\s|"
-    r"\s+(?:because|since|as|due to|based on|given that|for the)\b)",
-    re.IGNORECASE,
-)
-_MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, at the beginning of a line
-# What precedes a line that begins a sentence: an empty line, a heading, or the end of a sentence.
-_NEW_SENTENCE = re.compile(r"(?:\n[ \t]{0,8}|\n#[^\n]{0,80}|[^\w\s,，、][ \t]{0,8})\n\Z")
-_LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
-_OPTION_WORD = re.compile(
-    r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
-)
-_KEY_LETTER = re.compile(r"[\"']([A-Za-z])[\"']\s{0,3}:")
-_NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
-
-
-def _by_lead(text: str, start: int, options: ChoiceOptions) -> Reading | None:
-    """A letter at the very beginning, then a mark, a line end or a reason.
-
-    Where the words after the letter are another option's, the reply contradicts itself; where the other
-    letters follow, it repeats the options and chooses none.
-    """
-    lead = _LEAD.match(text, start)
-    letter = options.find_by_letter(lead.group(1)) if lead else None
-    if lead is None:
-        return _letter_then_words(text, start, options)
-    span = lead.span(1)
-    if lead.group(1) in "Ii" and lead.group(2).strip()[:1] not in tuple(".):"):
-        return None  # "I, for one, ..."
-    if letter is None:
-        return _reading(None, "not-an-option", span) if lead.group(1).isupper() else None
-    if _lists_options(text, lead, letter, options) or has_second_letter(text, lead.end(1), letter, options):
-        return _reading(None, "ambiguous", span)
-    named = _named_at(text, lead.end(), options)
-    if named and letter not in named.letters and (dash := lead.group(2).find("-")) >= 0:
-        named = _named_at(text, lead.start(2) + dash, options) or named  # "(C) -$5": it is a minus
-    if named is None:
-        return _reading(letter, "lettered", span)
-    end = named.span[1]
-    if letter not in named.letters:
-        return _reading(None, "contradiction", (span[0], end))
-    after = _NEXT_LETTER.match(text, end)
-    if after and options.find_by_letter(after.group(1)) not in (None, letter):
-        return _reading(None, "ambiguous", span)
-    return _reading(letter, "lettered", (span[0], end))
-
-
-def _letter_then_words(text: str, start: int, options: ChoiceOptions) -> Reading | None:
-    """A letter and its option's own words with nothing between ("B dog"). An A before words is an article."""
-    letter = options.find_by_letter(text[start : start + 1])
-    if letter and has_second_letter(text, start + 1, letter, options):
-        return _reading(None, "ambiguous", (start, start + 1))
-    if letter is None or text[start] in "AaIi" or not text[start + 1 : start + 2].isspace():
-        return None
-    named = _named_at(text, start + 1, options)
-    if named is None:
-        return None
-    if letter not in named.letters:
-        return _reading(None, "contradiction", (start, named.span[1]))
-    return _reading(letter, "lettered", (start, named.span[1]))
-
-
-def _named_at(text: str, position: int, options: ChoiceOptions) -> Mention | None:
-    """The option or options whose words begin at `position`, wrapping and an article aside."""
-    begin, _ = unwrap_span(text, position, min(len(text), position + 40))
-    article = ARTICLE.match(text, begin)
-    begins = {begin, article.end() if article else begin}
-    stop = min(len(text), begin + options.n_chars + 40)
-    for mention in options.find_mentions(text, begin, stop)[:1]:
-        if mention.span[0] in begins:
-            return mention
-    return None
-
-
-def _lists_options(text: str, lead: re.Match[str], letter: str, options: ChoiceOptions) -> bool:
-    """Whether the reply only repeats the options: as lines in order, or as keys ({"A": 0.1, "B": 0.9})."""
-    keys = (options.find_by_letter(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
-    if any(key not in (None, letter) for key in keys):
-        return True
-    labels = list(options.labels.values())
-    following = labels[labels.index(letter) + 1 :][:1]
-    if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):
-        others = (found.group(1) or found.group(2) for found in _OPTION_WORD.finditer(text, lead.end()))
-        if any(options.find_by_letter(other) not in (None, letter) for other in others):
-            return True
-    line = _LINE_LETTER.search(text, lead.end())
-    is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
-    return line is not None and not is_alone and [options.find_by_letter(line.group(1))] == following
-
-
-def _by_lettered_last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    r"""A last line that is a letter and its option's own words and nothing else, behind any reasoning.
-
-    Not where another line begins with another option's letter: such lines list the options.
-
-    >>> from eyechart.score.choice_options import prepare_options
-    >>> options, text = prepare_options({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
-    >>> _by_lettered_last_line(text, 0, len(text), options)
-    Reading(answer='B', rule='choice:last-line', span=(27, 33), is_whole=False)
-    """
-    newline = text.rfind("\n", start, end)
-    if newline < 0 or end - newline > options.n_chars + 60:
-        return None
-    marks = _MARKS.match(text, newline, end)
-    first, last = unwrap_span(text, marks.end() if marks else newline, end)
-    lead = _LEAD.match(text, first, last)
-    letter = options.find_by_letter(lead.group(1)) if lead else None
-    named = _named_at(text, lead.end(), options) if lead and letter else None
-    if letter is None or named is None or letter not in named.letters or named.span[1] < last:
-        return None
-    if not _NEW_SENTENCE.search(text, max(start, newline - 100), newline + 1):
-        return None
-    others = (options.find_by_letter(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
-    if any(other not in (None, letter) for other in others):
-        return None
-    return _reading(letter, "last-line", (first, last))
+    return _by_whole(content, start, end, options) or _by_statements(content, 0, options, is_content=True)
 
 
 # -- VLMEvalKit's reader
@@ -432,7 +252,7 @@ def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> 
     ('B', None, 'B')
     """
     if rules == "eyechart":
-        return read_choice(str(reply), options).letter
+        return read(str(reply), options).letter
     if rules not in RULES:
         known = ", ".join([*RULES, "eyechart"])
         raise UsageError(f"no rules named {rules!r} for reading a choice", hint=f"use one of: {known}")

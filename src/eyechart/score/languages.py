@@ -30,10 +30,12 @@ class Language:
     answer: Phrases = ()  # nouns: "the [answer] is B"
     option: Phrases = ()  # nouns beside a letter: "[option] B"
     copula: Phrases = ()  # "it [is] B", "must be", "="
+    copula_last: Phrases = ()  # those that end a sentence: "B [です]", "B [है]"
     pronoun: Phrases = ()  # subjects that stand for the thing in question: "[it] is B"
     choose: Phrases = ()  # verbs: "I [choose] B"
     believe: Phrases = ()  # "[I think] B"
-    right: Phrases = ()  # "B is [correct]", "B [matches]"
+    right: Phrases = ()  # adjectives: "B is [correct]", "the [best] option"
+    match: Phrases = ()  # verbs: "B [matches]"
     only: Phrases = ()  # "[only] B fits"
     conclude: Phrases = ()  # "[so] B", "[final]: B"
     reason: Phrases = ()  # "B [because] it barks"
@@ -45,16 +47,23 @@ class Language:
     deny_last: Phrases = ()  # only what precedes: "B [ではない]", "B [değil]"
     doubt: Phrases = ()  # "I [doubt] it is B"
     possible: Phrases = ()  # "it [might] be B"
+    also: Phrases = ()  # beside an answer, a second one: "B, though D is [equally possible]"
     condition: Phrases = ()  # "[if] it barks, B"
-    report: Phrases = ()  # what others say: "[someone said] B", "[the student] chose B"
+    report: Phrases = ()  # what others say: "[one might think] B", "[supposedly] B"
+    person: Phrases = ()  # who may hold another opinion, together with a verb of `opinion`: "the [student] chose B"
+    opinion: Phrases = ()  # "the student [chose] B"
     given_up: Phrases = ()  # "[I thought] it was B", "[at first] B"
     consider: Phrases = ()  # "[let me check] B", "[compared to] B"
-    correction: Phrases = ()  # "B. [Wait], C", "B? [No], C"
+    correction: Phrases = ()  # what follows replaces what precedes: "B. [Actually], C", "B? [No], C"
+    withdraw: Phrases = ()  # what precedes does not hold, whatever follows: "B. [Wait]", "B. [I was wrong]"
+    concede: Phrases = ()  # "[although] B looks right, C is"
     contrast: Phrases = ()  # "[but]": what was said before does not hold for what comes
     otherwise: Phrases = ()  # "[otherwise] C": the second branch of a condition
     neutral: Phrases = ()  # idioms that hold one of these words and do not mean it: "no doubt", "if I had to guess"
 
     # Small words
+    self: Phrases = ()  # who replies: after "others say B", "[I] say C"
+    that: Phrases = ()  # after a comma it continues the sentence: "I do not think, [that] it is B" (dass, что)
     either: Phrases = ()  # "A [or] B"
     both: Phrases = ()  # "A [and] B"
     article: Phrases = ()
@@ -120,27 +129,20 @@ ENGLISH = Language(
         "option | options | choice | choices | letter | alternative | selection | pick | item | statement | candidate | possibility | answer choice | answer option"
     ),
     copula=_(
-        "is | are | was | were | be | it's | that's | this's | there's | would be | should be | must be | will be | can only be | could only be | has to be | have to be | needs to be | "
-        "seems to be | appears to be | seems | appears | looks | looks like | seems like | is likely | is most likely | equals | would have to be | is going to be | ought to be | turns out to be | answer's | turned out to be | i'm | he's | she's"
+        "is | are | was | were | be | it's | that's | this's | there's | would be | should be | must be | will be | can only be | could only be | has to be | have to be | needs to be | seems to be | appears to be | seems | appears | looks | looks like | seems like | is likely | is most likely | equals | would have to be | is going to be | ought to be | turns out to be | answer's | turned out to be | sounds | gotta be | got to be | has got to be | becomes | remains"
     ),
     pronoun=_(
         "it | this | that | it's | that's | which | these | the animal | the object | here | they | one"
     ),
     choose=_(
-        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | "
-        "vote for | vote | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | "
-        "stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | point to | points to | pointing to | "
-        "leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | remains | "
-        "i'm confident in | goes to | go for | going for | went for | favor | favour | supports | support | indicates | confirms | suggests | i say"
+        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | let's say | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer"
     ),
     believe=_(
         "i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | "
         "in my opinion | in my view | i'm going to say | i am going to say | i'm thinking | i assume | i suppose | we think | we believe | i'd think | guess"
     ),
     right=_(
-        "correct | right | best | true | accurate | appropriate | suitable | fitting | valid | matches | match | fits | fit | matching | describes | best describes | best matches | best fits | corresponds to | corresponds | satisfies | "
-        "represents | likely | most likely | plausible one | correctly | accurately | perfectly | winner | consistent with | works | checks out | holds | yes | the one | is it | wins | ✓ | ✔ | ✅ | most appropriate | most accurate | the only possibility | "
-        "makes sense | makes the most sense | is supported | is consistent | is the way to go"
+        "correct | right | best | true | accurate | appropriate | suitable | fitting | valid | correctly | accurately | winner | the one | most appropriate | most accurate | most suitable | most plausible | the only possibility | consistent with | ✓ | ✔ | ✅ | ☑ | closest | right one | correct one | one that | better | a better fit | a better match | a better choice | far better | more likely | more plausible | more probable | more accurate | more appropriate | more suitable"
     ),
     only=_("only | just | solely | nothing but | the only one | the only"),
     conclude=_(
@@ -149,78 +151,54 @@ ENGLISH = Language(
         "upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection"
     ),
     reason=_(
-        "because | since | as | due to | given | given that | based on | for | considering that | seeing that | thanks to | which shows | as shown | with | where | who | whose | while | when | whereas | that is | i.e. | namely"
+        "because | since | as | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
     ),
     wrong=_(
-        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | out | excluded | eliminated | ruled out | "
-        "rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | "
-        "too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | "
-        "can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch"
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too"
     ),
     deny=_(
-        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | hardly | scarcely | barely | "
-        "rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | "
-        "excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | against | failed to"
+        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of"
     ),
     deny_next=_(
-        "rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | than | but not | and not | not"
+        "rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not"
     ),
     deny_last=(),
     doubt=_(
-        "doubt | i doubt | doubtful | doubtfully | not convinced | not sure if | not sure whether | not sure that | unsure if | unsure whether | can't tell if | can't tell whether | cannot tell if | cannot tell whether | cannot tell | can't tell | not clear if | not clear whether | unclear if | unclear whether | "
-        "don't think | do not think | don't believe | do not believe | wouldn't say | would not say | wouldn't choose | would not choose | don't see | hard to say | hard to believe | no reason to | whether | would be wrong | questionable | can't say | cannot say | unclear | "
-        "toss-up | toss up | torn between | tie between | undecided | close call between | hesitate between"
+        "doubt | i doubt | doubtful | doubtfully | not convinced | not sure if | not sure whether | not sure that | unsure if | unsure whether | can't tell if | can't tell whether | cannot tell if | cannot tell whether | cannot tell | can't tell | not clear if | not clear whether | unclear if | unclear whether | don't think | do not think | don't believe | do not believe | wouldn't say | would not say | wouldn't choose | would not choose | don't see | hard to say | hard to believe | no reason to | questionable | can't say | cannot say | toss-up | toss up | torn between | tie between | undecided | close call between | hesitate between | hardly | scarcely | barely | not that i think | far from | i can't say | i don't trust | cannot verify | idea whether | whether it | whether the | i wonder"
     ),
     possible=_(
-        "might | may | could | maybe | perhaps | possibly | potentially | possible | conceivably | can be | could be | might be | may be | plausible | arguably | tempting | could also | tends to | reminiscent | resembles | similar to"
+        "might | may | could | maybe | perhaps | possibly | potentially | possible | conceivably | could be | might be | may be | arguably | tempting | could also | as well be | might as well"
     ),
     condition=_(
-        "if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional"
+        "if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this"
     ),
     report=_(
-        "someone | somebody | some people | some say | some might | some would | some may | some might say | some | many | most people | people | others | other people | one might | one may | one could | you might | you may | you could think | you'd think | one would | the student | a student | students | the teacher | my teacher | teacher | my friend | a friend | friend | "
-        "my colleague | colleague | classmate | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | the user | user says | the other model | other models | another model | "
-        "previous model | the previous answer | previous answer | previous response | another person | experts | the author | the annotator | annotator | annotators | annotated | the key | a human | humans | a common answer | a common mistake | a common misconception | popular answer | commonly chosen | rumor | rumour | "
-        "according to him | according to her | according to them | according to some | it is said | it's said | was told | been told | told me | they chose | they picked | everyone | majority | my brother | my sister | brother | sister | my mother | my father | mom | dad | respondent | "
-        "respondents | reviewer | the textbook | the caption claims | claims | claimed | claim | alleges | alleged | supposedly | reportedly | allegedly | gpt | gpt-4 | chatgpt | gemini | claude | llama | another ai | other ai | the internet | online | reddit | wikipedia | a casual viewer | a naive | naively | viewers | readers"
+        "someone said | someone says | someone thinks | someone chose | someone might | somebody said | some say | some might | some would | some may | some people | many would | many might | many may | many people | many think | many say | many choose | most people | people may | people might | people would | people often | people think | people say | others may | others might | others say | others think | others would | one might | one may | one could | one would think | you might | you may | you could think | you'd think | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | they chose | they picked | it is said | it's said | was told | been told | told me | a common answer | a common mistake | a common misconception | commonly chosen | popular answer | according to him | according to her | according to them | according to some | answer key | the key | alleges | alleged | supposedly | reportedly | allegedly | another ai | other ai | reddit | wikipedia | naively | a casual viewer | the internet says | rumor | rumour | said to be | the previous answer | previous answer | previous response | previous user | previous model | tempted to | claims that | claims the | claims it | claimed that | claimed the | chosen by | picked by | selected by | according to one | one source | it is believed | is believed | is thought | is often claimed | is commonly | is generally | widely believed | often claimed | ground truth | official answer"
     ),
     given_up=_(
-        "initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | "
-        "i originally | originally | previously | formerly | earlier | before | my earlier | my previous | used to think | i had | i'd have | would have | would've | it seemed | seemed | appeared | looked | seemed like | looked like | i considered | i mistook | i misread | until | on the surface | on the face of it | superficially | at a glance | was leaning"
+        "initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be"
     ),
     consider=_(
-        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | "
-        "inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | test | testing | try | trying | explore | "
-        "recheck | re-check | revisit | focus on | between"
+        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice"
     ),
     correction=_(
-        "wait | no | nope | actually | correction | scratch that | on second thought | on second thoughts | second thought | i mean | i meant | sorry | oops | whoops | just kidding | kidding | my mistake | my bad | let me correct | i made a mistake | i made an error | i was wrong | i stand corrected | hmm | hold on | hang on | or rather | more precisely | strike that | "
-        "never mind | nevermind | edit | update | revised | revision | corrected | correcting | changed my mind | change my mind | changing my mind | let me reconsider | reconsidering | rethinking | rethink | let me rethink | let me re-read | looking again | on closer inspection | upon closer inspection | upon reflection | on reflection | should have been | instead | apologies | my apologies | apologize | not so fast | disregard | ignore that"
+        "no | nope | actually | correction | second thought | i mean | i meant | sorry | oops | whoops | let me correct | hmm | or rather | more precisely | edit | update | revised | revision | corrected | correcting | changing my mind | rethinking | rethink | let me re-read | looking again | should have been | instead | apologies | my apologies | wait a minute"
     ),
     contrast=_(
-        "but | however | yet | though | nevertheless | nonetheless | still | instead | in fact | in reality | actually | whereas | but rather | but instead | only then | rather"
+        "but | however | nevertheless | nonetheless | instead | in fact | in reality | actually | but rather | but instead | only then | rather | yet"
     ),
     otherwise=_("otherwise | else | or else | if not | if so"),
     neutral=_(
-        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | not only | no problem | no need to | why not | if i had to | if i have to | if i must | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | "
-        "as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | "
-        "must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | "
-        "wait a minute | at least one | right away | right side | right hand | right-hand | on the right | to the right | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as well as | as well | as the | such as | so far | so many | so much | so that | so it seems | or so | "
-        "only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | "
-        "rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | the best | as described | looks like | look like | looks right | looks correct | look right | seems right | seems correct | "
-        "many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared"
+        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | not only | no problem | no need to | why not | if i had to | if i have to | if i must | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but"
     ),
-    either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor"),
-    both=_("and | both | plus | as well as | & | +"),
+    either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor | both"),
+    both=_("and | plus | as well as | & | +"),
     article=_("a | an | the | my | our | your | its | their | his | her"),
     filler=_(
-        "clearly | definitely | obviously | certainly | surely | indeed | simply | probably | presumably | evidently | apparently | undoubtedly | most | likely | very | really | quite | pretty | rather | of course | in this case | here | then | now | also | again | exactly | of | to | to be | be | being | been | by far | "
-        "for sure | i | we | would | will | should | must | shall | have | has | i'll | i'd | we'll | as | following | one | correct | number | called | labeled | labelled | lettered | namely | would therefore | would thus | please | ok | okay | well | alright | sure | ah | oh | yes | true | great | good | therefore | with confidence | confidently | strongly | i am | i'm"
+        "clearly | definitely | obviously | certainly | surely | indeed | simply | probably | presumably | evidently | apparently | undoubtedly | very | really | quite | pretty | rather | of course | in this case | here | then | now | also | again | exactly | of | to | to be | be | being | been | by far | for sure | i | we | would | will | should | must | shall | i'll | i'd | we'll | as | following | one | number | called | labeled | labelled | lettered | namely | would therefore | would thus | please | ok | okay | well | alright | sure | ah | oh | yes | great | good | therefore | with confidence | confidently | strongly | i am | i'm | by | that | most | likely | most likely | very likely | quite likely"
     ),
     function=_(
-        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | "
-        "this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | "
-        "looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | we | us | gets | get | goes | go | make | makes | made | called | named | found | seen | used | given | instead | again | today | now | then | there's | am"
+        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down"
     ),
     yes=_("yes | yeah | yep | yup | yes indeed | affirmative | correct"),
     no=_("no | nope | nah | negative"),
@@ -230,19 +208,35 @@ ENGLISH = Language(
         "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between"
     ),
     label=_(
-        "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | no. | no | item | level | grade | version | model | type | group | team | class | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | week | day | year | age | size | "
-        "platform | floor | building | unit | block | zone | section | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | option | hour | minute | month"
+        "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | level | grade | version | model | type | group | team | class | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | week | day | year | age | size | platform | floor | building | unit | block | zone | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | hour | minute | month | # | nr | vol | ch | pp | p | lot"
     ),
     modifier=_(
-        "red | green | blue | yellow | orange | purple | pink | brown | black | white | gray | grey | beige | golden | gold | silver | dark | light | pale | bright | big | small | large | little | tiny | huge | giant | tall | short | long | old | young | new | adult | baby | single | lone | real | actual | typical | common | domestic | domesticated | pet | wild | cute | beautiful | lovely | "
-        "nice | happy | sad | sleeping | sitting | standing | running | walking | lying | smiling | resting | left | right | top | bottom | upper | lower | middle | central | center | centre | front | back | first | second | third | last | same | other | different | male | female | three | two | one | four | five | several | many | round | square | flat | thick | thin | wide | narrow | heavy | hot | cold | warm | cool | wet | dry | clean | dirty | full | empty | "
-        "open | closed | modern | ancient | plain | simple | whole | entire | main | major | minor | medium | medium-sized | fluffy | furry | striped | spotted | brown-and-white | wooden | metal | plastic | fast | slow | high | low | good | great | certain | clear | obvious | correct | right | best | actual"
+        "red | green | blue | yellow | orange | purple | pink | brown | black | white | gray | grey | beige | golden | gold | silver | dark | light | pale | bright | big | small | large | little | tiny | huge | giant | tall | short | long | old | young | new | adult | baby | single | lone | real | actual | typical | common | domestic | domesticated | pet | wild | cute | beautiful | lovely | nice | happy | sad | sleeping | sitting | standing | running | walking | lying | smiling | resting | left | right | top | bottom | upper | lower | middle | central | center | centre | front | back | same | other | different | male | female | three | two | one | four | five | several | many | round | square | flat | thick | thin | wide | narrow | heavy | cold | warm | cool | wet | dry | clean | dirty | full | empty | open | closed | modern | ancient | plain | simple | whole | entire | main | major | minor | medium | medium-sized | fluffy | furry | striped | spotted | brown-and-white | wooden | metal | plastic | fast | slow | high | low | certain | clear | obvious"
     ),
     modifier_endings=_("ed | ish | ful | ous | ly | ish-looking | coloured | colored | looking | ing"),
     letter_endings=(),
     abstain=_(
-        "cannot determine | can't determine | cannot be determined | can't be determined | unable to | not possible to | impossible to | not enough information | insufficient information | don't know | do not know | no idea | not sure | unsure | cannot tell | can't tell | can't see | cannot see | i'm sorry | i am sorry | decline | refuse | cannot answer | can't answer"
+        "cannot determine | can't determine | cannot be determined | can't be determined | unable to | not possible to | impossible to | not enough information | insufficient information | don't know | do not know | no idea | not sure | unsure | cannot tell | can't tell | can't see | cannot see | i'm sorry | i am sorry | decline | refuse | cannot answer | can't answer | blurry | none of the above | none of the options"
     ),
+    match=_(
+        "matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote"
+    ),
+    withdraw=_(
+        "wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i retract | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that"
+    ),
+    person=_(
+        "someone | somebody | student | students | teacher | teachers | friend | friends | colleague | colleagues | classmate | classmates | user | users | person | people | others | expert | experts | author | authors | annotator | annotators | human | humans | brother | sister | mother | father | mom | dad | reviewer | reviewers | respondent | respondents | textbook | gpt | gpt-4 | chatgpt | gemini | claude | llama | everyone | everybody | majority | viewer | viewers | reader | readers | assistant | professor | neighbor | neighbour | coworker | guide | bob | alice | tom | john | mary"
+    ),
+    opinion=_(
+        "say | says | said | think | thinks | thought | believe | believes | believed | answer | answers | answered | claim | claims | claimed | argue | argues | argued | suggest | suggests | suggested | guess | guesses | guessed | guessed that | tell | tells | told | insist | insists | insisted | choose | chooses | chose | pick | picks | picked | select | selects | selected | prefer | prefers | preferred | voted | votes | vote | went with | goes with | put | wrote | marked | recommends | recommended | lists | listed | assumes | assumed | asserted | asserts | mistake | confuse | confuse it | would go"
+    ),
+    also=_(
+        "equally possible | equally likely | equally plausible | also possible | just as likely | just as possible | also be | just as well be | also correct | also plausible | also works | also fits | also fit | also right | too | as well | so is | so are | so does | so do | does too | is too | and so is"
+    ),
+    concede=_(
+        "although | though | even though | while | despite | whereas | albeit | granted | admittedly | much as"
+    ),
+    self=_("i | i'd | i'll | i'm | i've | my | we | we'd | our | me"),
 )
 
 CHINESE = Language(
@@ -283,30 +277,30 @@ CHINESE = Language(
         "错 | 错误 | 错的 | 不对 | 不正确 | 有误 | 不符 | 不符合 | 不成立 | 不合适 | 不合理 | 不准确 | 被排除 | 排除掉 | 可排除 | 可以排除 | 不匹配 | 不可能 | 不行 | 不存在 | 太多 | 太少 | 太大 | 太小 | 過多 | 錯 | 錯誤 | 不對 | 不吻合 | 无关 | 看不到 | 看不见 | 干扰项 | 不恰当 | 都不对 | 不够"
     ),
     deny=_(
-        "不是 | 并非 | 不选 | 不能选 | 不应选 | 不应该选 | 不该选 | 不要选 | 排除 | 没有 | 没 | 不 | 非 | 并不是 | 不会是 | 不可能是 | 绝非 | 未 | 看不到 | 看不见 | 见不到 | 不为 | 无 | 不能是 | 不包括 | 不包含 | 既不 | 也不 | 不見 | 並非 | 沒有 | 不選 | 而不是 | 而非 | 否定 | 别选"
+        "不是 | 并非 | 不选 | 不能选 | 不应选 | 不应该选 | 不该选 | 不要选 | 排除 | 没有 | 没 | 不 | 并不是 | 不会是 | 不可能是 | 绝非 | 看不到 | 看不见 | 见不到 | 不为 | 不能是 | 不包括 | 不包含 | 既不 | 也不 | 不見 | 並非 | 沒有 | 不選 | 否定 | 别选 | 绝不是 | 不会 | 都不是 | 也不是 | 非是"
     ),
     deny_next=_("而不是 | 而非 | 除了 | 除 | 不同于 | 相比"),
     doubt=_(
         "怀疑 | 不确定是否 | 不确定是不是 | 不认为 | 不觉得 | 未必 | 不一定 | 是否 | 是不是 | 难说 | 不敢肯定 | 无法确定"
     ),
-    possible=_("可能 | 也许 | 或许 | 大概会 | 有可能 | 说不定 | 恐怕 | 没准"),
+    possible=_("可能 | 也许 | 或许 | 有可能 | 说不定 | 恐怕 | 没准"),
     condition=_("如果 | 假如 | 若 | 若是 | 假设 | 倘若 | 要是 | 除非 | 假若 | 的话 | 取决于 | 視"),
     report=_(
-        "有人 | 别人 | 他人 | 有的人 | 有些人 | 很多人 | 许多人 | 大家 | 人们 | 同学 | 学生 | 老师 | 朋友 | 小明 | 小红 | 他说 | 她说 | 他认为 | 她认为 | 他们 | 据说 | 网上 | 用户 | 题主 | 另一个模型 | 其他模型 | 他选 | 她选"
+        "据说 | 听说 | 网上说 | 有人说 | 常见错误 | 可能会认为 | 可能会选 | 容易误选 | 容易认为 | 有人告诉我 | 告诉我"
     ),
     given_up=_(
         "一开始 | 起初 | 最初 | 原本 | 本来 | 原以为 | 以为 | 我曾 | 之前 | 乍一看 | 乍看 | 刚开始 | 开始我 | 起先 | 差点 | 我原先 | 原先 | 第一眼 | 初看 | 表面上"
     ),
     consider=_(
-        "看看 | 考虑 | 检查 | 分析 | 来看 | 比较 | 对比 | 先看 | 再看 | 验证 | 评估 | 看一下 | 关于 | 至于 | 对于 | 相比"
+        "看看 | 考虑 | 检查 | 分析 | 来看 | 比较 | 对比 | 先看 | 再看 | 验证 | 评估 | 看一下 | 关于 | 至于 | 对于 | 相比 | 像 | 比起"
     ),
-    correction=_(
-        "等等 | 等一下 | 更正 | 不对 | 不 | 抱歉 | 说错了 | 我错了 | 修正 | 重新考虑 | 实际上 | 其实 | 纠正 | 应该说 | 再想想 | 仔细看 | 搞错了 | 改成 | 开玩笑 | 口误"
+    correction=_("更正 | 不 | 抱歉 | 修正 | 实际上 | 其实 | 纠正 | 应该说 | 仔细看 | 改成"),
+    contrast=_(
+        "但 | 但是 | 然而 | 可是 | 不过 | 而是 | 其实 | 实际上 | 却 | 反而 | 后来发现 | 后来 | 结果发现 | 才发现 | 仔细一看 | 仔细看 | 细看"
     ),
-    contrast=_("但 | 但是 | 然而 | 可是 | 不过 | 而是 | 其实 | 实际上 | 却 | 只是 | 反而 | 而"),
     otherwise=_("否则 | 不然 | 反之 | 要不然"),
     neutral=_(
-        "不仅 | 不但 | 毫无疑问 | 无疑 | 没问题 | 不用说 | 如果非要 | 如果必须 | 如果一定要 | 不难看出 | 不难发现 | 无误 | 没错 | 其他选项 | 其余选项 | 其他三项 | 其余 | 不错 | 一定 | 毋庸置疑 | 不论 | 无论 | 不管 | 选项中 | 非常 | 有误差 | 而且 | 对应 | 对比度 | 对面 | 错落 | 若干"
+        "不仅 | 不但 | 毫无疑问 | 无疑 | 没问题 | 不用说 | 如果非要 | 如果必须 | 如果一定要 | 不难看出 | 不难发现 | 无误 | 没错 | 其他选项 | 其余选项 | 其他三项 | 其余 | 不错 | 一定 | 毋庸置疑 | 不论 | 无论 | 不管 | 选项中 | 非常 | 有误差 | 而且 | 对应 | 对比度 | 对面 | 错落 | 若干 | 好像 | 图像 | 对比"
     ),
     either=_("或 | 或者 | 还是 | 抑或 | 要么"),
     both=_("和 | 与 | 及 | 以及 | 、 | 都 | 跟 | 且 | 同"),
@@ -330,6 +324,17 @@ CHINESE = Language(
     abstain=_(
         "无法 | 不能判断 | 不能确定 | 不知道 | 不确定 | 不清楚 | 看不清 | 看不到 | 看不出 | 抱歉 | 对不起 | 难以 | 無法"
     ),
+    person=_(
+        "有人 | 别人 | 他人 | 有的人 | 有些人 | 很多人 | 许多人 | 大家 | 人们 | 同学 | 学生 | 老师 | 朋友 | 小明 | 小红 | 小李 | 小王 | 他 | 她 | 他们 | 她们 | 网友 | 用户 | 题主 | 另一个模型 | 其他模型 | 专家 | 同事 | 网上 | 部分人 | 多数人"
+    ),
+    opinion=_(
+        "说 | 认为 | 觉得 | 选 | 选择 | 选了 | 猜 | 回答 | 以为 | 主张 | 坚持 | 声称 | 答 | 误选 | 误以为 | 会选 | 填"
+    ),
+    withdraw=_("等等 | 等一下 | 不对 | 说错了 | 我错了 | 搞错了 | 开玩笑 | 口误 | 重新考虑 | 再想想 | 收回"),
+    match=_("符合 | 最符合 | 相符 | 匹配 | 吻合 | 成立"),
+    also=_("也有可能 | 也可能 | 同样可能 | 也对 | 也正确"),
+    concede=_("虽然 | 尽管 | 虽 | 即使"),
+    self=_("我 | 我们 | 本人"),
 )
 
 JAPANESE = Language(
@@ -375,25 +380,21 @@ JAPANESE = Language(
     ),
     doubt=_("疑わしい | かどうか | とは限らない | とは限りません | 疑問 | わかりません | 分かりません"),
     possible=_("かもしれない | かもしれません | 可能性 | もしかすると | もしかしたら | ひょっとすると"),
-    condition=_("もし | なら | ならば | であれば | 場合 | たら | れば | 仮に"),
-    report=_(
-        "と言った | と言って | と言いました | 誰か | 友人 | 友達 | 学生 | 生徒 | 先生 | 彼は | 彼女は | 人もい | 多くの人 | 人々 | という人 | らしい | そうだ | によると | 他の人 | 他のモデル"
-    ),
+    condition=_("もし | ならば | であれば | 場合は | 場合 | だったら | なら、 | とすれば | 仮に | とすると"),
+    report=_("と言った | と言っています | と言われて | と言いました | らしい | そうだ | によると | 人もいる"),
     given_up=_(
-        "最初は | 最初 | 初めは | はじめは | 当初 | と思った | と思いました | と思っていました | と思ったが | 一見 | 以前 | 思いましたが | 思ったが | だと思っていた"
+        "最初は | 最初 | 初めは | はじめは | 当初 | と思った | と思いました | と思っていました | 一見 | だと思っていた | と思っていた | かと思った | かと思いました | だと思いました | だと思った"
     ),
     consider=_("確認 | 検討 | 見てみ | 考えてみ | 比べ | 比較 | 調べ | について"),
-    correction=_(
-        "いや | いいえ | 待って | 待ってください | 訂正 | 間違えました | 失礼 | すみません | やはり | やっぱり | 実は | 実際は | ちょっと待って | 修正"
-    ),
+    correction=_("いや | いいえ | 訂正 | 失礼 | すみません | やはり | やっぱり | 実は | 実際は | 修正"),
     contrast=_(
-        "しかし | でも | だが | ですが | けれど | けど | ただし | が、 | 一方 | むしろ | ところが | 実際には"
+        "しかし | だが | ですが | けれど | けど | ただし | が、 | 一方 | むしろ | ところが | 実際には | でも、"
     ),
     otherwise=_("そうでなければ | さもなければ | それ以外"),
     neutral=_(
         "間違いなく | 間違いありません | 間違いない | に違いありません | に違いない | 疑いなく | 疑いの余地 | だけでなく | それ以外の選択肢 | 他の選択肢 | その他の選択肢 | かなり | となり | になり | 正解は | ように | より正確 | から判断 | ことから"
     ),
-    either=_("または | もしくは | あるいは | か"),
+    either=_("または | もしくは | あるいは | か、 | か"),
     both=_("と | および | 及び | 両方 | も | そして | 、"),
     filler=_(
         "は | が | を | の | に | で | も | です | である | だ | ます | 私 | 私は | 最も | もっとも | 明らかに | 確かに | おそらく | たぶん | きっと | 間違いなく | でしょう | した | こと | もの | この | その | 問題 | この問題 | と | する | します | よって | 正しい | 番 | よ | ね | 記号 | 一番 | になり | となり | 最終"
@@ -410,6 +411,17 @@ JAPANESE = Language(
     abstain=_(
         "わかりません | 分かりません | 判断できません | 判断できない | 申し訳 | 不明 | 特定できません | 答えられません | 確認できません"
     ),
+    person=_(
+        "誰か | 友人 | 友達 | 学生 | 生徒 | 先生 | 彼 | 彼女 | 多くの人 | 人々 | 他の人 | 他のモデル | 同僚 | ユーザー | ある人 | みんな"
+    ),
+    opinion=_("言 | 思 | 考え | 選 | 答え | 主張 | 述べ | 選択"),
+    match=_("一致 | 一致します | 当てはまります | 当てはまる | 該当 | 該当します | 合致 | 合っています"),
+    withdraw=_("待って | 待ってください | 間違えました | ちょっと待って | 撤回"),
+    copula_last=_(
+        "です | だ | である | でしょう | だろう | だと思います | と思います | になります | となります | ですね | ですよ | と考えられます | だと考えられます | と判断します | に違いありません | に違いない"
+    ),
+    self=_("私 | 僕 | 俺 | 我々"),
+    concede=_("にもかかわらず | とはいえ | ものの"),
 )
 
 KOREAN = Language(
@@ -450,24 +462,20 @@ KOREAN = Language(
     wrong=_(
         "틀렸습니다 | 틀리다 | 틀린 | 틀림 | 틀렸 | 오답 | 잘못 | 잘못된 | 제외 | 제외됩니다 | 제외합니다 | 제외하면 | 배제 | 배제됩니다 | 맞지 않습니다 | 맞지 않 | 옳지 않 | 옳지 않습니다 | 적절하지 않 | 일치하지 않 | 정확하지 않 | 해당하지 않 | 부적절 | 불가능 | 너무 많 | 너무 적 | 너무 크 | 너무 작 | 없습니다 | 없다 | 없어요 | 보이지 않 | 부정확"
     ),
-    deny=_("안 "),
+    deny=(),
     deny_next=(),
     deny_last=_(
         "아니다 | 없습니다 | 없어요 | 없다 | 아닙니다 | 아니라 | 아니고 | 아니에요 | 아니며 | 아닌 | 아니요 | 아님 | 이 아니 | 가 아니 | 아닐 | 보다는 | 대신 | 말고 | 이외 | 아니"
     ),
     doubt=_("의심 | 인지 모르 | 인지 확실하지 | 확실하지 않 | 모르겠 | 생각하지 않"),
-    possible=_("수도 있 | 아마도 | 아마 | 가능성 | 지도 모르 | 일지도"),
-    condition=_("만약 | 이라면 | 라면 | 다면 | 경우 | 만일 | 했다면 | 였다면 | 으면 | 하면"),
-    report=_(
-        "누군가 | 친구 | 학생 | 선생님 | 사람들 | 많은 사람 | 어떤 사람 | 다른 사람 | 그는 | 그녀는 | 다른 모델 | 라고 말 | 라고 했 | 고 말했 | 사용자"
-    ),
+    possible=_("수도 있 | 가능성 | 지도 모르 | 일지도 모르"),
+    condition=_("만약 | 만일 | 이라면 | 라면 | 였다면 | 했다면 | 경우에는 | 다면"),
+    report=_("라고 말했 | 고 말했 | 라고 합니다 | 라고들"),
     given_up=_(
-        "처음에는 | 처음에 | 처음엔 | 처음 | 원래 | 생각했 | 생각했지만 | 언뜻 | 얼핏 | 당초 | 인 줄 알았 | 줄 알았 | 이전에"
+        "처음에는 | 처음에 | 처음엔 | 처음 | 원래 | 생각했 | 언뜻 | 얼핏 | 당초 | 인 줄 알았 | 줄 알았 | 이전에 | 라고 생각했 | 다고 생각했 | 줄로 알았"
     ),
     consider=_("살펴보 | 확인해 | 확인하 | 검토 | 고려 | 비교 | 볼까요 | 보겠습니다 | 대해 | 분석"),
-    correction=_(
-        "아니 | 아니요 | 아니오 | 잠깐 | 잠깐만 | 정정 | 수정 | 실수 | 죄송 | 다시 보니 | 다시 생각 | 사실은 | 사실 | 실제로는"
-    ),
+    correction=_("아니요 | 아니오 | 정정 | 수정 | 죄송 | 다시 보니 | 사실은 | 사실 | 실제로는"),
     contrast=_("하지만 | 그러나 | 그런데 | 지만 | 그렇지만 | 오히려 | 다만 | 사실은 | 반면 | 는데"),
     otherwise=_("그렇지 않으면 | 아니면"),
     neutral=_(
@@ -476,18 +484,29 @@ KOREAN = Language(
     either=_("또는 | 혹은 | 이나 | 거나 | 아니면"),
     both=_("와 | 과 | 및 | 그리고 | 둘 다 | 하고 | 모두"),
     filler=_(
-        "은 | 는 | 이 | 가 | 을 | 를 | 의 | 도 | 에 | 로 | 으로 | 가장 | 분명히 | 확실히 | 명확히 | 아마 | 제 | 저는 | 나는 | 제가 | 이 문제의 | 문제의 | 문제 | 매우 | 바로 | 것 | 것은 | 것이 | 인 | 입니다 | 당연히 | 명백히 | 틀림없이 | 최종 | 번 | 요"
+        "은 | 는 | 이 | 가 | 을 | 를 | 의 | 도 | 에 | 로 | 으로 | 가장 | 분명히 | 확실히 | 명확히 | 아마 | 제 | 저는 | 나는 | 제가 | 이 문제의 | 문제의 | 문제 | 매우 | 바로 | 것 | 것은 | 것이 | 인 | 입니다 | 당연히 | 명백히 | 틀림없이 | 최종 | 번 | 요 | 아마도"
     ),
     function=_(
         "은 | 는 | 이 | 가 | 을 | 를 | 의 | 도 | 에 | 에서 | 있습니다 | 있다 | 있는 | 보입니다 | 보이는 | 그림 | 사진 | 이미지 | 동물 | 한 | 마리 | 개 | 명 | 색 | 입니다 | 이다 | 에는 | 이에요 | 예요 | 과 | 와 | 것 | 수"
     ),
     yes=_("예 | 네 | 그렇습니다 | 맞습니다 | 응"),
-    no=_("아니요 | 아니오 | 아니 | 아닙니다"),
+    no=_("아니요 | 아니오 | 아닙니다"),
     true=_("참 | 맞다 | 사실"),
     false=_("거짓 | 틀리다"),
     bound=_("적어도 | 최소 | 최대 | 이상 | 이하 | 미만 | 초과 | 보다 많 | 보다 적 | 넘는"),
     label=_("그림 | 표 | 제"),
     abstain=_("알 수 없 | 모르겠 | 죄송 | 판단할 수 없 | 확인할 수 없 | 답할 수 없"),
+    person=_(
+        "누군가 | 친구 | 학생 | 선생님 | 사람들 | 많은 사람 | 어떤 사람 | 다른 사람 | 그는 | 그녀는 | 다른 모델 | 사용자 | 동료 | 일부"
+    ),
+    opinion=_("말 | 했 | 생각 | 선택 | 골랐 | 답했 | 주장 | 라고 | 고른 | 답한 | 대답"),
+    withdraw=_("잠깐 | 잠깐만 | 실수 | 다시 생각"),
+    match=_("일치 | 일치합니다 | 해당 | 해당합니다 | 맞습니다"),
+    copula_last=_(
+        "입니다 | 이다 | 이에요 | 예요 | 일 것입니다 | 라고 생각합니다 | 이라고 생각합니다 | 로 보입니다 | 인 것 같습니다 | 임"
+    ),
+    self=_("저는 | 나는 | 제가 | 저의 | 제"),
+    concede=_("비록 | 불구하고"),
 )
 
 FRENCH = Language(
@@ -551,7 +570,7 @@ FRENCH = Language(
         "si | s'il | s'ils | sauf si | à moins | à condition | en supposant | supposons | au cas où | dans le cas où | dépend | à moins que"
     ),
     report=_(
-        "quelqu'un | certains | on dit | d'autres | beaucoup | plusieurs | les gens | l'étudiant | un étudiant | l'élève | un élève | mon ami | mon amie | le professeur | un ami | selon lui | selon elle | il dit | elle dit | on pourrait croire | on pourrait penser | l'utilisateur | un autre modèle | a dit | il pense | elle pense"
+        "on dit | selon lui | selon elle | il dit | elle dit | on pourrait croire | on pourrait penser | a dit | il pense | elle pense | quelqu'un a dit | certains disent | on pense souvent | on m'a dit | m'a dit | il paraît | paraît-il | on raconte"
     ),
     given_up=_(
         "au début | d'abord | initialement | à première vue | au départ | je pensais | j'ai pensé | je croyais | j'avais pensé | j'ai cru | j'ai d'abord | de prime abord | semblait | auparavant | au premier abord | j'hésitais | aurait été | j'allais | précédemment"
@@ -560,7 +579,7 @@ FRENCH = Language(
         "considérons | considérer | vérifions | vérifier | examinons | examiner | regardons | comparons | comparé à | voyons | analysons | quant à | concernant | entre | évaluons | étudions"
     ),
     correction=_(
-        "attendez | attends | non | en fait | correction | pardon | désolé | excusez-moi | je me trompe | je me suis trompé | erreur | plutôt | finalement | ou plutôt | je corrige | oups | rectification | à la réflexion | après réflexion"
+        "non | en fait | correction | pardon | désolé | excusez-moi | erreur | plutôt | finalement | ou plutôt | je corrige | oups | rectification | à la réflexion | après réflexion"
     ),
     contrast=_(
         "mais | cependant | toutefois | pourtant | néanmoins | or | en réalité | en fait | par contre | en revanche"
@@ -575,7 +594,7 @@ FRENCH = Language(
         "un | une | le | la | les | l' | d'un | d'une | du | des | de | mon | ma | notre | cette | cet | ce"
     ),
     filler=_(
-        "clairement | certainement | probablement | évidemment | sûrement | bien | très | sans doute | je | j'ai | nous | la plus | le plus | la | le | l' | à | de | d' | dit | correcte | correct | la plus probable | manifestement | ici | à cette question | que | qu'il | en | y | vraisemblablement | sans aucun doute | : | aussi"
+        "clairement | certainement | probablement | évidemment | sûrement | bien | très | sans doute | je | j'ai | nous | la plus | le plus | la | le | l' | à | de | d' | dit | correcte | correct | la plus probable | manifestement | ici | à cette question | que | qu'il | en | y | vraisemblablement | sans aucun doute | aussi"
     ),
     function=_(
         "le | la | les | un | une | de | du | des | et | est | dans | sur | sous | l'image | image | photo | il | elle | on | je | vois | voit | y | a | à | en | pas | ne | que | qui | avec | pour | ce | cette | c'est | sont | montre | montré | représente | animal | se | trouve | au | aux | par | d'un | d'une | voici | ici | être | plus | très | très | c'était | tu | vous | nous | la question"
@@ -596,6 +615,18 @@ FRENCH = Language(
     abstain=_(
         "je ne sais pas | impossible de | je ne peux pas | désolé | pas possible de | je suis désolé | indéterminable | incapable de"
     ),
+    person=_(
+        "quelqu'un | certains | d'autres | beaucoup | plusieurs | les gens | l'étudiant | étudiant | l'élève | élève | ami | amie | professeur | collègue | utilisateur | l'utilisateur | modèle | expert | experts | camarade | la plupart"
+    ),
+    opinion=_(
+        "dit | disent | pense | pensent | croit | croient | choisi | choisit | choisissent | répondu | répond | répondraient | diraient | affirme | prétend | choisiraient | a choisi | suggère | penseraient"
+    ),
+    withdraw=_("attendez | attends | je me trompe | je me suis trompé | je plaisante | oubliez | je retire"),
+    match=_("convient | correspond | correspond à | décrit | correspond le mieux"),
+    that=_("que | qu'il | qu'elle"),
+    also=_("également possible | aussi possible | tout aussi possible | pourrait aussi"),
+    self=_("je | j'ai | j'opte | mon | ma | nous | moi | pour moi | j'"),
+    concede=_("bien que | quoique | même si | malgré | alors que | tandis que"),
 )
 
 GERMAN = Language(
@@ -625,13 +656,13 @@ GERMAN = Language(
     ),
     pronoun=_("es | das | dies | dieses | hier | sie | er | das tier | das bild | es ist | das ist"),
     choose=_(
-        "wähle | ich wähle | wählen | entscheide | entscheide mich für | nehme | ich nehme | würde sagen | ich würde sagen | sage | tippe auf | ich tippe auf | bleibt | bleibt nur | es bleibt | übrig bleibt | gewählt | ankreuzen | wählte | votiere für | antworte | bleibe bei | entspricht | setze auf | plädiere für"
+        "wähle | ich wähle | wählen | entscheide | entscheide mich für | nehme | ich nehme | würde sagen | ich würde sagen | sage | tippe auf | ich tippe auf | bleibt | bleibt nur | es bleibt | übrig bleibt | gewählt | ankreuzen | wählte | votiere für | antworte | bleibe bei | entspricht | setze auf | plädiere für | entscheiden | entscheide ich mich für | wähle ich | würde wählen | auswählen"
     ),
     believe=_(
         "ich denke | ich glaube | ich vermute | meiner meinung nach | ich meine | meines erachtens | ich nehme an | denke ich | glaube ich | vermutlich | ich schätze"
     ),
     right=_(
-        "richtig | richtige | korrekt | korrekte | stimmt | passt | zutreffend | trifft zu | beste | am besten | wahr | passende | passend | entspricht | geeignet | beschreibt | richtigen | zutreffende | plausibel | plausibelste"
+        "richtig | richtige | korrekt | korrekte | stimmt | passt | zutreffend | trifft zu | beste | am besten | wahr | passende | passend | entspricht | geeignet | beschreibt | richtigen | zutreffende | plausibel | plausibelste | am wahrscheinlichsten"
     ),
     only=_("nur | einzig | ausschließlich | einzige | lediglich"),
     conclude=_(
@@ -650,23 +681,21 @@ GERMAN = Language(
     doubt=_(
         "bezweifle | ich bezweifle | zweifle | zweifelhaft | fraglich | nicht sicher ob | unsicher ob | ob | glaube nicht | denke nicht | glaube ich nicht"
     ),
-    possible=_(
-        "vielleicht | könnte | könnten | möglicherweise | eventuell | möglich | kann sein | womöglich"
-    ),
+    possible=_("vielleicht | könnte | könnten | möglicherweise | eventuell | kann sein | womöglich"),
     condition=_(
-        "wenn | falls | sofern | angenommen | sollte es | hätte | hätten | vorausgesetzt | es sei denn | hängt davon ab | kommt darauf an | gesetzt den fall"
+        "wenn | falls | sofern | angenommen | sollte es | vorausgesetzt | es sei denn | hängt davon ab | kommt darauf an | gesetzt den fall | hätte es | hätte das | wäre es | wäre das"
     ),
     report=_(
-        "jemand | manche | viele | andere | einige | leute | der schüler | der student | ein student | ein schüler | mein freund | meine freundin | der lehrer | man könnte meinen | man könnte denken | man sagt | laut ihm | er sagt | sie sagt | er meint | angeblich | der nutzer | ein anderes modell | kollege"
+        "man könnte meinen | man könnte denken | man sagt | laut ihm | er sagt | sie sagt | er meint | angeblich | jemand sagte | man könnte | mir wurde gesagt | es heißt | man hat mir gesagt"
     ),
     given_up=_(
-        "zuerst | zunächst | anfangs | ursprünglich | auf den ersten blick | dachte | ich dachte | ich hatte | zuvor | vorher | erst dachte | glaubte | schien | sah aus | wollte | meinte | fast hätte | auf den ersten"
+        "zuerst | zunächst | anfangs | ursprünglich | auf den ersten blick | dachte | ich dachte | erst dachte | glaubte | schien | fast hätte | auf den ersten"
     ),
     consider=_(
         "betrachten | betrachte | prüfen | prüfe | untersuchen | vergleichen | verglichen | im vergleich zu | schauen | überprüfen | schauen wir | sehen wir | was ist mit | bezüglich | analysieren | gegenüber | zwischen"
     ),
     correction=_(
-        "moment | warte | nein | doch | korrektur | eigentlich | entschuldigung | sorry | besser gesagt | ich korrigiere | tatsächlich | falsch | ich meine | vielmehr | halt | ups | bei näherer betrachtung | bei genauerem hinsehen | verzeihung"
+        "nein | doch | korrektur | eigentlich | entschuldigung | sorry | besser gesagt | ich korrigiere | tatsächlich | ich meine | vielmehr | halt | ups | bei näherer betrachtung | bei genauerem hinsehen | verzeihung"
     ),
     contrast=_(
         "aber | jedoch | doch | allerdings | sondern | dennoch | trotzdem | tatsächlich | vielmehr | hingegen | dagegen | in wirklichkeit"
@@ -681,10 +710,10 @@ GERMAN = Language(
         "ein | eine | einen | einem | einer | eines | der | die | das | den | dem | des | meine | mein | unsere"
     ),
     filler=_(
-        "eindeutig | klar | sicher | sicherlich | wahrscheinlich | offensichtlich | definitiv | wohl | hier | ich | wir | die | der | das | dann | zweifellos | am ehesten | ganz | sehr | mich | für | auf | auf die | die frage | auf diese frage | somit | demzufolge | bestimmt | natürlich | vermutlich | nun | eben | auch | sein"
+        "eindeutig | klar | sicher | sicherlich | wahrscheinlich | offensichtlich | definitiv | wohl | hier | ich | wir | die | der | das | dann | zweifellos | am ehesten | ganz | sehr | mich | für | auf | auf die | die frage | auf diese frage | somit | demzufolge | bestimmt | natürlich | vermutlich | nun | eben | auch | sein | mich für | würde | würde ich"
     ),
     function=_(
-        "der | die | das | ein | eine | und | ist | im | in | auf | bild | foto | zu | sehen | sehe | ich | man | es | sich | mit | von | dem | den | dieses | diese | ein | tier | zeigt | steht | sitzt | liegt | befindet | gibt | hat | sind | wird | an | am | aus | bei | nach | für | dass | hier | wir | auf dem | auf der | ja | nicht | kein | keine | abgebildet"
+        "der | die | das | ein | eine | und | ist | im | in | auf | bild | foto | zu | sehen | sehe | ich | man | es | sich | mit | von | dem | den | dieses | diese | tier | zeigt | steht | sitzt | liegt | befindet | gibt | hat | sind | wird | an | am | aus | bei | nach | für | dass | hier | wir | auf dem | auf der | ja | nicht | kein | keine | abgebildet | um | handelt | vor | hinter | neben | unter | über | zwischen | zum | zur | vom | beim | ins | so | wie | nur | noch | schon | auch | sein | einen | einem | einer | eines"
     ),
     yes=_("ja | jawohl | doch | genau"),
     no=_("nein | nee | nö"),
@@ -702,6 +731,20 @@ GERMAN = Language(
     abstain=_(
         "weiß nicht | keine ahnung | kann nicht | tut mir leid | nicht bestimmen | unmöglich zu | nicht erkennbar | nicht möglich"
     ),
+    person=_(
+        "jemand | manche | viele | andere | einige | leute | schüler | student | studentin | freund | freundin | lehrer | nutzer | modell | kollege | kollegin | experten | meisten"
+    ),
+    opinion=_(
+        "sagt | sagte | sagen | meint | meinte | meinen | denkt | denken | glaubt | glauben | wählt | wählte | wählen | gewählt | antwortet | antworten | behauptet | behaupten | tippt | würden | würde | hat"
+    ),
+    withdraw=_(
+        "moment | warte | ich habe mich geirrt | vergiss | nur ein scherz | war nur spaß | ich nehme das zurück"
+    ),
+    match=_("passt | entspricht | beschreibt | stimmt | trifft zu | bleibt übrig | passt am besten"),
+    that=_("dass | daß | ob"),
+    also=_("ebenso möglich | auch möglich | genauso möglich"),
+    self=_("ich | mein | meine | wir | mich | mir"),
+    concede=_("obwohl | obgleich | auch wenn | während | wenngleich | zwar"),
 )
 
 SPANISH = Language(
@@ -763,20 +806,18 @@ SPANISH = Language(
         "si | a menos que | suponiendo | siempre que | en caso de | depende | supongamos | en el caso de | de haber"
     ),
     report=_(
-        "alguien | algunos | muchos | otros | la gente | el estudiante | un estudiante | el alumno | un alumno | mi amigo | mi amiga | el profesor | un amigo | dicen | se dice | según él | según ella | él dice | ella dice | dijo | uno podría | podría pensarse | el usuario | otro modelo | muchas personas"
+        "se dice | según él | según ella | él dice | ella dice | uno podría | podría pensarse | hay quien | dicen que | me dijeron | me han dicho | me dijo"
     ),
     given_up=_(
-        "al principio | inicialmente | a primera vista | pensé | pensaba | creía | creí | había pensado | en un principio | antes | primero pensé | parecía | iba a | originalmente | de entrada | estuve a punto | hubiera sido | habría sido | casi elijo"
+        "al principio | inicialmente | a primera vista | pensé | pensaba | creía | creí | había pensado | en un principio | primero pensé | iba a | originalmente | de entrada | estuve a punto | hubiera sido | habría sido | casi elijo | parecía al principio | había elegido"
     ),
     consider=_(
         "consideremos | considerar | veamos | verifiquemos | verificar | revisemos | examinemos | analicemos | comparado | comparando | comparemos | en cuanto a | respecto a | miremos | qué tal | evaluemos | entre"
     ),
     correction=_(
-        "espera | espere | no | en realidad | corrección | perdón | lo siento | mejor dicho | me equivoqué | de hecho | rectifico | más bien | corrijo | error | ups | bueno | pensándolo bien | un momento | disculpa"
+        "no | en realidad | corrección | perdón | lo siento | mejor dicho | de hecho | rectifico | más bien | corrijo | error | ups | pensándolo bien | un momento | disculpa"
     ),
-    contrast=_(
-        "pero | sin embargo | no obstante | sino | aunque | en realidad | en cambio | de hecho | más bien"
-    ),
+    contrast=_("pero | sin embargo | no obstante | sino | en realidad | en cambio | de hecho | más bien"),
     otherwise=_("de lo contrario | si no | en caso contrario | de otro modo"),
     neutral=_(
         "sin duda | sin dudas | sin lugar a dudas | no hay duda | no cabe duda | sin ninguna duda | no solo | no sólo | ninguna otra | las demás | las demás opciones | las otras | las otras opciones | si tuviera que | si tengo que | si nos fijamos | si observamos | si miramos | no puede ser otra | solo puede ser | no es otra que | así como | como se ve | no queda duda | por supuesto | si no me equivoco"
@@ -808,6 +849,18 @@ SPANISH = Language(
     abstain=_(
         "no sé | no puedo | lo siento | imposible | no es posible | no se puede determinar | no lo sé | incapaz de"
     ),
+    person=_(
+        "alguien | algunos | muchos | otros | gente | estudiante | alumno | alumna | amigo | amiga | profesor | profesora | compañero | usuario | modelo | expertos | personas"
+    ),
+    opinion=_(
+        "dice | dicen | dijo | piensa | piensan | cree | creen | eligió | eligieron | elige | elegiría | elegirían | respondió | afirma | sugiere | escogió | marcó | diría | dirían | pensaría"
+    ),
+    withdraw=_("espera | espere | me equivoqué | es broma | olvídalo | me retracto"),
+    match=_("coincide | corresponde | encaja | describe | cuadra"),
+    that=_("que"),
+    also=_("también es posible | también podría | igualmente posible"),
+    self=_("yo | mi | nosotros | creo | elijo | pienso | diría | me"),
+    concede=_("aunque | a pesar de | mientras que | si bien"),
 )
 
 PORTUGUESE = Language(
@@ -865,22 +918,22 @@ PORTUGUESE = Language(
         "duvido | duvido que | duvidoso | não tenho certeza | não acho | não acredito | não creio | não sei se"
     ),
     possible=_(
-        "talvez | poderia | poderiam | pode ser | pode | possivelmente | possível | quem sabe | porventura"
+        "talvez | poderia | poderiam | pode ser | possivelmente | possível | quem sabe | porventura | pode ser que | pode até"
     ),
     condition=_(
         "se | a menos que | caso | supondo | desde que | depende | suponhamos | na hipótese | se fosse"
     ),
     report=_(
-        "alguém | alguns | muitos | outros | as pessoas | o aluno | um aluno | o estudante | um estudante | meu amigo | minha amiga | o professor | um amigo | dizem | segundo ele | segundo ela | ele diz | ela diz | disse | o usuário | outro modelo | muita gente | diz-se | colega"
+        "segundo ele | segundo ela | ele diz | ela diz | diz-se | poderia pensar | dizem que | me disseram | disseram-me | me disse"
     ),
     given_up=_(
-        "a princípio | inicialmente | à primeira vista | pensei | pensava | achei | achava | no início | no começo | primeiro pensei | parecia | ia ser | originalmente | antes | de início | eu tinha | teria sido | quase escolhi | cheguei a pensar"
+        "a princípio | inicialmente | à primeira vista | pensei | pensava | achei | achava | no início | no começo | primeiro pensei | ia ser | originalmente | de início | teria sido | quase escolhi | cheguei a pensar"
     ),
     consider=_(
         "consideremos | considerar | vejamos | verifiquemos | verificar | examinemos | analisemos | comparado | comparando | comparemos | quanto à | quanto ao | em relação a | vamos verificar | vamos ver | vamos analisar | avaliemos | que tal | entre"
     ),
     correction=_(
-        "espera | espere | não | na verdade | correção | perdão | desculpe | desculpa | melhor dizendo | me enganei | de fato | aliás | corrigindo | errei | quer dizer | ops | pensando bem | ou melhor | um momento"
+        "não | na verdade | correção | perdão | desculpe | desculpa | melhor dizendo | de fato | aliás | corrigindo | quer dizer | ops | pensando bem | ou melhor | um momento"
     ),
     contrast=_(
         "mas | porém | contudo | no entanto | entretanto | todavia | mas sim | na verdade | e sim | na realidade"
@@ -914,6 +967,17 @@ PORTUGUESE = Language(
     abstain=_(
         "não sei | não posso | não consigo | desculpe | impossível | não é possível | lamento | sinto muito"
     ),
+    person=_(
+        "alguém | alguns | muitos | outros | pessoas | aluno | aluna | estudante | amigo | amiga | professor | professora | colega | usuário | modelo | especialistas | gente"
+    ),
+    opinion=_(
+        "diz | dizem | disse | pensa | pensam | acha | acham | acredita | escolheu | escolheram | escolhe | escolheria | escolheriam | respondeu | afirma | sugere | marcou | diria | diriam | pensaria"
+    ),
+    withdraw=_("espera | espere | me enganei | errei | brincadeira | esqueça | retiro"),
+    match=_("corresponde | coincide | descreve | encaixa | combina"),
+    that=_("que"),
+    self=_("eu | minha | meu | nós | acho | escolho | penso | diria"),
+    concede=_("embora | apesar de | ainda que | enquanto | se bem que"),
 )
 
 ITALIAN = Language(
@@ -962,7 +1026,7 @@ ITALIAN = Language(
         "sbagliata | sbagliato | errata | errato | falsa | falso | scorretta | impossibile | improbabile | esclusa | escluse | escluso | eliminata | eliminate | scartata | scartate | assente | non valida | inesatta | sbagliate | errate | false | troppo | pochi | da escludere | da scartare"
     ),
     deny=_(
-        "non | né | nessun | nessuno | nessuna | mai | neanche | nemmeno | escludo | escludere | escludiamo | elimino | eliminare | eliminiamo | scarto | scartare | scartiamo | senza | non è | n'è | no"
+        "non | né | nessun | nessuno | nessuna | mai | neanche | nemmeno | escludo | escludere | escludiamo | elimino | eliminare | eliminiamo | scarto | scartare | scartiamo | senza | non è | n'è"
     ),
     deny_next=_(
         "invece di | anziché | piuttosto che | e non | tranne | eccetto | a differenza di | tutto tranne | ma non | al posto di | rispetto a"
@@ -977,16 +1041,16 @@ ITALIAN = Language(
         "se | a meno che | supponendo | purché | nel caso | dipende | supponiamo | qualora | ammesso che"
     ),
     report=_(
-        "qualcuno | alcuni | molti | altri | la gente | lo studente | uno studente | l'alunno | il mio amico | la mia amica | un amico | il professore | dicono | si dice | secondo lui | secondo lei | lui dice | lei dice | ha detto | l'utente | un altro modello | molte persone | si potrebbe pensare"
+        "si dice | secondo lui | secondo lei | lui dice | lei dice | ha detto | si potrebbe pensare | dicono che | mi hanno detto | mi ha detto"
     ),
     given_up=_(
-        "inizialmente | all'inizio | a prima vista | pensavo | ho pensato | credevo | avevo pensato | in un primo momento | prima pensavo | sembrava | stavo per | originariamente | dapprima | in principio | sarebbe stata | sarebbe stato | di primo acchito | ero tentato"
+        "inizialmente | all'inizio | a prima vista | pensavo | ho pensato | credevo | avevo pensato | in un primo momento | prima pensavo | stavo per | originariamente | dapprima | in principio | sarebbe stata | sarebbe stato | di primo acchito | ero tentato"
     ),
     consider=_(
         "consideriamo | considerare | verifichiamo | verificare | esaminiamo | vediamo | analizziamo | confrontiamo | rispetto | confronto | quanto a | riguardo a | controlliamo | valutiamo | guardiamo | paragonato | tra | fra"
     ),
     correction=_(
-        "aspetta | aspetti | no | anzi | in realtà | correzione | scusa | scusate | scusi | mi correggo | mi sono sbagliato | errore | piuttosto | o meglio | ops | ripensandoci | un momento | mi sbaglio"
+        "no | anzi | in realtà | correzione | scusa | scusate | scusi | mi correggo | errore | piuttosto | o meglio | ops | ripensandoci | un momento"
     ),
     contrast=_("ma | però | tuttavia | eppure | bensì | invece | in realtà | anzi | al contrario"),
     otherwise=_("altrimenti | in caso contrario | sennò"),
@@ -1018,6 +1082,17 @@ ITALIAN = Language(
         "piccolo | piccola | grande | bel | bello | bella | giovane | vecchio | stesso | altro | rosso | verde | blu | giallo | nero | bianco | sinistra | destra | primo | ultimo | buon"
     ),
     abstain=_("non so | non posso | non è possibile | mi dispiace | impossibile | non riesco | non lo so"),
+    person=_(
+        "qualcuno | alcuni | molti | altri | gente | studente | studentessa | alunno | l'alunno | amico | amica | professore | collega | utente | l'utente | modello | esperti | persone"
+    ),
+    opinion=_(
+        "dice | dicono | detto | pensa | pensano | crede | credono | scelto | scelgono | sceglie | sceglierebbe | sceglierebbero | risposto | risponde | afferma | sostiene | suggerisce | direbbero"
+    ),
+    withdraw=_("aspetta | aspetti | mi sono sbagliato | mi sbaglio | scherzo | ritiro"),
+    match=_("corrisponde | descrive | coincide"),
+    that=_("che"),
+    self=_("io | mia | mio | noi | credo | scelgo | penso | direi"),
+    concede=_("sebbene | anche se | benché | nonostante | mentre"),
 )
 
 RUSSIAN = Language(
@@ -1044,7 +1119,7 @@ RUSSIAN = Language(
         "вариант | варианта | вариантом | буква | букву | опция | пункт | выбор | варианты | вариант ответа | буквой | утверждение"
     ),
     copula=_(
-        "это | есть | является | будет | - | должен быть | должно быть | будет вариант | скорее всего | кажется | называется | похоже"
+        "это | есть | является | будет | должен быть | должно быть | будет вариант | скорее всего | кажется | называется | похоже"
     ),
     pronoun=_("это | он | она | оно | здесь | изображение | на изображении | на картинке | на фото | этот"),
     choose=_(
@@ -1064,7 +1139,7 @@ RUSSIAN = Language(
         "потому что | так как | поскольку | ведь | из-за | благодаря | объяснение | пояснение | ибо | с | обоснование | который | которая"
     ),
     wrong=_(
-        "неправильный | неправильно | неверно | неверный | неверен | неверна | ошибочный | ошибочно | ложно | исключён | исключен | исключены | исключается | исключаются | исключаем | отпадает | отпадают | невозможно | маловероятно | отсутствует | не подходит | не подходят | не соответствует | неправильные | неверные | слишком мало | слишком много | слишком большой | слишком маленький | неправильная | нет"
+        "неправильный | неправильно | неверно | неверный | неверен | неверна | ошибочный | ошибочно | ложно | исключён | исключен | исключены | исключается | исключаются | исключаем | отпадает | отпадают | невозможно | маловероятно | отсутствует | не подходит | не подходят | не соответствует | неправильные | неверные | слишком мало | слишком много | слишком большой | слишком маленький | неправильная"
     ),
     deny=_(
         "не | нет | ни | никогда | исключаю | исключаем | исключить | отбрасываю | отбрасываем | отвергаю | без | нельзя | вряд ли | отнюдь | не является | не может быть"
@@ -1075,25 +1150,21 @@ RUSSIAN = Language(
     doubt=_(
         "сомневаюсь | сомнительно | не уверен | не уверена | не думаю | не считаю | вряд ли | едва ли | не знаю"
     ),
-    possible=_(
-        "может быть | возможно | может | мог бы | могло бы | могла бы | вероятно может | наверно может"
-    ),
-    condition=_(
-        "если | если бы | при условии | допустим | предположим | разве что | в случае | зависит | бы"
-    ),
+    possible=_("может быть | возможно | мог бы | могло бы | могла бы | вероятно может | наверно может"),
+    condition=_("если | если бы | при условии | допустим | предположим | разве что | в случае | зависит"),
     report=_(
-        "кто-то | некоторые | многие | другие | люди | студент | ученик | учитель | мой друг | друг | подруга | говорят | он сказал | она сказала | он считает | она считает | он выбрал | она выбрала | по его мнению | пользователь | другая модель | сказал | кое-кто | коллега | можно подумать"
+        "говорят что | он сказал | она сказала | он считает | она считает | он выбрал | она выбрала | по его мнению | можно подумать | можно было бы | якобы | мне сказали | мне сказал | мне говорили"
     ),
     given_up=_(
-        "сначала | изначально | вначале | на первый взгляд | я думал | думал | думала | я считал | казалось | поначалу | первоначально | раньше | я хотел | хотел | сперва | чуть не | был бы | была бы | показалось"
+        "сначала | изначально | вначале | на первый взгляд | я думал | думал | думала | я считал | казалось | поначалу | первоначально | я хотел | сперва | чуть не | был бы | была бы | показалось"
     ),
     consider=_(
         "рассмотрим | рассмотреть | проверим | проверить | посмотрим | сравним | сравнить | по сравнению | что насчёт | что насчет | касательно | оценим | проанализируем | относительно | между"
     ),
     correction=_(
-        "подождите | постойте | стоп | нет | точнее | вернее | исправление | извините | простите | на самом деле | ошибся | ошибка | исправлюсь | поправка | погодите | ой | хотя нет | я ошибся | подумав"
+        "нет | точнее | вернее | исправление | извините | простите | на самом деле | ошибка | исправлюсь | поправка | ой | подумав"
     ),
-    contrast=_("но | однако | а | зато | на самом деле | тем не менее | впрочем | в действительности | хотя"),
+    contrast=_("но | однако | а | зато | на самом деле | тем не менее | впрочем | в действительности"),
     otherwise=_("иначе | в противном случае"),
     neutral=_(
         "без сомнения | без сомнений | несомненно | нет сомнений | сомнений нет | не только | не что иное | ничто иное | остальные | остальные варианты | другие варианты | если бы мне пришлось | если присмотреться | если посмотреть | если не ошибаюсь | не иначе | вне всякого сомнения | а также | как видно | не вызывает сомнений | а именно | а значит"
@@ -1122,6 +1193,17 @@ RUSSIAN = Language(
     abstain=_(
         "не знаю | не могу | невозможно определить | извините | простите | к сожалению | нельзя определить | затрудняюсь"
     ),
+    person=_(
+        "кто-то | некоторые | многие | другие | люди | студент | студентка | ученик | ученица | учитель | друг | подруга | коллега | пользователь | модель | эксперты | большинство"
+    ),
+    opinion=_(
+        "сказал | сказала | сказали | говорит | говорят | думает | думают | считает | считают | выбрал | выбрала | выбрали | выбирают | ответил | ответила | утверждает | полагают | сказали бы | думал | скажут | скажет | подумают | выберут | ответят"
+    ),
+    withdraw=_("подождите | постойте | стоп | погодите | я ошибся | ошибся | хотя нет | шучу | забудьте"),
+    match=_("подходит | соответствует | описывает | совпадает | остаётся | остается"),
+    that=_("что | чтобы"),
+    self=_("я | мой | мы | моё | мне | думаю | считаю | выбираю"),
+    concede=_("хотя | несмотря на | пусть | тогда как"),
 )
 
 ARABIC = Language(
@@ -1165,7 +1247,7 @@ ARABIC = Language(
         "خاطئ | خاطئة | خطأ | غير صحيح | غير صحيحة | مستبعد | مستبعدة | مستحيل | غير مناسب | غائب | مرفوض | باطل | غير موجود | غير دقيق | غير ممكن | كثير جدا | قليل جدا | كبير جدا | صغير جدا | غير محتمل | الخاطئة | مستبعدان"
     ),
     deny=_(
-        "ليس | ليست | ليسا | ليسوا | لا | لم | لن | ما | ليس هو | غير | بدون | دون | استبعد | أستبعد | نستبعد | استبعاد | وليس | وليست | لا يوجد | لا توجد | ولا | نفي"
+        "ليس | ليست | ليسا | ليسوا | لا | لم | لن | ليس هو | غير | بدون | دون | استبعد | أستبعد | نستبعد | استبعاد | وليس | وليست | لا يوجد | لا توجد | ولا | نفي"
     ),
     deny_next=_(
         "بدلا من | بدلاً من | باستثناء | ما عدا | وليس | وليست | بخلاف | أي شيء إلا | عدا | سوى | على عكس | مقارنة ب"
@@ -1177,18 +1259,14 @@ ARABIC = Language(
     condition=_(
         "إذا | اذا | لو | إن كان | في حال | بشرط | على افتراض | لنفترض | يعتمد | ما لم | إن كانت | فيما لو"
     ),
-    report=_(
-        "شخص ما | أحدهم | بعض الناس | البعض | كثيرون | الكثير | الآخرون | الناس | الطالب | طالب | المعلم | صديقي | صديق | قال | قالت | يقول | يقولون | يقال | زميلي | المستخدم | نموذج آخر | حسب رأيه | يظن البعض | قد يظن"
-    ),
+    report=_("يقال | حسب رأيه | قد يظن | يظن البعض | قال لي"),
     given_up=_(
-        "في البداية | بداية | أول الأمر | للوهلة الأولى | ظننت | اعتقدت | كنت أظن | كنت أعتقد | كنت | في الأول | بدا | سابقا | كدت | مبدئيا"
+        "في البداية | بداية | أول الأمر | للوهلة الأولى | ظننت | اعتقدت | كنت أظن | كنت أعتقد | في الأول | بدا | كدت | مبدئيا"
     ),
     consider=_(
         "لننظر | دعنا | دعونا | لنفحص | لنتحقق | فلننظر | مقارنة | بالمقارنة | لنقارن | ماذا عن | بالنسبة | فلنتحقق | بين | تحقق | نتحقق | أتحقق"
     ),
-    correction=_(
-        "انتظر | لا | كلا | عفوا | عفواً | آسف | تصحيح | في الواقع | بل | أقصد | أخطأت | في الحقيقة | لحظة | مهلا | معذرة"
-    ),
+    correction=_("لا | كلا | عفوا | عفواً | آسف | تصحيح | في الواقع | بل | أقصد | في الحقيقة | معذرة"),
     contrast=_(
         "لكن | ولكن | بل | غير أن | إلا أن | مع ذلك | إنما | وإنما | في الواقع | لكنه | لكنها | ولكنها | ولكنه | رغم ذلك"
     ),
@@ -1213,6 +1291,17 @@ ARABIC = Language(
     ),
     label=_("الشكل | شكل | الجدول | صفحة | الخطوة | السؤال | الصورة رقم | رقم"),
     abstain=_("لا أعرف | لا أستطيع | لا يمكنني | لا يمكن تحديد | آسف | عذرا | عذراً | غير قادر | لا يمكن"),
+    person=_(
+        "شخص ما | أحدهم | البعض | كثيرون | الكثير | الآخرون | الناس | الطالب | طالب | المعلم | صديقي | صديق | زميلي | المستخدم | نموذج آخر | بعض الناس | أحد الطلاب"
+    ),
+    opinion=_(
+        "قال | قالت | يقول | يقولون | يظن | يظنون | يعتقد | يعتقدون | اختار | يختار | أجاب | زعم | ذكر | رأى"
+    ),
+    withdraw=_("انتظر | لحظة | مهلا | أخطأت | أمزح"),
+    match=_("يطابق | تطابق | يناسب | يتوافق"),
+    that=_("أن | أنه | أنها"),
+    self=_("أنا | أعتقد | أختار | أظن | نحن | أرى | إجابتي"),
+    concede=_("رغم | على الرغم | بالرغم | بينما | مع أن"),
 )
 
 HINDI = Language(
@@ -1252,19 +1341,15 @@ HINDI = Language(
     deny_next=_("बजाय"),
     deny_last=_("नहीं | नही | के बजाय | की बजाय | के अलावा | को छोड़कर | के सिवा | मत"),
     doubt=_("संदेह | शक | पक्का नहीं | निश्चित नहीं | नहीं लगता | पता नहीं | यकीन नहीं"),
-    possible=_("शायद | हो सकता है | सकता है | संभवतः हो | संभव है | संभव | सकती है | संभावना"),
+    possible=_("हो सकता है | सकता है | संभवतः हो | संभव है | संभव | सकती है | संभावना | हो सकती है | शायद"),
     condition=_("अगर | यदि | मान लीजिए | बशर्ते | निर्भर | होता तो | मान लें"),
-    report=_(
-        "किसी ने | कुछ लोग | कई लोग | लोग | छात्र | विद्यार्थी | शिक्षक | मेरे दोस्त | दोस्त | उसने | उन्होंने | ने कहा | कहते हैं | कोई | अन्य लोग | मित्र | दूसरे मॉडल | उपयोगकर्ता"
-    ),
+    report=_("ने कहा | कहते हैं | के अनुसार उसका"),
     given_up=_(
-        "पहले | शुरू में | शुरुआत में | प्रारंभ में | पहली नज़र में | पहली नजर में | सोचा | सोचा था | लगा | लगा था | लग रहा था | मूल रूप से"
+        "शुरू में | शुरुआत में | प्रारंभ में | पहली नज़र में | पहली नजर में | सोचा | सोचा था | लगा था | लग रहा था | मूल रूप से | पहले मैंने | पहले मुझे | पहले लगा | पहले तो | मैंने सोचा"
     ),
     consider=_("देखते हैं | जांच | जाँच | विचार करें | तुलना | विचार करते हैं | की तुलना में | के बारे में | देखें"),
-    correction=_(
-        "रुकिए | रुको | नहीं | माफ़ कीजिए | माफ कीजिए | सुधार | वास्तव में | असल में | दरअसल | क्षमा करें | बल्कि | गलती"
-    ),
-    contrast=_("लेकिन | परंतु | परन्तु | मगर | किंतु | किन्तु | बल्कि | हालांकि | हालाँकि | वास्तव में | पर"),
+    correction=_("नहीं | माफ़ कीजिए | माफ कीजिए | सुधार | वास्तव में | असल में | दरअसल | क्षमा करें | बल्कि"),
+    contrast=_("लेकिन | परंतु | परन्तु | मगर | किंतु | किन्तु | बल्कि | वास्तव में"),
     otherwise=_("अन्यथा | नहीं तो | वरना"),
     neutral=_(
         "निस्संदेह | बिना किसी संदेह | बिना संदेह | कोई संदेह नहीं | इसमें कोई संदेह नहीं | इसमें कोई शक नहीं | न केवल | अन्य विकल्प | बाकी विकल्प | बाकी | यदि मुझे चुनना | के रूप में | अगर मुझे चुनना | नहीं बल्कि"
@@ -1272,7 +1357,7 @@ HINDI = Language(
     either=_("या | अथवा | या फिर"),
     both=_("और | तथा | एवं | दोनों | व"),
     filler=_(
-        "स्पष्ट रूप से | निश्चित रूप से | संभवतः | शायद | निश्चित | का | की | के | को | में | से | ही | भी | मैं | हम | मेरा | इस प्रश्न का | प्रश्न का | सबसे | यह | हूँ | स्पष्टतः | बिल्कुल | ज़रूर | अवश्य | प्रश्न | वाला | कि | ने | हमारा | इस | बेशक"
+        "स्पष्ट रूप से | निश्चित रूप से | संभवतः | निश्चित | का | की | के | को | में | से | ही | भी | मैं | हम | मेरा | इस प्रश्न का | प्रश्न का | सबसे | यह | हूँ | स्पष्टतः | बिल्कुल | ज़रूर | अवश्य | प्रश्न | वाला | कि | ने | हमारा | इस | बेशक"
     ),
     function=_(
         "में | का | की | के | को | से | है | हैं | एक | यह | ये | वह | इस | चित्र | तस्वीर | छवि | दिख | रहा | रही | दिखाई | देता | देती | जानवर | पर | और | कि | था | थी | हो | गया | मैं | हम | दिखाया | दिया"
@@ -1285,6 +1370,16 @@ HINDI = Language(
     label=_("चित्र | तालिका | पृष्ठ | चरण | प्रश्न"),
     modifier=_("छोटा | छोटी | बड़ा | बड़ी | सुंदर | काला | काली | सफेद | भूरा | भूरी | लाल | हरा | नीला | पीला"),
     abstain=_("पता नहीं | नहीं बता सकता | निर्धारित नहीं | माफ़ कीजिए | क्षमा करें | नहीं कहा जा सकता | असमर्थ"),
+    person=_(
+        "किसी ने | किसी | कुछ लोग | कई लोग | लोग | छात्र | विद्यार्थी | शिक्षक | दोस्त | मित्र | उसने | उन्होंने | अन्य लोग | दूसरे मॉडल | उपयोगकर्ता | सहकर्मी"
+    ),
+    opinion=_("कहा | कहते | कहता | कहती | सोचते | सोचता | चुना | चुनते | मानते | बताया | उत्तर दिया | कहेंगे | लगता"),
+    withdraw=_("रुकिए | रुको | गलती हो गई | मज़ाक"),
+    match=_("मेल खाता है | मेल खाता | बचता है"),
+    that=_("कि"),
+    copula_last=_("है | हैं | होगा | होगी | ही है | होना चाहिए"),
+    self=_("मैं | मेरा | मेरे | हम | मुझे | मेरी"),
+    concede=_("हालांकि | हालाँकि | यद्यपि | भले ही | जबकि"),
 )
 
 VIETNAMESE = Language(
@@ -1324,7 +1419,7 @@ VIETNAMESE = Language(
     ),
     reason=_("vì | bởi vì | do | bởi | lý do | giải thích | với | tại vì | dựa vào"),
     wrong=_(
-        "sai | không đúng | không chính xác | không phù hợp | bị loại | loại bỏ | nhầm | không hợp lý | vắng mặt | không tồn tại | không thể | quá ít | quá nhiều | quá lớn | quá nhỏ | bị loại trừ | không khớp | không có trong | sai lầm"
+        "sai | không đúng | không chính xác | không phù hợp | bị loại | không hợp lý | vắng mặt | không tồn tại | quá ít | quá nhiều | quá lớn | quá nhỏ | bị loại trừ | không khớp | không có trong | sai lầm"
     ),
     deny=_(
         "không | không phải | không phải là | chẳng phải | chẳng | chưa | loại | loại trừ | loại bỏ | không có | không chọn | đừng chọn | không thấy | chả"
@@ -1335,29 +1430,25 @@ VIETNAMESE = Language(
     doubt=_(
         "nghi ngờ | không chắc | không chắc là | không nghĩ | không tin | liệu | khó nói | tôi không nghĩ"
     ),
-    possible=_("có thể | có lẽ | có khả năng | biết đâu | hoặc có thể | có thể là | chắc có thể"),
+    possible=_("có thể | có khả năng | biết đâu | hoặc có thể | có thể là | chắc có thể"),
     condition=_("nếu | giả sử | nếu như | trừ khi | trong trường hợp | tùy | tuỳ | giá mà | miễn là"),
-    report=_(
-        "ai đó | một số người | nhiều người | người khác | học sinh | sinh viên | giáo viên | bạn tôi | bạn của tôi | người ta | anh ấy | cô ấy | có người | mọi người | mô hình khác | người dùng | thầy giáo | cô giáo"
-    ),
+    report=_("có người nói | người ta nói | nghe nói"),
     given_up=_(
-        "ban đầu | lúc đầu | thoạt đầu | thoạt nhìn | đã nghĩ | tưởng | tôi tưởng | trước đó | mới đầu | lúc đầu tôi | đã định | suýt chọn | từng nghĩ"
+        "ban đầu | lúc đầu | thoạt đầu | thoạt nhìn | đã nghĩ | tưởng | tôi tưởng | mới đầu | lúc đầu tôi | đã định | suýt chọn | từng nghĩ"
     ),
     consider=_(
         "xem xét | kiểm tra | xét | hãy xem | so sánh | xem thử | cân nhắc | phân tích | còn về | đối với | thử | giữa"
     ),
-    correction=_(
-        "khoan | đợi đã | chờ đã | không | xin lỗi | nhầm | thực ra | thật ra | đính chính | sửa lại | à không | tôi nhầm | chờ chút | nói đúng hơn"
-    ),
-    contrast=_("nhưng | tuy nhiên | song | mà là | thực ra | thật ra | thế nhưng | mà | thực tế"),
+    correction=_("không | xin lỗi | thực ra | thật ra | đính chính | sửa lại | à không | nói đúng hơn"),
+    contrast=_("nhưng | tuy nhiên | mà là | thực ra | thật ra | thế nhưng | thực tế"),
     otherwise=_("nếu không | không thì | ngược lại"),
     neutral=_(
-        "không nghi ngờ gì | không còn nghi ngờ | chắc chắn | không chỉ | không thể khác | các đáp án khác | các lựa chọn khác | các phương án khác | các phương án còn lại | các đáp án còn lại | nếu phải chọn | không ai khác | nếu nhìn kỹ | không những | ngoài ra | còn lại đều sai | loại nào | loại hình | nên chọn | với nhau | trong khi đó | câu hỏi"
+        "không nghi ngờ gì | không còn nghi ngờ | chắc chắn | không chỉ | không thể khác | các đáp án khác | các lựa chọn khác | các phương án khác | các phương án còn lại | các đáp án còn lại | nếu phải chọn | không ai khác | nếu nhìn kỹ | không những | ngoài ra | còn lại đều sai | loại nào | loại hình | nên chọn | với nhau | câu hỏi"
     ),
     either=_("hoặc | hay | hoặc là | hay là"),
     both=_("và | cả | cả hai | cùng"),
     filler=_(
-        "rõ ràng | chắc chắn | chắc hẳn | chính | có lẽ | tôi | của tôi | đúng | đúng nhất | cho câu hỏi | cho câu hỏi này | của câu hỏi này | câu hỏi này | hiển nhiên | nhất | ở đây | rất | sẽ | rằng | này | thì | chắc | dĩ nhiên | cuối cùng"
+        "rõ ràng | chắc chắn | chắc hẳn | chính | có lẽ | tôi | của tôi | cho câu hỏi | cho câu hỏi này | của câu hỏi này | câu hỏi này | hiển nhiên | nhất | ở đây | rất | sẽ | rằng | này | thì | chắc | dĩ nhiên | cuối cùng | có lẽ là"
     ),
     function=_(
         "là | của | trong | trên | và | có | một | con | hình | ảnh | bức | này | đó | đây | thấy | tôi | được | cho | với | các | những | chiếc | cái | người | vật | ở | tại | đang | câu | hỏi | không | phải | loài | màu | nhìn | vào | ra | đã"
@@ -1374,6 +1465,15 @@ VIETNAMESE = Language(
     abstain=_(
         "không biết | không thể xác định | xin lỗi | không rõ | không thể trả lời | không xác định được"
     ),
+    person=_(
+        "ai đó | một số người | nhiều người | người khác | học sinh | sinh viên | giáo viên | bạn tôi | bạn của tôi | người ta | anh ấy | cô ấy | có người | mọi người | mô hình khác | người dùng | thầy giáo | cô giáo | đồng nghiệp"
+    ),
+    opinion=_("nói | nghĩ | cho rằng | chọn | trả lời | bảo | tin | khẳng định | đoán | đã chọn"),
+    withdraw=_("khoan | đợi đã | chờ đã | tôi nhầm | chờ chút | đùa thôi | nhầm rồi"),
+    match=_("phù hợp | khớp | mô tả đúng | đúng nhất"),
+    that=_("rằng"),
+    self=_("tôi | mình | em | chúng tôi | theo tôi"),
+    concede=_("mặc dù | dù | tuy | trong khi"),
 )
 
 INDONESIAN = Language(
@@ -1404,7 +1504,7 @@ INDONESIAN = Language(
         "memilih | saya memilih | pilih | saya pilih | dipilih | tersisa | yang tersisa | menjawab | saya jawab | saya akan memilih | memutuskan | cenderung memilih | menunjukkan | sisanya"
     ),
     believe=_(
-        "saya pikir | saya rasa | menurut saya | saya yakin | saya kira | saya percaya | menurutku | saya menduga | tebakan saya | saya berpendapat"
+        "saya pikir | saya rasa | menurut saya | saya yakin | saya percaya | menurutku | saya menduga | tebakan saya | saya berpendapat | saya kira"
     ),
     right=_(
         "benar | tepat | betul | paling tepat | sesuai | cocok | terbaik | paling sesuai | akurat | paling cocok | paling benar | menggambarkan"
@@ -1426,18 +1526,14 @@ INDONESIAN = Language(
     doubt=_("ragu | meragukan | saya ragu | tidak yakin | apakah | tidak yakin apakah | saya tidak yakin"),
     possible=_("mungkin | bisa jadi | barangkali | kemungkinan | bisa saja | boleh jadi"),
     condition=_("jika | kalau | apabila | bila | andaikan | seandainya | asalkan | tergantung | misalkan"),
-    report=_(
-        "seseorang | beberapa orang | banyak orang | orang lain | siswa | murid | mahasiswa | guru | teman saya | teman | orang-orang | katanya | dia bilang | pengguna | model lain | orang mungkin | ada yang"
-    ),
+    report=_("katanya | dia bilang | konon | orang mungkin"),
     given_up=_(
-        "awalnya | mula-mula | pada awalnya | sekilas | semula | pada mulanya | saya kira | tadinya | saya sempat | sebelumnya | saya pikir awalnya | hampir memilih"
+        "awalnya | mula-mula | pada awalnya | sekilas | semula | pada mulanya | tadinya | saya sempat | hampir memilih"
     ),
     consider=_(
         "mari kita | mari | periksa | pertimbangkan | bandingkan | dibandingkan dengan | lihat | cek | bagaimana dengan | mengenai | tinjau | antara"
     ),
-    correction=_(
-        "tunggu | tidak | maaf | ralat | koreksi | sebenarnya | maksud saya | eh | saya salah | perbaikan | bukan | sebentar | ups"
-    ),
+    correction=_("tidak | maaf | koreksi | sebenarnya | maksud saya | eh | perbaikan | bukan | ups"),
     contrast=_(
         "tetapi | tapi | namun | melainkan | akan tetapi | sebenarnya | justru | sedangkan | kenyataannya"
     ),
@@ -1463,6 +1559,17 @@ INDONESIAN = Language(
     label=_("gambar | tabel | halaman | langkah | soal | nomor"),
     modifier=_("kecil | besar | muda | tua | cantik"),
     abstain=_("tidak tahu | tidak bisa | tidak dapat | maaf | mustahil | tidak mungkin menentukan"),
+    person=_(
+        "seseorang | beberapa orang | banyak orang | orang lain | siswa | murid | mahasiswa | guru | teman | orang-orang | dia | pengguna | model lain | rekan | ada yang | sebagian orang"
+    ),
+    opinion=_(
+        "bilang | berkata | mengatakan | memilih | menjawab | berpikir | mengira | berpendapat | menganggap | menduga | percaya"
+    ),
+    withdraw=_("tunggu | saya salah | bercanda | ralat | sebentar"),
+    match=_("sesuai | cocok | menggambarkan"),
+    that=_("bahwa"),
+    self=_("saya | aku | kami | kita | menurut saya"),
+    concede=_("meskipun | walaupun | meski | walau | sementara | sekalipun"),
 )
 
 TURKISH = Language(
@@ -1509,7 +1616,7 @@ TURKISH = Language(
     wrong=_(
         "yanlış | yanlıştır | hatalı | hatalıdır | elenir | elendi | eleniyor | imkansız | olamaz | uymuyor | uymaz | geçersiz | dışlanır | uygun değil | doğru değil | yok | yoktur | çok az | çok fazla | çok büyük | çok küçük | elenebilir | elenmiştir | olası değil | uymamaktadır"
     ),
-    deny=_("ne | hayır | hiçbir"),
+    deny=_("hiçbir"),
     deny_next=(),
     deny_last=_(
         "değil | değildir | yerine | hariç | dışında | olamaz | değilse | olmaz | aksine | ziyade | olmadığı | eliyorum | eleyebiliriz | eleriz | eliyoruz"
@@ -1518,20 +1625,16 @@ TURKISH = Language(
         "şüpheliyim | emin değilim | şüphe | sanmıyorum | düşünmüyorum | şüpheli | kararsızım | zannetmiyorum"
     ),
     possible=_("belki | olabilir | mümkün | muhtemel | olası | ihtimal | belki de"),
-    condition=_(
-        "eğer | olsaydı | şayet | diyelim | varsayalım | koşuluyla | durumunda | takdirde | bağlı | olsa"
-    ),
-    report=_(
-        "birisi | biri | bazıları | bazı insanlar | birçok kişi | çoğu kişi | diğerleri | öğrenci | öğretmen | arkadaşım | insanlar | dedi | söyledi | kullanıcı | başka bir model | herkes | derler | diyor"
-    ),
+    condition=_("eğer | olsaydı | şayet | diyelim | varsayalım | koşuluyla | takdirde | olsa | bağlı olarak"),
+    report=_("diyorlar | söyleniyor | denir"),
     given_up=_(
-        "başta | ilk başta | başlangıçta | ilk bakışta | önce | sanmıştım | düşünmüştüm | düşündüm | sandım | ilk olarak | zannettim | az kalsın | önceden"
+        "başta | ilk başta | başlangıçta | ilk bakışta | sanmıştım | düşünmüştüm | düşündüm | sandım | ilk olarak | zannettim | az kalsın | ilk önce | önce"
     ),
     consider=_(
         "inceleyelim | bakalım | kontrol edelim | değerlendirelim | karşılaştıralım | kıyasla | hakkında | göz önüne | düşünelim | arasında"
     ),
     correction=_(
-        "bekle | bekleyin | hayır | aslında | düzeltme | pardon | özür dilerim | yok | daha doğrusu | düzeltiyorum | yanılmışım | affedersiniz | dur | hata"
+        "hayır | aslında | düzeltme | pardon | özür dilerim | yok | daha doğrusu | düzeltiyorum | affedersiniz"
     ),
     contrast=_("ama | fakat | ancak | lakin | aslında | oysa | halbuki | yine de | aksine | bilakis"),
     otherwise=_("aksi halde | aksi takdirde | yoksa | değilse"),
@@ -1564,6 +1667,17 @@ TURKISH = Language(
     abstain=_(
         "bilmiyorum | emin değilim | belirleyemiyorum | üzgünüm | mümkün değil | söyleyemem | kusura bakmayın"
     ),
+    person=_(
+        "birisi | biri | bazıları | bazı insanlar | birçok kişi | çoğu kişi | öğrenci | öğretmen | arkadaşım | insanlar | kullanıcı | başka bir model | herkes | arkadaş | meslektaşım"
+    ),
+    opinion=_(
+        "dedi | diyor | söyledi | söylüyor | düşünüyor | seçti | seçer | derler | cevapladı | iddia | inanıyor | sanıyor | der"
+    ),
+    withdraw=_("bekle | bekleyin | yanılmışım | dur | şaka | hata yaptım"),
+    match=_("uyuyor | eşleşiyor | uyar | uymaktadır | kalıyor | karşılıyor"),
+    copula_last=_("dir | dır | olmalı | olmalıdır | olacaktır"),
+    self=_("ben | bence | benim | biz | seçiyorum | düşünüyorum | bana"),
+    concede=_("rağmen | her ne kadar | iken | olsa da"),
 )
 
 LANGUAGES: Mapping[str, Language] = {

@@ -252,6 +252,16 @@ def read_json_answer(text: str, start: int = 0) -> Any:
     >>> read_json_answer('{"why": "not answer A", "answer": "B"}')
     'B'
     """
+    found = read_json_object(text, start)
+    return found[0] if found else None
+
+
+def read_json_object(text: str, start: int = 0) -> tuple[Any, list[Any]] | None:
+    """The value under the one answer key of a reply that is a JSON object, and the values of its other keys.
+
+    >>> read_json_object('{"answer": "B", "text": "dog"}')
+    ('B', ['dog'])
+    """
     body = text[start:].strip()
     if len(body) > MAX_JSON_CHARS:
         return None
@@ -264,7 +274,8 @@ def read_json_answer(text: str, start: int = 0) -> Any:
     except (ValueError, RecursionError):
         return None
     values = [value for key, value in parsed.items() if _JSON_KEY.fullmatch(key.strip())]
-    return values[0] if len(values) == 1 else None
+    others = [value for key, value in parsed.items() if not _JSON_KEY.fullmatch(key.strip())]
+    return (values[0], others) if len(values) == 1 else None
 
 
 def find_answer_start(text: str) -> int:
@@ -381,7 +392,16 @@ _ALIKE = {
     **dict.fromkeys("】〕〗", "]"),
     **dict.fromkeys("《〈", "<"),
     **dict.fromkeys("》〉", ">"),
-    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", " "),  # invisible, yet they glue words together
+    **dict.fromkeys(
+        "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", " "
+    ),  # invisible, yet they glue words together
+    # Letters in a black square, in a black circle, in brackets.
+    **{
+        chr(first + place): letter
+        for first in (0x1F170, 0x1F150)
+        for place, letter in enumerate(ascii_uppercase)
+    },
+    **{chr(0x249C + place): letter for place, letter in enumerate(ascii_lowercase)},
 }
 # Tokens of chat templates that servers leave in replies: <|im_end|>, <|begin_of_box|>, </s>.
 _TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")

@@ -35,7 +35,7 @@ from eyechart.pipelines.infochartqa.amounts import (
 )
 from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, EXACT, NO_RESPONSE, VAGUE, get_question_type
 from eyechart.registry import scorer
-from eyechart.score.choice import read_choice
+from eyechart.score import choice
 from eyechart.score.choice_options import ARTICLE, ChoiceOptions, is_negated, is_part_of_more, prepare_options
 from eyechart.score.default import find_written_choices
 from eyechart.score.polarity import read_polarity, read_yes_no
@@ -64,7 +64,7 @@ _NONE = ("none", "nil", "no one", "nobody", "没有", "无")
 _LONG_TEXT_WORDS = 80  # a longer text without a statement is not an answer
 
 
-@scorer("infochartqa-strict", version="6")
+@scorer("infochartqa-strict", version="7")
 def score_strict(reply: Reply, sample: Sample) -> Score:
     """InfoChartQA's rule for the question's type, as it was intended."""
     golds = tuple(gold for gold in sample.golds if gold.strip())
@@ -159,7 +159,7 @@ def _choice(gold: str, text: str, sample: Sample) -> Judged:
     choices = _choices(sample, wanted)
     if letters := read_letters(text, choices):
         return Reading(",".join(sorted(letters)), "choice:letters"), letters == wanted
-    reading = read_choice(text, choices)
+    reading = choice.read(text, choices)
     return reading, reading.letter is not None and wanted == {reading.letter}
 
 

@@ -1,0 +1,607 @@
+"""From words to statements: what each place that names an option says of it.
+
+Within a segment of a sentence (`eyechart.score.clauses`), names are denied by the words around them, or all
+of them are supposed, reported or considered. What is left is asserted if a cue leads to it ("the answer is
+B"), if it is called right ("B fits"), if it stands alone ("so B", "B.", "it is B"); else it is merely named.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from eyechart.score import clauses as c
+from eyechart.score.choice_options import ChoiceOptions
+from eyechart.score.clauses import Segment, Unit, find_segments
+from eyechart.score.naming import Names, find_named_units, is_unspaced
+from eyechart.score.statements import Statement
+
+MAX_LEAD = 24  # units before a name that may lead to it
+MAX_BETWEEN = 8  # units between two names that belong together
+_NEGATIONS = c.DENY | c.WRONG | c.DENY_NEXT | c.DENY_LAST
+_TURNS = c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.CONTRAST | c.ONLY
+# What may stand between a cue and the name it leads to, and between a name and what is said of it.
+_LEADS = _TURNS | c.ANSWER | c.OPTION | c.COPULA | c.PRONOUN | c.CHOOSE | c.BELIEVE | c.RIGHT | c.MATCH
+_LEADS |= c.ARTICLE | c.FILLER | c.LABEL | c.YES | c.NO | c.EITHER | c.BOTH | c.SELF
+_SAYS = c.COPULA | c.COPULA_LAST | c.RIGHT | c.MATCH | c.ANSWER | c.OPTION | c.CHOOSE | c.PRONOUN
+_SAYS |= c.ARTICLE | c.FILLER | c.ONLY | c.LABEL | c.SELF
+_PAUSES = (
+    c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.BELIEVE | c.CONTRAST | c.YES | c.NO | c.FILLER
+)  # a comma may follow
+_VERDICT = (
+    c.COPULA | c.PRONOUN | c.ARTICLE | c.FILLER | c.CONCLUDE | c.CONTRAST | c.OPTION | c.ANSWER | c.CORRECTION
+)
+_VERDICT |= c.WRONG | c.RIGHT | c.DENY | c.NO | c.YES | c.MATCH | c.EITHER
+_BARE = c.FILLER | c.ARTICLE | c.OPTION | c.ANSWER | c.YES | c.CONCLUDE | c.PRONOUN | c.COPULA | c.SELF
+_ENDS_NAME = (
+    c.REASON | c.CONTRAST | c.DENY_NEXT | c.CONCLUDE | c.CONDITION | c.NEUTRAL | c.BOTH | c.EITHER | c.CONCEDE
+)
+_JOINS = c.EITHER | c.BOTH | c.ARTICLE | c.OPTION | c.FILLER
+_LINKS = c.OPTION | c.COPULA | c.PRONOUN | c.ARTICLE | c.FILLER | c.REASON
+_STOPS = c.DENY | c.WRONG | c.CONSIDER | c.POSSIBLE
+_STOPS_AFTER = c.DENY | c.WRONG | c.CONTRAST | c.CORRECTION
+_PASSED_BEFORE = frozenset("()[]{}<>\"'`*_~$:=>|#-")
+_PASSED_AFTER = frozenset("()[]*_\"'`$")
+_BINDS = frozenset("().:、,-*\"'`[]=_$")
+_JOINTS = frozenset("/&,、;+")
+_LIST_MARKS = frozenset(".):、]-")
+
+
+def find_statements(text: str, start: int, options: ChoiceOptions) -> list[Statement]:
+    """Everything that a reply says of its options from `start` on, in order.
+
+    >>> from eyechart.score.choice_options import prepare_options
+    >>> options = prepare_options({"A": "cat", "B": "dog", "C": "rabbit"})
+    >>> said = find_statements("If it purrs, A. But it is no cat. So B.", 0, options)
+    >>> [(statement.kind, statement.letters) for statement in said]
+    [('conditional', ('A',)), ('denied', ('A',)), ('asserted', ('B',))]
+    """
+    body = " " * start + text[start:] if start else text
+    units, codes = find_named_units(body, options)
+    return list(_Reader(body, units, options, codes).read())
+
+
+class _Bound(msgspec.Struct, frozen=True):
+    """A letter and an option's words side by side, to the unit `last`; no letters where they contradict."""
+
+    letters: tuple[str, ...]
+    last: int
+    is_stated: bool = False
+
+
+class _Reader:
+    """One pass over the segments of a reply."""
+
+    def __init__(self, text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
+        self._text, self._units, self._options = text, units, options
+        self._segments = find_segments(units)
+        self._whole_names = Names(text, units, options, codes)
+        self._items = find_items(text, units, self._segments)
+        self._last_named = -1  # the unit that "this is wrong" speaks of
+        self._done = -1  # the last unit of a name that was bound to another: "B. dog"
+        self._sentence = 0  # roles of the sentence so far
+        self._is_described = False  # the sentence speaks of what an option says: "Option B shows ..."
+        # Of the segment that is read:
+        self._number = 0
+        self._segment = Segment(0, "", starts_sentence=True)
+        self._names: list[int] = []
+        self._denied: set[int] = set()
+        self._roles_before: list[int] = []  # of all units before, for each unit
+
+    def read(self) -> Iterator[Statement]:
+        has_turned = False
+        for number, segment in enumerate(self._segments):
+            self._number, self._segment = number, segment
+            self._sentence = segment.roles if segment.starts_sentence else self._sentence | segment.roles
+            self._is_described = self._is_described and not segment.starts_sentence
+            has_turned = has_turned or bool(segment.roles & (c.CORRECTION | c.WITHDRAW))
+            places = range(segment.start, segment.end)
+            self._names = [place for place in places if self._units[place].letters is not None]
+            for said in self._read_names() if self._names else self._read_verdict():
+                if has_turned and said.kind in ("asserted", "implied"):
+                    has_turned = False
+                    yield msgspec.structs.replace(said, is_turn=True)
+                else:
+                    yield said
+
+    def _read_verdict(self) -> Iterator[Statement]:
+        """What a segment without a name says of the one before: "this is wrong", "- incorrect", "✓"."""
+        segment, roles = self._segment, self._segment.roles
+        words = [unit for unit in self._units[segment.start : segment.end] if not unit.mark or unit.roles]
+        if not words:
+            return
+        span = (words[0].start, words[-1].end)
+        if roles & c.WITHDRAW:
+            yield Statement("withdrawn", (), span)
+        is_plain = all(unit.roles & _VERDICT and not unit.roles & c.NEUTRAL for unit in words)
+        if roles & c.CONTRAST and roles & c.PRONOUN and roles & c.COPULA and not is_plain:
+            yield Statement("renamed", (), span)  # "it looks like a dog, but it is a wolf"
+        following = self._get_segment(self._number + 1)
+        is_heading = following is not None and following.before == ":"
+        if self._last_named < 0 or not is_plain or is_heading:
+            return
+        last = self._units[self._last_named]
+        if segment.ends_with in c.QUESTION_MARKS:
+            if roles & c.EITHER:  # "B ... or is it?"
+                yield Statement("withdrawn", (), span)
+        elif roles & (c.WRONG | c.DENY) and not (roles & c.WRONG and roles & c.DENY):
+            is_said_of_it = roles & (c.RIGHT | c.WRONG | c.MATCH) or len(words) <= 2
+            if is_said_of_it and (last.is_letter or not self._whole_names.is_yes_or_no(self._last_named)):
+                yield Statement("denied", last.letters or (), span)
+        elif roles & (c.RIGHT | c.MATCH | c.YES) and not roles & c.DENY and last.letters:
+            is_asked = self._text[last.end : words[0].start].strip(" \n)*\"'.") in c.QUESTION_MARKS
+            if self._last_named in self._items or (roles & c.YES and is_asked):
+                yield Statement("asserted", last.letters, (last.start, last.end), is_turn=True)
+
+    def _read_names(self) -> Iterator[Statement]:
+        segment = self._segment
+        self._denied, is_heading = self._find_denied()
+        self._roles_before = self._add_roles()
+        stance = _find_stance(segment)
+        for place in self._names:
+            if place <= self._done:
+                continue
+            unit = self._units[place]
+            span = (unit.start, unit.end)
+            bound = self._bind(place)
+            last = bound.last if bound else place
+            letters = bound.letters if bound else unit.letters or ()
+            self._done = max(self._done, last)
+            self._last_named = place
+            is_open = False
+            if place in self._denied or last in self._denied:
+                rule = "heading" if is_heading else "stated"
+                yield Statement("denied", letters or unit.letters or (), span, rule, is_letter=unit.is_letter)
+            elif bound and not bound.letters:
+                yield Statement("contradiction", (), span)
+            elif not bound and not unit.is_letter and not self._whole_names.is_whole(place):
+                if not self._whole_names.is_number(place):
+                    yield Statement("part-of-name", letters, span, is_letter=False)
+            elif segment.roles & c.ALSO and unit.is_letter and stance in ("", "possible", "given-up"):
+                yield Statement("possible", letters, span)
+            elif stance:
+                is_second = stance == "possible" and self._is_bare(place, last, c.POSSIBLE | c.EITHER)
+                kind = "considered" if stance == "possible" else stance
+                yield Statement("possible" if is_second else kind, letters, span, is_letter=unit.is_letter)
+            elif self._is_considered(place):
+                yield Statement("considered", letters, span, is_letter=unit.is_letter)
+            else:
+                said = self._read_open(place, last, letters, is_stated=bound is not None and bound.is_stated)
+                is_open = said is not None
+                if said is not None:
+                    yield said
+            self._is_described = self._is_described or (unit.is_letter and not is_open)
+
+    def _read_open(
+        self, place: int, last: int, letters: tuple[str, ...], *, is_stated: bool
+    ) -> Statement | None:
+        """A name that is neither denied nor supposed: asserted, merely named, or one of several."""
+        unit = self._units[place]
+        span = (unit.start, unit.end)
+        if is_stated:  # "a dog, which is option B"
+            return Statement(
+                "asserted",
+                letters,
+                (unit.start, self._units[last].end),
+                is_turn=bool(self._sentence & _TURNS),
+            )
+        said = self._assert(place, last, letters)
+        is_said = said is not None and said.kind in ("asserted", "implied")
+        joined = self._find_joined(place, last, letters)
+        if joined and (is_said or (unit.is_letter and self._is_list())):
+            return Statement("ambiguous" if is_said else "listed", tuple(sorted({*letters, *joined})), span)
+        if (
+            not joined
+            and unit.is_letter
+            and place > self._segment.start
+            and self._units[place - 1].roles & c.EITHER
+        ):
+            return Statement("ambiguous", letters, span)  # "Or B."
+        if said is not None and said.kind == "named" and self._is_described:
+            return Statement("listed", letters, said.span, is_letter=False)  # "Option B shows a dog"
+        return said
+
+    def _get_segment(self, number: int) -> Segment | None:
+        return self._segments[number] if 0 <= number < len(self._segments) else None
+
+    def _get_unit(self, place: int) -> Unit | None:
+        return self._units[place] if 0 <= place < len(self._units) else None
+
+    def _add_roles(self) -> list[int]:
+        roles, total = [], 0
+        for unit in self._units[self._segment.start : self._segment.end]:
+            roles.append(total)
+            total |= unit.roles
+        return roles
+
+    # -- What is denied, supposed, considered
+
+    def _find_denied(self) -> tuple[set[int], bool]:
+        """The names of a segment that are denied, and whether by a heading ("Wrong answers: A and B")."""
+        segment, before = self._segment, self._get_segment(self._number - 1)
+        if segment.before == ":" and before is not None and before.roles & (c.WRONG | c.DENY):
+            has_noun = before.roles & (c.ANSWER | c.OPTION | c.CHOOSE | c.COPULA)
+            is_verdict = all(
+                unit.roles & _VERDICT or unit.mark for unit in self._units[before.start : before.end]
+            )
+            has_name = any(unit.letters is not None for unit in self._units[before.start : before.end])
+            if (has_noun or (is_verdict and before.roles & c.WRONG)) and not has_name:
+                return set(self._names), True
+        denied: set[int] = set()
+        negation = -MAX_BETWEEN
+        for place in range(segment.start, segment.end) if segment.roles & _NEGATIONS else ():
+            unit = self._units[place]
+            if unit.letters is not None or not unit.roles & _NEGATIONS:
+                continue
+            if unit.roles & c.DENY_LAST:
+                denied.update(self._group_left(place))
+            elif unit.roles & c.DENY:
+                negation = place
+                denied.update(self._group_right(place) or self._group_left(place))
+            elif unit.roles & c.WRONG and place - negation < 4:  # "B is not wrong" says little
+                denied.difference_update(self._group_left(place))
+            elif unit.roles & c.WRONG:
+                denied.update(self._group_left(place) or self._group_right(place))
+            else:
+                denied.update(self._group_right(place))
+        return denied, False
+
+    def _group_left(self, place: int) -> list[int]:
+        """The names right before a place that belong together: "A and B are wrong"."""
+        at = bisect_left(self._names, place) - 1
+        group = self._names[at : at + 1] if at >= 0 else []
+        while at > 0 and self._are_joined(self._names[at - 1], self._names[at]):
+            at -= 1
+            group.append(self._names[at])
+        return group
+
+    def _group_right(self, place: int) -> list[int]:
+        """The names right after a place that belong together: "not A or B"."""
+        at = bisect_right(self._names, place)
+        group = self._names[at : at + 1]
+        while group and at + 1 < len(self._names) and self._are_joined(self._names[at], self._names[at + 1]):
+            at += 1
+            group.append(self._names[at])
+        return group
+
+    def _are_joined(self, low: int, high: int) -> bool:
+        return high - low <= MAX_BETWEEN and all(map(_may_join, self._units[low + 1 : high]))
+
+    def _is_considered(self, place: int) -> bool:
+        if not self._segment.roles & (c.CONSIDER | c.DOUBT):
+            return False
+        return bool(self._roles_before[place - self._segment.start] & (c.CONSIDER | c.DOUBT))
+
+    # -- What belongs together
+
+    def _bind(self, place: int) -> _Bound | None:
+        """A letter and an option's words side by side ("B. dog", "dog (B)"): they agree or contradict."""
+        units, unit = self._units, self._units[place]
+        after, has_bracket = place + 1, False
+        while after < len(units) and after < place + MAX_BETWEEN and units[after].letters is None:
+            other = units[after]
+            if other.mark and not other.roles and other.mark in _BINDS:
+                has_bracket = has_bracket or other.mark in "(["
+            elif unit.is_letter:
+                if not other.roles & (c.FILLER if is_unspaced(other.word) else c.ARTICLE):
+                    return None
+            elif not (has_bracket and other.roles & c.OPTION):
+                break
+            after += 1
+        other_name = self._get_unit(after)
+        if not unit.is_letter and (not has_bracket or other_name is None or not other_name.is_letter):
+            return self._bind_apart(place)
+        if other_name is None or other_name.letters is None or other_name.is_letter == unit.is_letter:
+            return None
+        letter, words = (unit, other_name) if unit.is_letter else (other_name, unit)
+        if not letter.letters:
+            return None
+        if letter.letters[0] in (words.letters or ()):
+            return _Bound(letter.letters, after)
+        is_article = after == place + 1 and self._text[unit.start] in "Aa"
+        is_whole = self._whole_names.is_whole(after if unit.is_letter else place)
+        return (
+            _Bound((), after)
+            if is_whole and self._is_end(after) and not (unit.is_letter and is_article)
+            else None
+        )
+
+    def _bind_apart(self, place: int) -> _Bound | None:
+        """An option's words and then its letter: "a dog, which is option B", "a dog, i.e. option B"."""
+        units, after, has_noun = self._units, place + 1, False
+        while after < len(units) and after < place + MAX_BETWEEN + 2 and units[after].letters is None:
+            other = units[after]
+            is_link = other.roles & _LINKS and not other.roles & (c.DENY | c.CONCLUDE)
+            if not is_link and (not other.mark or other.mark not in _BINDS or other.mark == "."):
+                return None
+            has_noun = has_noun or bool(other.roles & c.OPTION)
+            after += 1
+        letter = self._get_unit(after)
+        if not has_noun or letter is None or not letter.is_letter or not letter.letters:
+            return None
+        following = self._get_unit(after + 1)
+        if not self._whole_names.is_whole(place) or (following is not None and not following.mark):
+            return None
+        agrees = letter.letters[0] in (units[place].letters or ())
+        return _Bound(letter.letters if agrees else (), after, is_stated=True)
+
+    def _is_end(self, last: int) -> bool:
+        following = self._get_unit(last + 1)
+        if following is None or following.mark:
+            return True
+        return bool(following.roles & (c.REASON | c.CONTRAST)) or is_unspaced(following.word)
+
+    def _find_joined(self, place: int, last: int, letters: tuple[str, ...]) -> set[str]:
+        """Other options that are offered beside this one: "A or B", "A, B", "A/B"."""
+        units, names = self._units, self._names
+        joined: set[str] = set()
+        first = bisect_left(names, place)
+        for other in names[max(0, first - 3) : first + 4]:
+            if place <= other <= last or units[other].letters == letters or other in self._denied:
+                continue
+            low, high = (last, other) if other > last else (other, place)
+            if not self._are_joined(low, high):
+                continue
+            between = units[low + 1 : high]
+            is_joint = any(unit.roles & (c.EITHER | c.BOTH) or unit.mark in _JOINTS for unit in between)
+            if is_joint or (
+                units[other].is_letter and units[place].is_letter and all(unit.mark for unit in between)
+            ):
+                joined.update(units[other].letters or ())
+        return joined
+
+    def _is_list(self) -> bool:
+        segment = self._segment
+        return segment.end - segment.start < 200 and all(
+            map(_may_join, self._units[segment.start : segment.end])
+        )
+
+    def _is_bare(self, place: int, last: int, also: int = 0) -> bool:
+        """Whether a segment is this option and nothing else."""
+        if any(not place <= name <= last for name in (self._names[0], self._names[-1])):
+            return False
+        allowed, segment = _BARE | also, self._segment
+        return all(
+            unit.mark or unit.letters is not None or unit.roles & allowed
+            for unit in self._units[segment.start : segment.end]
+        )
+
+    # -- What is asserted
+
+    def _assert(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
+        """How a name that is neither denied nor supposed is used."""
+        unit, segment = self._units[place], self._segment
+        span = (unit.start, self._units[last].end)
+        before, reached = self._look_back(place)
+        subject = self._roles_before[reached + 1 - segment.start] if reached >= segment.start else 0
+        if (
+            segment.before == "," and before & c.COPULA and reached < segment.start
+        ):  # "the answer, however, is B"
+            subject |= self._sentence
+        kind = self._find_kind(place, last, before, subject)
+        is_item = place in self._items and not before & (c.ANSWER | c.CHOOSE)
+        if is_item and not self._items[place] and not self._look_ahead(last)[0] & (c.RIGHT | c.ANSWER):
+            return Statement("listed", letters, span)
+        if is_item and kind in ("", "named"):
+            kind = "asserted"
+        is_turn = bool((before | subject | self._sentence) & _TURNS)
+        if not kind:
+            return None
+        if not letters:
+            is_meant = kind == "asserted" and (self._is_closed(last) or is_item)
+            return Statement("not-an-option", (), span, is_turn=is_turn) if is_meant else None
+        if len(letters) > 1 or (kind == "implied" and unit.is_letter and self._is_text_too(unit)):
+            kind = "named" if kind == "named" else "ambiguous"
+            return Statement(kind, letters, span, is_turn=is_turn, is_letter=False)
+        rule = "stated"
+        if kind == "implied":
+            rule = "implied" if unit.is_letter else "option-text"
+        elif self._number == 0 and not before & ~c.OPTION:
+            rule = "lettered" if unit.is_letter else "option-text"
+        if unit.is_letter and rule != "lettered":
+            span = (unit.start, unit.end)
+        return Statement(kind, letters, span, rule, is_turn=is_turn, is_letter=unit.is_letter)
+
+    def _find_kind(self, place: int, last: int, before: int, subject: int) -> str:
+        """Asserted, implied, named or nothing, by what leads to a name and what is said of it."""
+        unit, segment = self._units[place], self._segment
+        after, stopped = self._look_ahead(last)
+        is_closed, is_name = self._is_closed(last), not unit.is_letter and last == place
+        if before & (c.ANSWER | c.CHOOSE):
+            return "asserted" if is_closed or after or not is_name else "named"
+        if after & (c.RIGHT | c.ANSWER) or (
+            not is_name and (after & (c.MATCH | c.CHOOSE) or (after & c.OPTION and after & c.SELF))
+        ):
+            return "asserted"
+        if (
+            before & c.MATCH
+            or (before & c.RIGHT and before & (c.COPULA | c.OPTION))
+            or (before & c.ONLY and before & c.OPTION)
+        ):
+            return "asserted"
+        if before & (c.CONCLUDE | c.CORRECTION | c.WITHDRAW) and is_closed:
+            return "asserted"
+        if before & c.COPULA and subject & (c.ANSWER | c.OPTION if unit.is_letter else c.ANSWER):
+            return "asserted"
+        if before & c.COPULA and (before | subject) & c.PRONOUN and is_closed:
+            return "implied"
+        if before & (c.BELIEVE | c.CONTRAST) and is_closed:
+            return "implied"
+        if stopped >= segment.end and (after & c.COPULA_LAST or (after & c.COPULA and after & c.PRONOUN)):
+            return "implied"
+        if self._is_bare(place, last):
+            return self._find_bare_kind(last) or ("named" if is_name else "")
+        if (
+            unit.is_letter
+            and is_closed
+            and (before & c.ONLY or (before & c.COPULA and self._text[unit.start].isupper()))
+        ):
+            return "implied"
+        if not unit.is_letter and is_closed and self._units[segment.start].roles & c.CONCLUDE:
+            return "implied"  # "so the picture shows the dog"
+        return "named" if not unit.is_letter else ""
+
+    def _find_bare_kind(self, last: int) -> str:
+        """A segment that is an option and nothing else: "B.", "B, because ...", "it is round: B"."""
+        segment, before, following = (
+            self._segment,
+            self._get_segment(self._number - 1),
+            self._get_segment(self._number + 1),
+        )
+        if self._text[self._units[last].end :][:4].strip("*_ ") == ":":  # "Now B:"
+            return ""
+        has_reason = following is not None and not following.starts_sentence and following.roles & c.REASON
+        if (
+            segment.before == ":"
+            or self._number == 0
+            or (segment.starts_sentence and (segment.is_last or has_reason))
+        ):
+            return "asserted"
+        is_looked_at = (
+            before is not None
+            and not segment.starts_sentence
+            and before.roles & (c.CONSIDER | c.POSSIBLE | c.DOUBT)
+        )
+        return "implied" if segment.is_last and not is_looked_at else ""
+
+    def _is_closed(self, last: int) -> bool:
+        """Whether nothing follows a name that would make it the subject of a sentence."""
+        following = self._get_unit(last + 1)
+        if following is None or following.mark:
+            return following is None or following.mark != "'"
+        is_adverb = following.roles & c.FILLER and not following.roles & c.COPULA
+        return bool(following.roles & _ENDS_NAME or is_adverb) or is_unspaced(following.word)
+
+    def _is_text_too(self, unit: Unit) -> bool:
+        """Whether the letter is what another option says: "the blood type is A"."""
+        letters = self._options.by_case.get(self._text[unit.start], ())
+        return bool(letters) and letters != unit.letters
+
+    def _look_back(self, place: int) -> tuple[int, int]:
+        """The roles of what leads to a name, and the unit before that."""
+        units, roles, at = self._units, 0, place - 1
+        while at >= 0 and place - at < MAX_LEAD and units[at].letters is None:
+            unit = units[at]
+            if unit.mark and not unit.roles:
+                if not self._may_pass(at):
+                    break
+            elif not unit.roles & _LEADS or (
+                unit.roles & _STOPS and not unit.roles & (c.CORRECTION | c.FILLER)
+            ):
+                break
+            else:
+                roles |= unit.roles & _LEADS
+            at -= 1
+        return roles, at
+
+    def _may_pass(self, at: int) -> bool:
+        r"""Whether a mark may stand between a cue and a name: "Answer: **B**", "so, B", "Answer:\n\nB"."""
+        mark, before = self._units[at].mark, self._get_unit(at - 1)
+        if mark in _PASSED_BEFORE or (ord(mark) > 0x2000 and mark not in c.ENDS):
+            return True
+        if before is None:
+            return False
+        if mark == ",":
+            return bool(before.roles & _PAUSES)
+        if mark == ".":
+            return bool(before.roles & (c.CORRECTION | c.WITHDRAW))
+        if mark != "\n":
+            return False
+        stop = at - MAX_LEAD
+        while at > max(stop, 0) and self._units[at].mark and self._units[at].mark in '\n*_#"':
+            at -= 1
+        return self._units[at].mark == ":" or bool(self._units[at].roles & (c.ANSWER | c.CONCLUDE))
+
+    def _look_ahead(self, last: int) -> tuple[int, int]:
+        """The roles of what is said of a name right after it, and the unit after that."""
+        units, roles, at = self._units, 0, last + 1
+        while at < len(units) and at - last < MAX_LEAD and units[at].letters is None:
+            unit = units[at]
+            if unit.mark and not unit.roles:
+                following = self._get_unit(at + 1)
+                is_aside = unit.mark == "," and following is not None and following.roles & c.COPULA
+                if unit.mark not in _PASSED_AFTER and not is_aside:
+                    break
+            elif not unit.roles & _SAYS or (
+                unit.roles & _STOPS_AFTER and not unit.roles & (c.RIGHT | c.MATCH)
+            ):
+                break
+            else:
+                roles |= unit.roles & _SAYS
+            at += 1
+        following, said = self._get_unit(at), units[at - 1]
+        if (
+            said.roles & c.RIGHT
+            and said.roles & c.MODIFIER
+            and following is not None
+            and not (following.mark or following.roles)
+        ):
+            roles &= ~c.RIGHT  # "B is right of the door"
+        return roles, at
+
+
+def _may_join(unit: Unit) -> bool:
+    if unit.letters is not None:
+        return True
+    if unit.mark and not unit.roles:
+        return unit.mark != "."
+    return bool(unit.roles & _JOINS) and not unit.roles & (c.NEUTRAL | c.WRONG | c.RIGHT)
+
+
+def _find_stance(segment: Segment) -> str:
+    if segment.ends_with in c.QUESTION_MARKS:
+        return "considered"
+    if segment.carried & (c.CONDITION | c.OTHERWISE):
+        return "conditional"
+    if segment.carried & c.REPORT:
+        return "reported"
+    if segment.carried & c.GIVEN_UP or segment.roles & c.CONCEDE:
+        return "given-up"
+    return "possible" if segment.roles & c.POSSIBLE else ""
+
+
+# -- Lists of options
+
+
+def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) -> dict[int, bool]:
+    """Letters that begin a line or a sentence as in a list ("A. cat"), and whether one of them is the answer.
+
+    One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
+    """
+    places = [
+        place for segment in segments if segment.starts_sentence for place in _find_item(units, segment)
+    ]
+    if len({units[place].letters for place in places}) <= 1:
+        return {place: _is_leading(text, units, place) for place in places[:2]}
+    items = dict.fromkeys(places, False)
+    is_apart = "\n\n" in text[units[places[0]].start : units[places[1]].start]
+    items[places[0]] = is_apart and _is_leading(text, units, places[0])
+    return items
+
+
+def _find_item(units: Sequence[Unit], segment: Segment) -> Iterator[int]:
+    at, stop = segment.start, min(segment.end, segment.start + MAX_BETWEEN)
+    while at < stop and units[at].letters is None and (units[at].mark or units[at].roles & c.OPTION):
+        at += 1
+    if at >= segment.end or not units[at].is_letter:
+        return
+    after = at + 1
+    while after < len(units) and units[after].mark and units[after].mark in "*_\"'`":
+        after += 1
+    if after >= len(units) or not units[after].mark or units[after].mark not in _LIST_MARKS:
+        return
+    is_colon = units[after].mark == ":"
+    while after + 1 < len(units) and units[after + 1].mark and units[after + 1].mark in "*_.)":
+        after += 1
+    if is_colon or (after + 1 < len(units) and units[after + 1].mark not in c.ENDS):
+        yield at
+
+
+def _is_leading(text: str, units: Sequence[Unit], place: int) -> bool:
+    """Whether a lettered line begins the reply, or is its last line; "A:" at the very end is cut off."""
+    if place < 12 and all(unit.mark or unit.roles & c.OPTION for unit in units[:place]):
+        return place + 2 < len(units) or units[place + 1].mark != ":"
+    newline = text.rfind("\n", 0, units[place].start)
+    return newline >= 0 and "\n" not in text[units[place].start :].rstrip()

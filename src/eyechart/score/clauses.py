@@ -1,0 +1,373 @@
+"""A reply cut into sentences and segments, each word marked by what it does (its role).
+
+The words and their roles come from the table of `eyechart.score.languages`; nothing here knows a language. A
+reply is cut into words once, phrases of the table are found in it, and marks, contrasts, reasons and
+conclusions divide it into segments: "It is not A | , because it is small | , so B." All of it takes time
+linear in the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from eyechart.score.languages import LANGUAGES
+
+# The fields of the table whose phrases are looked for in a sentence.
+_FIELDS = (
+    *("answer", "option", "copula", "copula_last", "pronoun", "choose", "believe", "right"),
+    *("match", "only", "conclude", "reason", "wrong", "deny", "deny_next", "deny_last"),
+    *("doubt", "possible", "also", "condition", "otherwise", "report", "person", "opinion"),
+    *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
+    *("that", "either", "both", "article", "filler", "function", "yes", "no"),
+    *("bound", "label", "modifier"),
+)
+ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
+
+ANSWER, OPTION, COPULA, PRONOUN = (ROLES[name] for name in ("answer", "option", "copula", "pronoun"))
+CHOOSE, BELIEVE, RIGHT, MATCH = (ROLES[name] for name in ("choose", "believe", "right", "match"))
+ONLY, CONCLUDE, REASON, WRONG = (ROLES[name] for name in ("only", "conclude", "reason", "wrong"))
+DENY, DENY_NEXT, DENY_LAST = (ROLES[name] for name in ("deny", "deny_next", "deny_last"))
+DOUBT, POSSIBLE, CONSIDER, GIVEN_UP = (ROLES[name] for name in ("doubt", "possible", "consider", "given_up"))
+CONDITION, OTHERWISE, REPORT = (ROLES[name] for name in ("condition", "otherwise", "report"))
+PERSON, OPINION = ROLES["person"], ROLES["opinion"]
+CORRECTION, WITHDRAW, CONTRAST = (ROLES[name] for name in ("correction", "withdraw", "contrast"))
+NEUTRAL, EITHER, BOTH, ARTICLE = (ROLES[name] for name in ("neutral", "either", "both", "article"))
+FILLER, FUNCTION, BOUND, LABEL = (ROLES[name] for name in ("filler", "function", "bound", "label"))
+MODIFIER, NO, YES = ROLES["modifier"], ROLES["no"], ROLES["yes"]
+COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also"))
+CONCEDE, SELF = ROLES["concede"], ROLES["self"]
+_OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
+_RESETS = CONTRAST | CORRECTION | WITHDRAW
+
+_UNSPACED = "\u2e80-\u9fff\uac00-\ud7af"  # Chinese, Japanese, Korean: a character is a word
+_COMBINING = "\u0300-\u036f\u0610-\u061a\u064b-\u0652\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963"
+_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_COMBINING}])"
+_TOKEN = re.compile(
+    rf"{_LETTER}+(?:['\-]{_LETTER}+|(?<=\d)[.,:/](?=\d){_LETTER}+)*|[{_UNSPACED}]|\n|[^\w\s]|_"
+)
+_TOKEN_ASCII = re.compile(r"[A-Za-z0-9]+(?:['\-][A-Za-z0-9]+|(?<=\d)[.,:/]\d+)*|\n|[^\w\s]|_")
+
+ENDS = frozenset(".!?。！？।؟…\n;؛")
+QUESTION_MARKS = frozenset("?？؟")
+_BREAKS = frozenset(",،:-|")
+_ARROWS = frozenset(">→⇒➜➡")
+_QUOTES = frozenset("\"'")
+_COMMAS = frozenset(",،")
+_CLOSING = frozenset(")]*\"'`_")
+_OPENING = frozenset("([*\"'`_")
+MAX_VOTES = 200  # words that decide which language of a script a reply is written in
+
+
+class Unit:
+    """A word, a phrase of the table, a mark, or a place where an option is named."""
+
+    __slots__ = ("end", "is_amount", "is_letter", "letters", "mark", "roles", "start", "word")
+
+    def __init__(self, start: int, end: int, roles: int, word: str, mark: str = "") -> None:
+        self.start = start
+        self.end = end
+        self.roles = roles
+        self.word = word
+        self.mark = mark  # the character, of a mark
+        self.letters: tuple[str, ...] | None = None  # of a place that names an option
+        self.is_letter = False  # it is named by its letter
+        self.is_amount = False  # it is a number, however written
+
+
+Lexicon = Mapping[str, "Entry"]
+
+
+class Segment:
+    """A part of a sentence that is asserted, denied or supposed as one."""
+
+    __slots__ = ("before", "carried", "end", "ends_with", "is_last", "roles", "start", "starts_sentence")
+
+    def __init__(self, start: int, before: str, *, starts_sentence: bool) -> None:
+        self.start = start  # of its units
+        self.end = start
+        self.roles = 0
+        self.before = before  # the mark that divides it from the one before
+        self.ends_with = ""  # the mark that ends its sentence
+        self.starts_sentence = starts_sentence
+        self.is_last = False  # of its sentence
+        self.carried = 0  # roles that reach it from earlier segments of its sentence
+
+
+def lower(text: str) -> str:
+    """The text in lower case, nothing moved.
+
+    >>> lower("The İ in Été")
+    'the İ in été'
+    """
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+
+
+def split_words(text: str) -> list[tuple[int, int]]:
+    """The spans of the words and marks of a text."""
+    pattern = _TOKEN_ASCII if text.isascii() else _TOKEN
+    return [found.span() for found in pattern.finditer(text)]
+
+
+class Entry:
+    """The phrases that begin with one word: itself, and longer ones by their second word, longest first."""
+
+    __slots__ = ("longer", "roles")
+
+    def __init__(self) -> None:
+        self.roles = 0
+        self.longer: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+
+
+@lru_cache(maxsize=64)
+def build_lexicon(codes: tuple[str, ...]) -> Lexicon:
+    """The phrases that a reply in these languages may hold, with their roles.
+
+    Only languages in Latin letters exclude each other; the words of other scripts are always known.
+    """
+    roles: dict[tuple[str, ...], int] = {}
+    for language, words, role in _split_phrases():
+        if language in codes or not _is_latin(words[0]):
+            roles[words] = roles.get(words, 0) | role
+    lexicon: dict[str, Entry] = {}
+    for words in sorted(roles, key=len, reverse=True):
+        roles[words] |= roles.get(words[:1], 0) & SELF
+        role = FILLER | NEUTRAL if roles[words] & NEUTRAL else roles[words]
+        entry = lexicon.setdefault(words[0], Entry())
+        if len(words) == 1:
+            entry.roles = role
+        else:
+            entry.longer.setdefault(words[1], []).append((words[2:], role))
+    return lexicon
+
+
+@lru_cache(maxsize=1)
+def _split_phrases() -> list[tuple[str, tuple[str, ...], int]]:
+    """All phrases of the table: language, words, role."""
+    return [
+        (code, tuple(phrase[start:end] for start, end in split_words(phrase)), ROLES[field])
+        for code, language in LANGUAGES.items()
+        for field in _FIELDS
+        for phrase in getattr(language, field)
+    ]
+
+
+def _is_latin(word: str) -> bool:
+    return word[0].isalpha() and (word[0] < "\u0250" or "\u1e00" <= word[0] <= "\u1eff")
+
+
+@lru_cache(maxsize=1)
+def _build_votes() -> Mapping[str, int]:
+    """For every word of the table, a number with one in the byte of each language that has it."""
+    places = {code: 8 * place for place, code in enumerate(LANGUAGES)}
+    known = {(code, word) for code, words, _ in _split_phrases() for word in words}
+    votes: dict[str, int] = {}
+    for code, word in known:
+        if _is_latin(word) and not (len(word) == 1 and word.isascii()):
+            votes[word] = votes.get(word, 0) + (1 << places[code])
+    return votes
+
+
+def find_languages(words: Sequence[str]) -> tuple[str, ...]:
+    """The languages, of those in Latin letters, that have most of these words; English if none has more.
+
+    >>> [find_languages(said.split()) for said in ("the answer is b", "das ist kein hund", "non a ma b")]
+    [('en',), ('de',), ('fr', 'it')]
+    """
+    votes, total = _build_votes(), 0
+    for word in words[:MAX_VOTES]:
+        total += votes.get(word, 0)
+    counts = total.to_bytes(len(LANGUAGES) + 1, "little")
+    best = max(counts)
+    found = tuple(code for code, count in zip(LANGUAGES, counts, strict=False) if count == best)
+    return found[:1] if found[0] == "en" else found
+
+
+@lru_cache(maxsize=64)
+def list_endings(codes: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Endings of adjectives, and what may be joined to a letter by an apostrophe."""
+    languages = [LANGUAGES[code] for code in codes]
+    return (
+        tuple(ending for language in languages for ending in language.modifier_endings),
+        frozenset(ending for language in languages for ending in language.letter_endings),
+    )
+
+
+def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: Sequence[str]) -> list[Unit]:
+    """Words and marks of a reply, phrases of the table put together."""
+    lexicon = build_lexicon(codes)
+    units: list[Unit] = []
+    place, n_words = 0, len(words)
+    while place < n_words:
+        word, (start, end) = words[place], spans[place]
+        entry = lexicon.get(word)
+        if entry is None and "'" in word:  # "l'option", "dell'immagine"
+            entry = lexicon.get(word.partition("'")[2])
+        n_used, roles = 1, entry.roles if entry else 0
+        if entry and entry.longer and place + 1 < n_words:
+            for rest, role in entry.longer.get(words[place + 1], ()):
+                if not rest or tuple(words[place + 2 : place + 2 + len(rest)]) == rest:
+                    n_used, roles = 2 + len(rest), role
+                    end = spans[place + n_used - 1][1]
+                    break
+        units.append(Unit(start, end, roles, word, "" if n_used > 1 or word[0].isalnum() else word))
+        place += n_used
+    return units
+
+
+def find_segments(units: Sequence[Unit]) -> list[Segment]:
+    """Cut units into segments and sentences, and carry conditions, reports and thoughts along a sentence."""
+    segments: list[Segment] = []
+    current = Segment(0, "", starts_sentence=True)
+
+    def cut(place: int, mark: str, *, ends_sentence: bool) -> None:
+        """End the current segment before the unit at `place`; a mark there belongs to neither side."""
+        nonlocal current
+        current.end = place
+        begin = place + 1 if mark else place
+        if current.end > current.start:
+            segments.append(current)
+            current = Segment(begin, mark, starts_sentence=ends_sentence)
+        else:
+            current.start, current.before = begin, mark or current.before
+            current.starts_sentence = current.starts_sentence or ends_sentence
+        if ends_sentence and segments and not segments[-1].is_last:
+            segments[-1].is_last, segments[-1].ends_with = True, mark
+        elif ends_sentence and segments and mark in QUESTION_MARKS:
+            segments[-1].ends_with = mark
+
+    for place, unit in enumerate(units):
+        if unit.mark and not unit.roles:
+            if unit.mark in ENDS:
+                if not _continues(units, place, current):
+                    cut(place, unit.mark, ends_sentence=True)
+                elif unit.mark == "." and not _is_said_of_letter(units, place + 1):
+                    cut(place, unit.mark, ends_sentence=False)
+            elif unit.mark in _ARROWS and (unit.mark != ">" or _is_arrow(units, place)):
+                cut(place, ":", ends_sentence=False)
+            elif unit.mark in _BREAKS and not _is_joint(units, place):
+                cut(place, unit.mark, ends_sentence=False)
+        elif place > current.start and (
+            (unit.roles & _OPENS and not unit.roles & (DENY | DENY_LAST | WRONG))
+            or (unit.roles & DENY and units[place - 1].mark == "(")
+        ):
+            cut(place, "", ends_sentence=False)
+        current.roles |= unit.roles
+        if unit.roles & DENY_LAST and place + 1 < len(units):
+            cut(place + 1, "", ends_sentence=False)
+    cut(len(units), "", ends_sentence=True)
+    _carry(units, segments)
+    return segments
+
+
+def _is_arrow(units: Sequence[Unit], place: int) -> bool:
+    """Whether ">" ends an arrow: "=>", "->"."""
+    return place > 0 and units[place - 1].mark in ("=", "-") and units[place - 1].end == units[place].start
+
+
+def _continues(units: Sequence[Unit], place: int, segment: Segment) -> bool:
+    """Whether a sentence goes on after a full stop or a line break.
+
+    A full stop may belong to a letter that begins the sentence ("B. dog"); a line may break after a comma.
+    """
+    before = units[place - 1] if place > segment.start else None
+    if units[place].mark == "\n":
+        return place > 0 and (units[place - 1].mark == "," or bool(units[place - 1].roles & EITHER))
+    if units[place].mark != "." or not segment.starts_sentence or place + 1 >= len(units):
+        return False
+    if before is None or not before.is_letter:
+        return False
+    first = segment.start
+    while (
+        first < place - 1
+        and first - segment.start < 8
+        and (units[first].mark or (units[first].roles & OPTION and not units[first].is_letter))
+    ):
+        first += 1
+    return first == place - 1 and units[place + 1].mark not in ENDS
+
+
+def _is_said_of_letter(units: Sequence[Unit], place: int) -> bool:
+    """Whether what follows "B." is said of it: its own words, or a verdict ("is wrong")."""
+    if units[place].roles & ARTICLE and place + 1 < len(units):
+        place += 1
+    unit = units[place]
+    return (unit.letters is not None and not unit.is_letter) or bool(
+        unit.mark or unit.roles & (COPULA | WRONG | DENY | RIGHT | MATCH)
+    )
+
+
+def _is_joint(units: Sequence[Unit], place: int) -> bool:
+    """Whether a comma does not divide: in a list ("A, C and D"), before "that", after "perhaps"."""
+    if units[place].mark not in _COMMAS:
+        return False
+    following = units[place + 1] if place + 1 < len(units) else None
+    if following is not None and following.roles & THAT:
+        return True
+    if place and units[place - 1].roles & POSSIBLE and (place < 2 or units[place - 2].mark in ENDS):
+        return True
+    before = place - 1
+    while before >= 0 and place - before < 4 and units[before].mark in _CLOSING:
+        before -= 1
+    if before < 0 or units[before].letters is None:
+        return False
+    after, has_word = place + 1, False
+    while after < len(units) and after - place < 6 and units[after].letters is None:
+        if units[after].roles & (EITHER | BOTH):
+            has_word = True
+        elif not (units[after].roles & (OPTION | ARTICLE) or units[after].mark in _OPENING):
+            return False
+        after += 1
+    if after >= len(units) or units[after].letters is None:
+        return False
+    following = units[after + 1] if after + 1 < len(units) else None
+    if following is None or following.mark or following.roles & (EITHER | BOTH | WRONG | DENY_LAST):
+        return True
+    return (
+        has_word
+        and before > 1
+        and units[before - 1].mark in _COMMAS
+        and units[before - 2].letters is not None
+    )
+
+
+def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
+    carried = 0
+    for segment in segments:
+        if segment.starts_sentence:
+            carried = 0
+        if segment.roles & _RESETS:
+            carried = 0
+        if segment.roles & (CONCLUDE | SELF):
+            carried &= ~REPORT
+        carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP | REPORT)
+        if segment.roles & PERSON and _tells(units, segment):
+            carried |= REPORT
+        segment.carried = carried
+    for segment, following in pairwise(segments):
+        if following.starts_sentence:
+            continue
+        if units[following.start].roles & (CONDITION | OTHERWISE):
+            segment.carried |= CONDITION
+        if following.roles & PERSON and following.roles & (OPINION | REPORT):
+            near = units[max(0, following.start - 2) : following.start + 1]
+            if any(unit.mark in _QUOTES for unit in near if unit.mark):
+                segment.carried |= REPORT  # "B," said the teacher
+    ends_with = ""
+    for segment in reversed(segments):
+        if segment.is_last:
+            ends_with = segment.ends_with
+        segment.ends_with = ends_with
+
+
+def _tells(units: Sequence[Unit], segment: Segment) -> bool:
+    """Whether a segment says what a person thinks: "the student chose", not "the student holds a book"."""
+    has_person = False
+    for unit in units[segment.start : segment.end]:
+        if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
+            return True
+        has_person = has_person or bool(unit.roles & PERSON)
+    return False

@@ -1,0 +1,305 @@
+"""Where a reply names an option: by a letter that is not an article, by words not part of another name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eyechart.score import clauses as c
+from eyechart.score.choice_options import NUMBER_WORDS, ChoiceOptions
+from eyechart.score.clauses import (
+    Lexicon,
+    Unit,
+    build_lexicon,
+    find_languages,
+    find_units,
+    list_endings,
+    lower,
+    split_words,
+)
+
+# What may follow a letter that is a word of the language, too ("A is", not "A dog").
+_FOLLOWS_LETTER = c.COPULA | c.REASON | c.DENY | c.EITHER | c.BOTH | c.CONTRAST | c.CONCLUDE | c.POSSIBLE
+_FOLLOWS_LETTER |= c.MATCH | c.DENY_NEXT | c.DENY_LAST | c.CONDITION
+_CUES = c.ANSWER | c.COPULA | c.CHOOSE | c.OPTION | c.CONCLUDE | c.BELIEVE
+# Particles and verbs that may touch a name in scripts without spaces.
+_TOUCHES = c.COPULA | c.COPULA_LAST | c.FILLER | c.FUNCTION | c.ARTICLE | c.EITHER | c.BOTH | c.REASON
+_TOUCHES |= c.CONTRAST | c.DENY | c.DENY_LAST | c.DENY_NEXT | c.WRONG | c.RIGHT | c.MATCH | c.POSSIBLE
+_TOUCHES |= c.DOUBT | c.CONDITION | c.CHOOSE
+# Capital letters of other alphabets that are typed for Latin ones. As words they are followed by a word.
+_ALIKE = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))
+_WRAPS_LEFT = frozenset("([*`\"'${_<")
+_WRAPS_RIGHT = frozenset(")]*`\"'$}_>.")
+_LONG_NAME = 3  # spaces; so many words are no part of another name
+_OPERATORS = frozenset("+×*/÷^")
+_RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
+_SCALES = frozenset(
+    ("hundred", "thousand", "million", "billion", "dozen", "percent", "per", "percentage", "k")
+)
+
+
+def find_named_units(text: str, options: ChoiceOptions) -> tuple[list[Unit], tuple[str, ...]]:
+    """The words, phrases and marks of a reply, those marked that name an option; and its languages.
+
+    >>> from eyechart.score.choice_options import prepare_options
+    >>> options = prepare_options({"A": "cat", "B": "dog"})
+    >>> units, languages = find_named_units("A dog? No: A.", options)
+    >>> [(unit.word, unit.letters) for unit in units if unit.letters]
+    [('dog', ('B',)), ('a', ('A',))]
+    """
+    low = lower(text)
+    spans = split_words(text)
+    words = [low[start:end] for start, end in spans]
+    codes = find_languages(words)
+    units = find_units(codes, spans, words)
+    _mark_letters(text, units, options, codes)
+    return _mark_texts(text, units, options), codes
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is of a script that puts no spaces between words."""
+    return "\u2e80" <= word[0] <= "\u9fff" or "\uac00" <= word[0] <= "\ud7af"
+
+
+def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
+    endings, lexicon = list_endings(codes)[1], build_lexicon(codes)
+    for place, unit in enumerate(units):
+        is_ended = (
+            endings and unit.word[1:2] == "'" and unit.word[2:] in endings and text[unit.start].isupper()
+        )
+        if unit.end - unit.start > 1 and not is_ended:
+            continue
+        char = text[unit.start]
+        if char in _ALIKE and (place + 1 >= len(units) or units[place + 1].mark):
+            char = _ALIKE[char]
+        elif not ("A" <= char <= "Z" or "a" <= char <= "z"):
+            continue
+        if not _is_option_letter(text, units, place, is_word=get_roles(char.lower(), lexicon) != 0):
+            continue
+        letter = options.find_by_letter(char)
+        if letter is not None or char.isupper():
+            unit.letters = (letter,) if letter else ()
+            unit.is_letter, unit.roles = True, 0
+
+
+def _is_option_letter(text: str, units: Sequence[Unit], place: int, *, is_word: bool) -> bool:
+    """Not an article, a pronoun, an abbreviation, a key, or a part of "C++"."""
+    start = units[place].start
+    char, before, after = text[start], text[start - 1 : start] if start else "", text[start + 1 : start + 2]
+    if before in ("&", "@", "#", "^") or after in ("+", "#", "&", "@"):
+        return False
+    if before == "." and text[start - 2 : start - 1].isalpha():  # "U.S"
+        return False
+    if (
+        after == "." and text[start + 2 : start + 3].isalpha() and text[start + 3 : start + 4] == "."
+    ):  # "a.m."
+        return False
+    if (
+        before in ('"', "'") and after == before and text[start + 2 : start + 5].lstrip()[:1] == ":"
+    ):  # {"A": 0.1}
+        return False
+    following = units[place + 1] if place + 1 < len(units) else None
+    is_closed = following is None or bool(following.mark)
+    if char.islower():
+        if before in _WRAPS_LEFT and after in _WRAPS_RIGHT:
+            return True
+        previous = units[place - 1] if place else None
+        is_cued = previous is not None and (previous.roles & _CUES != 0 or previous.mark in (":", "="))
+        may_follow = is_closed or (
+            char not in "ai" and following is not None and following.roles & (c.REASON | c.EITHER | c.BOTH)
+        )
+        is_option = previous is not None and previous.roles & c.OPTION and char not in "ai"
+        return is_cued and bool(may_follow or is_option)
+    if is_closed or following is None or is_unspaced(following.word) or not (is_word or char in "AI"):
+        return True
+    if place and units[place - 1].roles & c.OPTION and char != "I":
+        return True
+    if char == "I" or following.roles & (c.ARTICLE | c.MODIFIER):
+        return False
+    if following.roles & _FOLLOWS_LETTER or (
+        following.roles & (c.OPTION | c.RIGHT | c.WRONG) and not is_word
+    ):
+        return True
+    return len(following.word) == 1 and text[following.start].isupper()
+
+
+def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Unit]:
+    """The units with those merged that are an option's own words."""
+    mentions = options.find_mentions(text)
+    if not mentions:
+        return units
+    marked: list[Unit] = []
+    place, n_units = 0, len(units)
+    for mention in mentions:
+        begin, stop = mention.span
+        while place < n_units and units[place].end <= begin:
+            marked.append(units[place])
+            place += 1
+        first = place
+        while place < n_units and units[place].start < stop:
+            place += 1
+        covered = units[first:place]
+        is_inside = covered and (
+            (covered[0].start < begin and text[begin - 1] != "'") or covered[-1].end > stop
+        )
+        if not covered or is_inside or (len(covered) == 1 and covered[0].is_letter):
+            marked += covered  # "no problem" does not say no
+        else:
+            unit = Unit(begin, stop, 0, text[begin:stop].lower())
+            unit.letters = (mention.letter,) if mention.letter else mention.letters
+            unit.is_amount = mention.is_amount
+            marked.append(unit)
+    return marked + units[place:]
+
+
+def is_modifier(words: str, lexicon: Lexicon) -> bool:
+    """Whether an option is an adjective ("dark red"), after which a noun may follow ("a dark red car")."""
+    last = words.lower().split()[-1:]
+    return bool(last) and bool(get_roles(last[0], lexicon) & c.MODIFIER)
+
+
+def get_roles(word: str, lexicon: Lexicon) -> int:
+    """What a single word does, if it is in the table."""
+    entry = lexicon.get(word)
+    return entry.roles if entry else 0
+
+
+class Names:
+    """Tells whether an option's words are its name, or a part of something else."""
+
+    def __init__(
+        self, text: str, units: Sequence[Unit], options: ChoiceOptions, codes: tuple[str, ...]
+    ) -> None:
+        self._text, self._units = text, units
+        self._endings = list_endings(codes)[0]
+        self._lexicon = build_lexicon(codes)
+        self._options = options
+        self._has_modifiers: bool | None = None
+
+    def is_number(self, place: int) -> bool:
+        return self._units[place].is_amount or _is_number(self._units[place].word)
+
+    def is_yes_or_no(self, place: int) -> bool:
+        return bool(get_roles(self._units[place].word, self._lexicon) & (c.NO | c.YES | c.DENY))
+
+    def is_whole(self, place: int) -> bool:
+        """Not a part of a longer name ("hot dog", "Paris Hilton"), nor a bounded number or a label."""
+        units, unit = self._units, self._units[place]
+        before = units[place - 1] if place else None
+        after = units[place + 1] if place + 1 < len(units) else None
+        if self.is_number(place):
+            return self._is_amount(place)
+        if unit.word.count(" ") >= _LONG_NAME:
+            return True
+        if is_unspaced(unit.word):
+            return self._is_apart(before, unit) and self._is_apart(after, unit)
+        if get_roles(unit.word, self._lexicon) & (c.NO | c.YES | c.DENY):
+            return (
+                after is None
+                or bool(after.mark)
+                or bool(after.roles & (c.REASON | c.CONTRAST | c.CONCLUDE | c.BOTH | c.EITHER))
+            )
+        if self._is_title(place):
+            return False
+        return self._may_follow(place, before, after) and self._may_precede(unit, before)
+
+    def _is_title(self, place: int) -> bool:
+        """Whether words that the options write small are capitalised in a title: "The Cat in the Hat"."""
+        unit, text = self._units[place], self._text
+        if not text[unit.start].isupper() or text[unit.start : unit.end].isupper():
+            return False
+        if any(words[0].isupper() for words in self._options.by_case):
+            return False
+        near = [
+            other for other in self._units[place + 1 : place + 5] if not other.mark and other.letters is None
+        ]
+        return any(
+            text[other.start].isupper() and other.word not in ("i", "i'm", "i'd") for other in near[:3]
+        ) and not any(other.mark in c.ENDS for other in self._units[place + 1 : place + 5])
+
+    def _may_follow(self, place: int, before: Unit | None, after: Unit | None) -> bool:
+        if after is None or after.letters is not None:
+            return True
+        if after.mark == "'":  # "the dogs' food"
+            return before is not None and before.mark == "'"
+        if after.mark:
+            return not (after.mark == "," and self._goes_on(place))
+        if after.roles & (c.BOTH | c.EITHER) and self._pairs_with_other(place):
+            return False
+        if after.roles or is_unspaced(after.word) or self._is_adjective(self._units[place].word):
+            return True
+        return after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
+
+    def _goes_on(self, place: int) -> bool:
+        """Whether a name goes on after a comma: "Paris, Texas"."""
+        if place + 2 >= len(self._units) or not self._text[self._units[place].start].isupper():
+            return False
+        name = self._units[place + 2]
+        is_end = place + 3 >= len(self._units) or self._units[place + 3].mark in c.ENDS
+        is_other = not name.mark and not name.roles and name.letters is None
+        return is_end and is_other and self._text[name.start].isupper()
+
+    def _pairs_with_other(self, place: int) -> bool:
+        """Whether a short phrase joins the name to something that is not an option: "cat and mouse"."""
+        units = self._units
+        at = place + 2
+        while at < len(units) and units[at].roles & c.ARTICLE:
+            at += 1
+        is_other = (
+            at < len(units) and not units[at].mark and not units[at].roles and units[at].letters is None
+        )
+        return is_other and all(
+            unit.mark or unit.roles & (c.ARTICLE | c.MODIFIER) for unit in units[max(0, place - 6) : place]
+        )
+
+    def _may_precede(self, unit: Unit, before: Unit | None) -> bool:
+        if before is None or before.mark or before.letters is not None or is_unspaced(before.word):
+            return True
+        if not before.roles:
+            return before.word.endswith((*self._endings, "'s"))
+        is_title = self._text[unit.start].isupper() and self._text[before.start].isupper()
+        return bool(before.roles & ~c.MODIFIER) or not is_title  # "New London"
+
+    def _is_adjective(self, words: str) -> bool:
+        """Whether the options are adjectives, after which a noun may follow: "a dark red car"."""
+        if self._has_modifiers is None:
+            self._has_modifiers = (
+                sum(is_modifier(words, self._lexicon) for words in self._options.by_text) > 1
+            )
+        return self._has_modifiers and is_modifier(words, self._lexicon)
+
+    def _is_apart(self, other: Unit | None, unit: Unit) -> bool:
+        if other is None or other.mark or other.letters is not None or not is_unspaced(other.word):
+            return True
+        return bool(other.roles & _TOUCHES) or (other.end != unit.start and other.start != unit.end)
+
+    def _is_amount(self, place: int) -> bool:
+        """Not "at least 3", "Figure 3", "3 to 5", "3 + 2", "three hundred"."""
+        units = self._units
+        for back in (place - 1, place - 2):
+            if back < 0 or units[back].letters is not None:
+                break
+            if units[back].roles & c.BOUND and not units[back].roles & c.DENY:
+                return False
+        before = units[place - 1] if place else None
+        if before is not None and before.letters is None:
+            if before.mark in _OPERATORS or before.mark in ("-", "#") or _is_number(before.word):
+                return False
+            if before.roles & c.LABEL and not before.roles & (c.DENY | c.FUNCTION):
+                return False
+            if before.mark == "." and place > 1 and units[place - 2].roles & (c.LABEL | c.NO):  # "No. 3"
+                return False
+            if before.word in _RANGES and place > 1 and _is_number(units[place - 2].word):
+                return False
+        after = units[place + 1] if place + 1 < len(units) else None
+        if after is None or after.letters is not None:
+            return True
+        if after.roles & c.BOUND or after.mark in _OPERATORS or after.mark == "%":
+            return False
+        if after.word in _SCALES or _is_number(after.word):
+            return False
+        is_range = after.word in _RANGES or after.mark == "-" or after.word.startswith("out")
+        return not (is_range and place + 2 < len(units) and _is_number(units[place + 2].word))
+
+
+def _is_number(word: str) -> bool:
+    return word[:1].isdecimal() or word in NUMBER_WORDS

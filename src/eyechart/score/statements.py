@@ -1,0 +1,144 @@
+"""What a reply says of each option, in order, and what that comes to.
+
+Every place that names an option, by its letter or in its own words, is asserted, denied, or neither:
+supposed, reported, considered, asked. `eyechart.score.assertions` finds these statements; `decide` takes them
+in order. A later assertion replaces an earlier one only where the reply turns ("but", "wait", "so");
+otherwise the two contradict each other and nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from eyechart.score.choice_options import ChoiceOptions
+from eyechart.score.reading import is_abstention
+
+MAX_MENTION_CHARS = 400  # a longer reply may speak of an option without choosing it
+HELD = frozenset(("tag", "boxed", "json"))  # answers in a container made for them
+ASSERTIONS = frozenset(("asserted", "implied", "ambiguous", "contradiction", "not-an-option")) | HELD
+# Why an option that is named is not the answer; the last such place gives the reason where nothing is read.
+REASONS = frozenset(("conditional", "reported", "given-up", "considered", "denied", "part-of-name", "listed"))
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """One thing that a reply says: which options, how (`kind`), and where."""
+
+    kind: str  # one of ASSERTIONS or REASONS, or named, possible, renamed, withdrawn
+    letters: tuple[str, ...]
+    span: tuple[int, int]
+    rule: str = "stated"
+    is_turn: bool = False  # from what was said before
+    is_letter: bool = True
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What the statements come to: a letter, or None; the rule, or the reason; and the place."""
+
+    letter: str | None
+    rule: str
+    span: tuple[int, int] = (0, 0)
+
+
+def merge_held(held: Sequence[Statement], said: Sequence[Statement]) -> list[Statement]:
+    """The statements of a reply in order: answers in containers, and what is said outside of them."""
+    spans = [statement.span for statement in held]
+    outside = [one for one in said if not any(first <= one.span[0] < last for first, last in spans)]
+    return sorted([*_turn_held(held, said), *outside], key=lambda statement: statement.span[0])
+
+
+def _turn_held(held: Sequence[Statement], said: Sequence[Statement]) -> Iterator[Statement]:
+    """The answers in containers, which turn from what was said before where the words around do."""
+    for statement in held:
+        first, last = statement.span
+        inside = [other for other in said if first <= other.span[0] < last]
+        is_turn = any(other.is_turn for other in inside)
+        yield msgspec.structs.replace(statement, is_turn=True) if is_turn else statement
+
+
+def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None:
+    """The option that the statements come to: the one asserted last, or the only one that is not denied."""
+    current: Statement | None = None
+    withdrawn: Statement | None = None
+    denied: set[str] = set()
+    for statement in said:
+        if statement.kind in ASSERTIONS:
+            current = _weigh(current, statement)
+        elif statement.kind == "denied":
+            if statement.rule != "heading":  # "Wrong answers: B, C, D" need not be all of them
+                denied.update(statement.letters)
+            if current and current.letters and set(current.letters) <= set(statement.letters):
+                current, withdrawn = None, statement
+        elif current and (
+            statement.kind == "withdrawn" or (statement.kind == "renamed" and not current.is_letter)
+        ):
+            current, withdrawn = None, statement
+        elif statement.kind == "possible" and current and statement.letters != current.letters:
+            current = Statement("ambiguous", (), statement.span)
+    if current is not None:
+        if len(current.letters) == 1 and current.kind not in ("ambiguous", "contradiction"):
+            return Decision(current.letters[0], current.rule, current.span)
+        return Decision(None, "ambiguous" if current.kind == "implied" else current.kind, current.span)
+    if withdrawn is not None:
+        return Decision(None, "withdrawn", withdrawn.span)
+    left = [letter for letter in options.labels.values() if letter not in denied]
+    if len(left) == 1 and len(options.labels) > 2:
+        last = next(statement for statement in reversed(said) if statement.kind == "denied")
+        return Decision(left[0], "eliminated", last.span)
+    return None
+
+
+def _weigh(current: Statement | None, later: Statement) -> Statement:
+    """Which of two assertions stands, or that they contradict each other."""
+    if current is None:
+        return later
+    is_held, was_held = later.kind in HELD, current.kind in HELD
+    if current.letters == later.letters:
+        return current if was_held or (current.kind == "asserted" and later.kind == "implied") else later
+    if later.is_turn or (is_held and not was_held):
+        return later
+    if later.kind == "implied" and current.kind != "implied" and (was_held or not later.is_letter):
+        return current
+    if current.kind == "implied" and later.kind != "implied":
+        return later
+    if (
+        current.kind == "ambiguous"
+        and later.kind != "ambiguous"
+        and set(later.letters) & set(current.letters)
+    ):
+        return later
+    if was_held and not is_held:
+        return current
+    return Statement("ambiguous", tuple(sorted({*current.letters, *later.letters})), later.span)
+
+
+def decide_by_names(
+    said: Sequence[Statement], text: str, start: int, options: ChoiceOptions
+) -> Decision | None:
+    """The one option that a short reply names without saying more of it."""
+    if len(text) - start > MAX_MENTION_CHARS + options.n_chars:
+        return None
+    named: list[Statement] = []
+    for statement in said:
+        if statement.kind == "named":
+            named.append(statement)
+        elif statement.kind == "renamed":
+            named.clear()
+    if is_abstention(text[start:]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
+        named = [statement for statement in named if is_abstention(text[slice(*statement.span)])]
+    if not named:
+        return None
+    others = {statement.letters for statement in said if statement.kind == "part-of-name"}
+    if len({statement.letters for statement in named} | others) > 1 or len(named[0].letters) > 1:
+        return Decision(None, "ambiguous", named[0].span)
+    return Decision(named[0].letters[0], "option-text", named[0].span)
+
+
+def give_reason(said: Sequence[Statement]) -> Decision | None:
+    """Why nothing is read: what is said of the option that is named last."""
+    for statement in reversed(said):
+        if statement.kind in REASONS:
+            reason = {"given-up": "withdrawn", "listed": "ambiguous"}.get(statement.kind, statement.kind)
+            return Decision(None, reason, statement.span)
+    return None

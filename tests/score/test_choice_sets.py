@@ -1,0 +1,148 @@
+"""Our own reading of a choice on labelled replies, and what must hold for replies of every class."""
+
+# ruff: noqa: E501  (a row of replies is one line, however long)
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.score.choice import read
+from eyechart.score.languages import LANGUAGES
+
+REPLIES = Path(__file__).parent / "replies"
+ANIMALS = {"A": "cat", "B": "dog", "C": "rabbit", "D": "horse"}
+WRAPS = (
+    "{}",
+    "**{}**",
+    "*{}*",
+    "`{}`",
+    "({})",
+    "[{}]",
+    '"{}"',
+    "<b>{}</b>",
+    "$\\text{{{}}}$",
+    "{}.",
+    "> {}",
+    "\n{}\n",
+    "# {}",
+)
+
+
+def load(name: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (REPLIES / name).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("name", ["choice_probes.jsonl", "choice_more.jsonl"])
+def test_replies_by_class_are_read_as_labelled(name: str) -> None:
+    wrong = [
+        (row["reply"], row["expected"], reading)
+        for row in load(name)
+        if ((reading := read(row["reply"], row["options"])).letter or "none") != row["expected"]  # type: ignore[arg-type]
+    ]
+    assert wrong == []
+
+
+def test_every_language_of_the_table_is_read() -> None:
+    """Of each language at least one reply is read and one denial is not."""
+    seen = Counter((row["language"], row["expected"] == "none") for row in load("choice_more.jsonl"))
+    assert all(seen[code, is_denied] for code in LANGUAGES for is_denied in (True, False))
+
+
+@given(st.sampled_from("ABCD"), st.lists(st.sampled_from(WRAPS), max_size=2))
+def test_wrapping_does_not_change_a_bare_letter(letter: str, wraps: list[str]) -> None:
+    reply = letter
+    for wrap in wraps:
+        reply = wrap.format(reply)
+    assert read(reply, ANIMALS).letter == letter
+
+
+DENIALS = (
+    "The answer is not {}.", "It isn't {}.", "{} is wrong.", "{} is incorrect.", "I don't think it is {}.", "I doubt it's {}.",
+    "Not {}", "It can't be {}.", "{} can be ruled out.", "Anything but {}.", "{} does not fit.", "Ce n'est pas {}.",
+    "Das ist nicht {}.", "No es {}.", "Não é {}.", "Non è {}.", "Это не {}.", "答案不是{}。", "{}ではありません。",
+    "{}가 아닙니다.", "ليس {}", "{} नहीं है।", "Không phải {}.", "Bukan {}.", "{} değil.",
+)  # fmt: skip
+
+
+@given(st.sampled_from(DENIALS), st.sampled_from("ABCD"), st.booleans())
+def test_a_denied_option_is_never_read(denial: str, letter: str, in_words: bool) -> None:
+    assert read(denial.format(f"the {ANIMALS[letter]}" if in_words else letter), ANIMALS).letter is None
+
+
+UNSURE = (
+    "If it is small, the answer is {}.", "The answer would be {} if it were small.", "Some people say the answer is {}.",
+    "I initially thought it was {}.", "Is it {}?", "Let me check option {}.", "It might be {}.", "The student chose {}.",
+    "The answer is {}. Wait, that's wrong.", "Si c'était petit, la réponse serait {}.", "如果它很小，答案就是{}。",
+    "Someone told me the answer is {}.", "Unless it barks, {} is correct.",
+)  # fmt: skip
+
+
+@given(st.sampled_from(UNSURE), st.sampled_from("ABCD"))
+def test_what_is_supposed_reported_or_taken_back_is_not_read(frame: str, letter: str) -> None:
+    assert read(frame.format(letter), ANIMALS).letter is None
+
+
+@given(st.sampled_from(UNSURE), st.sampled_from("ABCD"), st.sampled_from("ABCD"))
+def test_a_conclusion_after_that_is_read(frame: str, first: str, letter: str) -> None:
+    assert (
+        read(f"{frame.format(first)} But it is clear now: the correct answer is {letter}.", ANIMALS).letter
+        == letter
+    )
+
+
+@given(
+    st.sampled_from("ABCD"),
+    st.sampled_from("ABCD"),
+    st.sampled_from(
+        [
+            "The answer is {}. {}",
+            "{}) {}",
+            "\\boxed{{{}: {}}}",
+            "<answer>{}. {}</answer>",
+            '{{"answer": "{}", "text": "{}"}}',
+        ]
+    ),
+)
+def test_letter_and_words_must_agree(letter: str, other: str, frame: str) -> None:
+    expected = letter if letter == other else None
+    assert read(frame.format(letter, ANIMALS[other]), ANIMALS).letter == expected
+
+
+@given(
+    st.sampled_from("EFGHXYZ"),
+    st.sampled_from(["{}", "The answer is {}.", "\\boxed{{{}}}", "I choose {}", "{} is correct.", "So {}."]),
+)
+def test_a_letter_that_is_no_option_is_never_read(letter: str, frame: str) -> None:
+    assert read(frame.format(letter), ANIMALS).letter is None
+
+
+WORDS = sorted(
+    {
+        word
+        for language in LANGUAGES.values()
+        for field in ("deny", "answer", "copula", "condition", "right", "wrong")
+        for word in getattr(language, field)
+    }
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(WORDS),
+            st.sampled_from(["A", "B", "dog", "cat", ".", ",", "?", "\n", ":", "(", ")", "3"]),
+        ),
+        max_size=25,
+    ).map(" ".join)
+)
+def test_any_words_of_the_table_give_an_option_or_nothing(reply: str) -> None:
+    reading = read(reply, ANIMALS)
+    assert reading.letter is None or reading.letter in ANIMALS
+    assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)
