@@ -6,7 +6,8 @@
 
 A row is `{"reply", "options", "expected", "style", "language"}` for multiple choice, where `expected` is a
 letter or "none", and `{"reply", "golds", "expected", "style", "language"}` for an open question, where
-`expected` says whether the reply is right. Of choices the table gives
+`expected` says whether the reply is right. A file whose rows name a `set` gives a table per set.
+Of choices the table gives
 
     precision    right letters / letters read
     recall       right letters / rows whose expected is a letter
@@ -87,6 +88,14 @@ class OpenFigures(msgspec.Struct):
 
 def load_rows(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def split_sets(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each set by its name; rows that name none are the set ""."""
+    sets: dict[str, list[Row]] = {}
+    for row in rows:
+        sets.setdefault(row.get("set", ""), []).append(row)
+    return sets
 
 
 def name_groups(row: Row) -> tuple[str, str]:
@@ -178,16 +187,16 @@ def draw_open(rows: Sequence[Row]) -> Iterator[str]:
 def draw_errors(rows: Sequence[Row]) -> Iterator[str]:
     """Every row on which our reader and the label differ."""
     for row in rows:
+        place = f"{row.get('language', 'en')} {row['style']}: {row['reply']!r}"
         if "options" in row:
             read = read_eyechart(row["reply"], row["options"]) or NONE
             if read != row["expected"]:
-                place = f"{row['language']} {row['style']}: {row['reply']!r} {row['options']}"
-                yield f"{row['expected']:>4} read {read:<4} {place}"
+                yield f"{row['expected']:>4} read {read:<4} {place} {row['options']}"
         else:
             is_right, why = judge_open(row)
             if is_right != row["expected"]:
                 kind = "false right" if is_right else "false wrong"
-                yield f"{kind} {row['language']} {row['style']}: {row['reply']!r} for {row['golds']} ({why})"
+                yield f"{kind} {place} for {row['golds']} ({why})"
 
 
 def main() -> None:
@@ -200,12 +209,13 @@ def main() -> None:
     if args.lmms_eval:
         readers["lmms-eval"] = load_lmms_eval(args.lmms_eval)
     for path in args.files or sorted(SHIPPED.glob("*.jsonl")):
-        rows = load_rows(path)
-        is_choice = "options" in rows[0]
-        print(f"\n{path.name}: {len(rows)} replies, {'multiple choice' if is_choice else 'open questions'}\n")
-        print(*(draw_choice(rows, readers) if is_choice else draw_open(rows)), sep="\n")
-        if args.errors:
-            print(*draw_errors(rows), sep="\n")
+        for name, rows in split_sets(load_rows(path)).items():
+            is_choice = "options" in rows[0]
+            kind = "multiple choice" if is_choice else "open questions"
+            print(f"\n{path.name}{name and f', set {name}'}: {len(rows)} replies, {kind}\n")
+            print(*(draw_choice(rows, readers) if is_choice else draw_open(rows)), sep="\n")
+            if args.errors:
+                print(*draw_errors(rows), sep="\n")
 
 
 if __name__ == "__main__":
