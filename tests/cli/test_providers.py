@@ -15,13 +15,26 @@ from support.files import choice_tsv
 from support.providers import address_of
 from support.server import Answer, Asked, Server
 from support.sight import questions, write_choices
-from support.wire import KEY, Serve, as_json, serve_anthropic, serve_google
+from support.wire import (
+    KEY,
+    Serve,
+    as_json,
+    serve_anthropic,
+    serve_azure,
+    serve_google,
+    serve_openrouter,
+    serve_responses,
+)
 
 # The model, what serves it, and the environment variables of its key and its address.
 PROVIDERS: dict[str, tuple[str, Serve, str, str]] = {
     "anthropic": ("anthropic/claude-sonnet-4-5", serve_anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     "google": ("google/gemini-2.5-pro", serve_google, "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+    "azure": ("azure/my-gpt", serve_azure, "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
+    "openrouter": ("openrouter/qwen/vl", serve_openrouter, "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
+    "openai-responses": ("openai-responses/gpt-5", serve_responses, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
 }
+PATHS = {"openrouter": "/api/v1", "openai-responses": "/v1"}  # of the address
 each = pytest.mark.parametrize("provider", PROVIDERS)
 
 
@@ -35,7 +48,7 @@ def forgotten() -> Iterator[None]:
 def test_model_check(tmp_path: Path, provider: str) -> None:
     name, serve, key, url = PROVIDERS[provider]
     with Server(serve) as server:
-        known = {key: KEY, url: address_of(server)}
+        known = {key: KEY, url: address_of(server, PATHS.get(provider, ""))}
         done = eyechart("model", "check", name, "--json", cwd=tmp_path, **known)
     found = done.json["abilities"]
     large = found.pop("very large picture")
@@ -52,7 +65,7 @@ def test_a_run_with_a_key_and_an_address_of_the_environment(tmp_path: Path, prov
     write_choices(tmp_path / "q" / "q.tsv", rows, inline=True)
     flags = ("-m", name, "--out", "runs", "--json", "--max-tokens", "64", "--temperature", "0")
     with Server(serve) as server:
-        known = {key: KEY, url: address_of(server)}
+        known = {key: KEY, url: address_of(server, PATHS.get(provider, ""))}
         done = eyechart("run", "q/q.tsv", *flags, cwd=tmp_path, **known)
     assert done.code == 0, done.err
     assert done.json["score"] == 1.0
@@ -68,17 +81,28 @@ def test_a_key_of_the_environment_does_not_go_to_an_address_of_a_dotenv(
     name, serve, key, url = PROVIDERS[provider]
     choice_tsv(tmp_path / "q.tsv", 1)
     with Server(serve) as server:
-        (tmp_path / ".env").write_text(f"{url}={address_of(server)}\n", encoding="utf-8")
+        (tmp_path / ".env").write_text(
+            f"{url}={address_of(server, PATHS.get(provider, ''))}\n", encoding="utf-8"
+        )
         done = eyechart("run", "q.tsv", "-m", name, "--out", "runs", cwd=tmp_path, **{key: KEY})
         assert (done.code, server.asked) == (2, [])
         assert "the URL comes from .env and the key does not" in done.err
         (tmp_path / ".env").write_text(f"{key}={KEY}\n", encoding="utf-8")
         done = eyechart(
-            "run", "q.tsv", "-m", name, "--out", "runs", cwd=tmp_path, **{url: address_of(server)}
+            "run",
+            "q.tsv",
+            "-m",
+            name,
+            "--out",
+            "runs",
+            cwd=tmp_path,
+            **{url: address_of(server, PATHS.get(provider, ""))},
         )
         assert (done.code, server.asked) == (2, [])
         assert "the key comes from .env and the URL does not" in done.err
-        (tmp_path / ".env").write_text(f"{key}={KEY}\n{url}={address_of(server)}\n", encoding="utf-8")
+        (tmp_path / ".env").write_text(
+            f"{key}={KEY}\n{url}={address_of(server, PATHS.get(provider, ''))}\n", encoding="utf-8"
+        )
         eyechart("run", "q.tsv", "-m", name, "--out", "runs", "-q", cwd=tmp_path)
         assert len(server.asked) == 1
 
@@ -87,7 +111,8 @@ def test_a_key_of_the_environment_does_not_go_to_an_address_of_a_dotenv(
 def test_no_key_no_run(tmp_path: Path, provider: str) -> None:
     name, _, key, _ = PROVIDERS[provider]
     choice_tsv(tmp_path / "q.tsv", 1)
-    done = eyechart("run", "q.tsv", "-m", name, "--out", "runs", cwd=tmp_path)
+    flags = ("--base-url", "https://mine.openai.azure.com") if provider == "azure" else ()
+    done = eyechart("run", "q.tsv", "-m", name, "--out", "runs", *flags, cwd=tmp_path)
     assert done.code == 2
     assert key in done.err
 

@@ -22,9 +22,13 @@ def address_of(server: Server, path: str = "") -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
+PATHS = {"openrouter": "/api/v1", "openai-responses": "/v1"}  # below which requests go
+
+
 def ask(name: str, server: Server, one: Request, **parameters: Any) -> Reply:
     """Put one request to the model of that name."""
-    settings = ModelSettings(base_url=address_of(server), api_key=KEY, parameters=parameters)
+    url = address_of(server, PATHS.get(name.partition("/")[0], ""))
+    settings = ModelSettings(base_url=url, api_key=KEY, parameters=parameters)
     model = make_model(name, settings)
 
     async def work() -> Reply:

@@ -328,3 +328,201 @@ def _read_google_part(part: GooglePart) -> str:
         return look(part.inline_data.data, part.inline_data.mime_type)
     assert part.text is not UNSET
     return part.text
+
+
+# -- chat completions at Azure and at OpenRouter
+
+
+class ChatText(Strict, tag_field="type", tag="text"):
+    text: str
+
+
+class ChatImageUrl(Strict):
+    url: Filled
+    detail: Literal["low", "high", "auto"] | UnsetType = UNSET
+
+
+class ChatImage(Strict, tag_field="type", tag="image_url"):
+    image_url: ChatImageUrl
+
+
+class ChatMessage(Strict):
+    role: Literal["system", "user", "assistant"]
+    content: str | Annotated[list[ChatText | ChatImage], Meta(min_length=1)]
+
+
+class ChatRequest(Strict):
+    model: str
+    messages: Annotated[list[ChatMessage], Meta(min_length=1)]
+    temperature: UpToTwo | UnsetType = UNSET
+    top_p: Share | UnsetType = UNSET
+    seed: int | UnsetType = UNSET
+    stop: str | list[str] | UnsetType = UNSET
+    n: Positive | UnsetType = UNSET
+
+
+class AzureRequest(ChatRequest):
+    max_tokens: Positive | UnsetType = UNSET
+    max_completion_tokens: Positive | UnsetType = UNSET
+    reasoning_effort: Literal["minimal", "low", "medium", "high"] | UnsetType = UNSET
+
+
+class OpenRouterReasoning(Strict):
+    effort: Literal["minimal", "low", "medium", "high"] | UnsetType = UNSET
+    max_tokens: Positive | UnsetType = UNSET
+    exclude: bool | UnsetType = UNSET
+
+
+class OpenRouterRequest(ChatRequest):
+    max_tokens: Positive | UnsetType = UNSET
+    reasoning: OpenRouterReasoning | UnsetType = UNSET
+    provider: dict[str, Any] | UnsetType = UNSET
+    top_k: int | UnsetType = UNSET
+
+
+def chat_error(status: int, message: str, code: object = None, **headers: str) -> Answer:
+    return as_json({"error": {"message": message, "code": code}}, status, **headers)
+
+
+def _read_chat(request: ChatRequest) -> list[Turn]:
+    turns = []
+    for message in request.messages:
+        parts = [ChatText(text=message.content)] if isinstance(message.content, str) else message.content
+        if message.role != "user" and any(isinstance(part, ChatImage) for part in parts):
+            raise Refused("image_url is only supported in user messages")
+        seen = (
+            part.text if isinstance(part, ChatText) else look_at_url(part.image_url.url) for part in parts
+        )
+        turns.append(Turn(message.role, tuple(seen)))
+    return turns
+
+
+def _complete_chat(request: ChatRequest, **message: Any) -> Answer:
+    said = {"role": "assistant", "content": answer(_read_chat(request)), "refusal": None, **message}
+    return as_json({
+        "id": "c1", "object": "chat.completion", "model": request.model,
+        "choices": [{"index": 0, "message": said, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12,
+            "prompt_tokens_details": {"cached_tokens": 4},
+            "completion_tokens_details": {"reasoning_tokens": 1},
+        },
+    })  # fmt: skip
+
+
+def serve_azure(asked: Asked) -> Answer:
+    try:
+        require_header(asked, "api-key", KEY)
+        request = decode(asked, AzureRequest)
+        dated = re.fullmatch(r"/openai/deployments/([^/]+)/chat/completions", asked.path)
+        is_dated = dated is not None and re.fullmatch(
+            r"\d{4}-\d\d-\d\d(-preview)?", asked.query.get("api-version", "")
+        )
+        if not is_dated and (asked.path, asked.query) != ("/openai/v1/chat/completions", {}):
+            return chat_error(404, "Resource not found", "404")
+        if (dated[1] if dated else request.model) != "my-gpt":
+            return chat_error(
+                404, "The API deployment for this resource does not exist.", "DeploymentNotFound"
+            )
+        return _complete_chat(request)
+    except PermissionError:
+        return chat_error(401, "Access denied due to invalid subscription key or wrong API endpoint.", "401")
+    except Refused as err:
+        return chat_error(400, str(err), "BadRequest")
+
+
+def serve_openrouter(asked: Asked) -> Answer:
+    try:
+        require_header(asked, "authorization", f"Bearer {KEY}")
+        if asked.path != "/api/v1/chat/completions":
+            return chat_error(404, "Not Found", 404)
+        request = decode(asked, OpenRouterRequest)
+        if "/" not in request.model:
+            return chat_error(400, f"{request.model} is not a valid model ID", 400)
+        is_thinking = request.reasoning is not UNSET
+        return _complete_chat(request, reasoning="One colour." if is_thinking else None)
+    except PermissionError:
+        return chat_error(401, "No auth credentials found", 401)
+    except Refused as err:
+        return chat_error(400, str(err), 400)
+
+
+# -- OpenAI's Responses API
+
+
+class ResponsesText(Strict, tag_field="type", tag="input_text"):
+    text: str
+
+
+class ResponsesImage(Strict, tag_field="type", tag="input_image"):
+    image_url: Filled
+    detail: Literal["low", "high", "auto"]
+
+
+class ResponsesMessage(Strict):
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | Annotated[list[ResponsesText | ResponsesImage], Meta(min_length=1)]
+
+
+class ResponsesReasoning(Strict):
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | UnsetType = UNSET
+    summary: Literal["auto", "concise", "detailed"] | UnsetType = UNSET
+
+
+class ResponsesOutput(Strict):
+    verbosity: Literal["low", "medium", "high"] | UnsetType = UNSET
+    format: dict[str, Any] | UnsetType = UNSET
+
+
+class ResponsesRequest(Strict):
+    model: str
+    input: Annotated[list[ResponsesMessage], Meta(min_length=1)]
+    store: bool | UnsetType = UNSET
+    temperature: UpToTwo | UnsetType = UNSET
+    top_p: Share | UnsetType = UNSET
+    max_output_tokens: Annotated[int, Meta(ge=16)] | UnsetType = UNSET
+    reasoning: ResponsesReasoning | UnsetType = UNSET
+    text: ResponsesOutput | UnsetType = UNSET
+    service_tier: str | UnsetType = UNSET
+    metadata: dict[str, str] | UnsetType = UNSET
+
+
+def serve_responses(asked: Asked) -> Answer:
+    try:
+        require_header(asked, "authorization", f"Bearer {KEY}")
+        if asked.path != "/v1/responses":
+            return chat_error(404, "Invalid URL")
+        request = decode(asked, ResponsesRequest)
+    except PermissionError:
+        return chat_error(401, "Incorrect API key provided", "invalid_api_key")
+    except Refused as err:
+        return chat_error(400, str(err))
+    if not request.model.startswith("gpt-"):
+        return chat_error(400, f"The requested model '{request.model}' does not exist.", "model_not_found")
+    turns = []
+    for message in request.input:
+        parts = [ResponsesText(text=message.content)] if isinstance(message.content, str) else message.content
+        if message.role == "assistant" and not isinstance(message.content, str):
+            return chat_error(400, "Invalid value: 'input_text'. Supported values are: 'output_text'.")
+        seen = (
+            part.text if isinstance(part, ResponsesText) else look_at_url(part.image_url) for part in parts
+        )
+        turns.append(Turn(message.role, tuple(seen)))
+    summary = {"type": "summary_text", "text": "One colour."}
+    is_shown = request.reasoning is not UNSET and request.reasoning.summary is not UNSET
+    content = {"type": "output_text", "text": answer(turns), "annotations": [], "logprobs": []}
+    return as_json({
+        "id": "resp_1", "object": "response", "status": "completed", "error": None,
+        "incomplete_details": None, "model": f"{request.model}-2025-08-07",
+        "output": [
+            {"id": "rs_1", "type": "reasoning", "summary": [summary] if is_shown else []},
+            {
+                "id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+                "content": [content],
+            },
+        ],
+        "usage": {
+            "input_tokens": 30, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 9,
+            "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 39,
+        },
+    })  # fmt: skip

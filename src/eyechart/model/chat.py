@@ -157,6 +157,11 @@ class ChatEndpoint(ABC):
         """The fields that are the same in every body."""
         return {"model": self.model, **parameters, **extra}
 
+    @classmethod
+    def is_official_host(cls, host: str) -> bool:
+        """Whether it is the vendor's own, which requires a key."""
+        return host == urlsplit(cls.official_url).hostname
+
     def find_url(self) -> str | None:
         """The base URL that the environment names, if it does."""
         return environment.find_address(self.url_variables)
@@ -188,6 +193,10 @@ class ChatEndpoint(ABC):
         """Whether the error means that the endpoint does not serve this model."""
         return status in (400, 422) and _UNKNOWN_MODEL.search(said) is not None
 
+    def is_fatal(self, status: int, said: str) -> bool:
+        """Whether no other request can succeed either."""
+        return status in _FATAL
+
     def is_wrong_key(self, status: int, said: str) -> bool:
         """Whether the error means that the key is not valid."""
         return status == 401
@@ -207,7 +216,7 @@ class ChatEndpoint(ABC):
         self.name = f"{self.provider}/{name}"
         url = settings.base_url or self.find_url() or self.official_url
         self.base_url = self.normalise_url(str(url))
-        self.is_official = urlsplit(self.base_url).hostname == urlsplit(self.official_url).hostname
+        self.is_official = self.is_official_host(urlsplit(self.base_url).hostname or "")
         key_variables = (self.key_variable, *self.other_key_variables)
         key_found = next(filter(None, map(environment.find_key, key_variables)), None)
         api_key = (settings.api_key or key_found or "").strip() or None
@@ -402,7 +411,7 @@ class ChatEndpoint(ABC):
             hint=hint,
             status=status,
             is_retryable=is_retryable and not is_out_of_credit,
-            is_fatal=status in _FATAL or is_out_of_credit or is_unknown or is_wrong_key,
+            is_fatal=self.is_fatal(status, said) or is_out_of_credit or is_unknown or is_wrong_key,
             retry_after_s=retry_after_s,
         )
 

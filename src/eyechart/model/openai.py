@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -24,7 +24,7 @@ class OpenAI(ChatEndpoint):
     official_url = "https://api.openai.com/v1"
     path = "/chat/completions"
     key_variable = KEY
-    url_variables = ADDRESSES
+    url_variables: ClassVar[tuple[str, ...]] = ADDRESSES
     # What OpenAI's chat completions and the common servers (vLLM, SGLang) document, less what eyechart sets
     # itself.
     # fmt: off
@@ -42,9 +42,14 @@ class OpenAI(ChatEndpoint):
     def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         self._detail = parameters.pop("image_detail", None)  # goes with every image
         fields = super().build_fields(parameters, extra)
-        if self.is_official and "max_tokens" in fields:
-            fields["max_completion_tokens"] = fields.pop("max_tokens")  # what OpenAI calls it today
+        if self.wants_max_completion_tokens and "max_tokens" in fields:
+            fields["max_completion_tokens"] = fields.pop("max_tokens")
         return fields
+
+    @property
+    def wants_max_completion_tokens(self) -> bool:
+        """Whether `max_tokens` goes by the name that OpenAI uses today."""
+        return self.is_official
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -97,7 +97,6 @@ def split_spec(spec: str) -> tuple[str, str]:
 _ALSO_CALLED = {"gemini": "google", "claude": "anthropic"}
 # Providers that people ask for by name, and where they serve OpenAI's chat completions.
 _ELSEWHERE = {
-    "openrouter": "https://openrouter.ai/api/v1",
     "mistral": "https://api.mistral.ai/v1",
     "together": "https://api.together.xyz/v1",
     "xai": "https://api.x.ai/v1",
