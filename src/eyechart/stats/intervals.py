@@ -280,7 +280,7 @@ def _estimate_design_effect(mean: float, units: _Units, *, is_binary: bool) -> f
     if units.variance is None or not units.n_varying or not room:
         return prior
     measured = max(units.variance * (kish - is_binary) / room, 1e-12)
-    evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 2 * units.n_varying)
+    evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 3 * units.n_varying)
     trust = 1 / (1 + math.pow(1.5 / evidence, 1.5))
     return trust * measured + (1 - trust) * prior
 
