@@ -100,15 +100,8 @@ class Context:
         self._contrast = self._compile(
             tuple({*language.contrast, *_BUT.get(language.name, ())} - {"or", "yet", "still", "a", "mà"})
         )
-        self._correction = self._compile(
-            tuple(
-                set(language.correction)
-                - _PLAIN
-                - {"instead", "hmm", "update", "edit", "finalmente", "finalement"}
-            )
-        )
-        self.wrong = self._compile(language.wrong)
-        self.either = self._compile(tuple(set(language.either) - {"か", "이나", "ya"}))
+        other = _PLAIN | {"instead", "hmm", "update", "edit", "or not", "finalmente", "finalement"}
+        self._correction = self._compile(tuple({*language.correction, *language.withdraw} - other))
 
     def _compile(self, phrases: Phrases) -> re.Pattern[str] | None:
         if not phrases:

@@ -35,11 +35,11 @@ _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
 
 def score_open(reply: Reply, sample: Sample) -> Score:
     """The score by the kind of gold."""
-    if sample.golds and all(read_polarity(gold) for gold in sample.golds):
-        return score_yes_no(reply, sample)
     groups: dict[str, list[str]] = {}
     for gold in sample.golds:
         groups.setdefault(find_kind(gold), []).append(gold)
+    if len(groups) > 1 and "yes-no" in groups:  # "no" beside "none" is a word
+        groups.setdefault("text", []).extend(groups.pop("yes-no"))
     scores = []
     for kind, golds in groups.items():
         score = _SCORERS[kind](reply, sample if len(groups) == 1 else replace(sample, golds=tuple(golds)))
@@ -71,11 +71,13 @@ def is_literal(reply: Reply, sample: Sample, score: Score) -> bool:
 
 @lru_cache(maxsize=4096)
 def find_kind(gold: str) -> str:
-    """What a gold is: time, date, number or text.
+    """What a gold is: yes-no, time, date, range, number or text.
 
-    >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "12 kg", "12A", "007", "3rd", "the big dog")]
-    ['time', 'date', 'number', 'text', 'text', 'text', 'text']
+    >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "3-5", "12 kg", "12A", "007", "3rd", "no")]
+    ['time', 'date', 'range', 'number', 'text', 'text', 'text', 'yes-no']
     """
+    if read_polarity(gold):
+        return "yes-no"
     if _DECADE.fullmatch(gold.strip()):
         return "text"
     if _PLAIN_NUMBER.fullmatch(gold):
@@ -187,6 +189,7 @@ def _score_moment(
 
 
 _SCORERS = {
+    "yes-no": score_yes_no,
     "time": score_time,
     "date": score_date,
     "range": score_range,

@@ -178,7 +178,13 @@ def find_contained_answers(text: str, start: int = 0) -> list[StatedAnswer]:
     >>> [(found.kind, found.text(text)) for found in find_contained_answers(text)]
     [('boxed', '\\text{B}')]
     """
-    found = [*_tags(text, start), *_boxes(text, start), *_json_pairs(text, start)]
+    found: list[StatedAnswer] = []
+    if "<" in text:
+        found += _tags(text, start)
+    if "\\" in text:
+        found += _boxes(text, start)
+    if ":" in text:
+        found += _json_pairs(text, start)
     return sorted(found, key=lambda statement: statement.start)[-MAX_STATEMENTS:]
 
 

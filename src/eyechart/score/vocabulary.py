@@ -46,7 +46,7 @@ INTERJECTIONS = _(
     "judging given from considering according oui ja sí si sim da evet ya да нет non nein"
 )
 MODIFIERS = _(
-    "famous iconic popular historic well-known beloved renowned delicious fresh ripe tasty colorful colourful vintage classic electric wooden ceramic sliced fried grilled baked cooked "
+    "first second third fourth fifth last famous iconic popular historic well-known beloved renowned delicious fresh ripe tasty colorful colourful vintage classic electric wooden ceramic sliced fried grilled baked cooked "
     "cute tiny adorable friendly playful healthy busy crowded quiet few several couple pair two three four five six"
 )
 NEUTRAL_AFTER = _(
