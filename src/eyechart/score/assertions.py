@@ -270,9 +270,8 @@ class _Reader:
         return high - low <= MAX_BETWEEN and all(map(_may_join, self._units[low + 1 : high]))
 
     def _is_considered(self, place: int) -> bool:
-        if not self._segment.roles & (c.CONSIDER | c.DOUBT):
-            return False
-        return bool(self._roles_before[place - self._segment.start] & (c.CONSIDER | c.DOUBT))
+        looked = c.CONSIDER | c.DOUBT | c.ALSO  # "let me check B", "I doubt it is B", "too heavy to be a dog"
+        return bool(self._roles_before[place - self._segment.start] & looked)
 
     # -- What belongs together
 
@@ -409,6 +408,9 @@ class _Reader:
         unit, segment = self._units[place], self._segment
         after, stopped = self._look_ahead(last)
         is_closed, is_name = self._is_closed(last), not unit.is_letter and last == place
+        following = self._get_unit(last + 1)
+        if is_name and following is not None and following.roles & c.WOULD:
+            return ""  # "a dog would be smaller"
         if before & (c.ANSWER | c.CHOOSE):
             return "asserted" if is_closed or after or not is_name else "named"
         if after & (c.RIGHT | c.ANSWER) or (
@@ -450,8 +452,10 @@ class _Reader:
             self._get_segment(self._number - 1),
             self._get_segment(self._number + 1),
         )
-        if self._text[self._units[last].end :][:4].strip("*_ ") == ":":  # "Now B:"
+        if self._text[self._units[last].end : self._units[last].end + 4].strip("*_ ") == ":":  # "Now B:"
             return ""
+        if len(self._units[last].word) > 1 and self._units[last].is_letter and not segment.is_last:
+            return ""  # "The second option, B, ..."
         has_reason = following is not None and not following.starts_sentence and following.roles & c.REASON
         if (
             segment.before == ":"

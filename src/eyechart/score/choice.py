@@ -72,6 +72,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"\b(?:or|and)\b|[或和与]", re.IGNORECASE)
+_ARROW = re.compile(r"\\(?:Rightarrow|rightarrow|implies|Longrightarrow|therefore|to)\b")
 _BOX = re.compile(r"\\boxed")
 _STRUCK_OUT = re.compile(r"~~[^~\n]{1,200}~~")
 _MARKUP = re.compile(
@@ -83,6 +84,21 @@ _MARKUP = re.compile(
 
 def read(reply: str, options: Mapping[str, str]) -> Reading:
     """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
+
+    The rules, all named in the route of the score:
+
+    - ``choice:bare-letter``: the reply is a letter and what people wrap letters in.
+    - ``choice:option-text``: the reply is an option's own words, or a short reply names exactly one option.
+    - ``choice:tag``, ``choice:boxed``, ``choice:json``: the answer in a container made for it.
+    - ``choice:stated``: a letter or an option's words are called the answer, chosen, concluded or right.
+    - ``choice:lettered``: the reply begins "B. ...", "B, because ..."; ``choice:last-line``: it ends so.
+    - ``choice:implied``: "it is B", "I think B".
+    - ``choice:eliminated``: all options but one are denied.
+
+    Nothing is read, and the rule says why, where options are named but ``choice:denied``,
+    ``choice:withdrawn``, ``choice:conditional``, ``choice:reported``, ``choice:considered``, in a
+    ``choice:contradiction`` (letter and words disagree), ``choice:ambiguous`` (several), a
+    ``choice:part-of-name``, ``choice:not-an-option``; else ``choice:empty`` or ``choice:unread``.
 
     >>> read("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
     Reading(answer='C', rule='choice:stated', span=(43, 44), is_whole=False)
@@ -101,6 +117,7 @@ def read(reply: str, options: Mapping[str, str]) -> Reading:
     if ("<" in plain or "\\" in plain or "&" in plain) and not any(
         "<" in words or "&" in words for words in prepared.by_case
     ):
+        plain = _ARROW.sub(lambda arrow: "→".ljust(len(arrow.group())), plain)
         plain = _MARKUP.sub(lambda markup: " " * len(markup.group()), plain)
         start, end = unwrap_span(plain, begin)
         if whole := _by_whole(plain, start, end, prepared):
@@ -132,7 +149,10 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
             if is_text_too
             else _reading(label, "bare-letter", span, is_whole=True)
         )
-    if named and not (start and text[start - 1] == "#" and words[0].isdecimal()):  # "#3" is a name
+    sign = text[max(0, start - 4) : start].rstrip()[-1:]
+    if named and not (
+        words[0].isdecimal() and sign in _SIGNS and sign
+    ):  # "#3" is a name, ">3" is another number
         return _reading(named, "option-text", span)
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):
         return None
@@ -155,6 +175,7 @@ def _is_symbol(char: str) -> bool:
     return ord(char) > 0x2000 and char not in _CROSSES and unicodedata.category(char) in _SYMBOLS
 
 
+_SIGNS = frozenset("#<>≥≤§~≈≠")
 _SYMBOLS = frozenset(("So", "Sk", "Mn", "Me", "Sm"))
 _CROSSES = frozenset("✗✘❌✖❎")
 

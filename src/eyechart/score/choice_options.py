@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from eyechart.score.languages import LANGUAGES
+from eyechart.score.languages import ENGLISH, LANGUAGES
 from eyechart.score.reading import SIGNS, normalise_characters, unwrap
 
 if TYPE_CHECKING:
@@ -212,6 +212,9 @@ def list_aliases(words: str) -> list[str]:
     >>> list_aliases("dog"), list_aliases("un chat"), list_aliases("a red car")
     (['dogs'], ['chat'], [])
     """
+    if words in ("yes", "no"):
+        said = ENGLISH.yes if words == "yes" else ENGLISH.no
+        return [word for word in said if word != words and word not in ("correct", "negative")]
     first, _, rest = words.partition(" ")
     if rest in ("am", "pm"):
         return [f"{first}{rest}", f"{first} {rest[0]}.m", f"{first} {rest[0]}.m."]

@@ -22,7 +22,7 @@ _FIELDS = (
     *("doubt", "possible", "also", "condition", "otherwise", "report", "person", "opinion"),
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
-    *("bound", "label", "modifier"),
+    *("bound", "label", "modifier", "according", "source", "would"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -39,6 +39,7 @@ FILLER, FUNCTION, BOUND, LABEL = (ROLES[name] for name in ("filler", "function",
 MODIFIER, NO, YES = ROLES["modifier"], ROLES["no"], ROLES["yes"]
 COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also"))
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
+ACCORDING, SOURCE, WOULD = (ROLES[name] for name in ("according", "source", "would"))
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
@@ -196,6 +197,12 @@ def list_endings(codes: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str
     )
 
 
+@lru_cache(maxsize=64)
+def list_ordinals(codes: tuple[str, ...]) -> tuple[str, ...]:
+    """The words for first, second ... and last; nothing where the languages do not have them."""
+    return next((LANGUAGES[code].ordinals for code in codes if LANGUAGES[code].ordinals), ())
+
+
 def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: Sequence[str]) -> list[Unit]:
     """Words and marks of a reply, phrases of the table put together."""
     lexicon = build_lexicon(codes)
@@ -343,8 +350,8 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
             carried = 0
         if segment.roles & (CONCLUDE | SELF):
             carried &= ~REPORT
-        carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP | REPORT)
-        if segment.roles & PERSON and _tells(units, segment):
+        carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
+        if segment.roles & (PERSON | REPORT | ACCORDING) and _tells(units, segment):
             carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
@@ -364,10 +371,18 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
 
 
 def _tells(units: Sequence[Unit], segment: Segment) -> bool:
-    """Whether a segment says what a person thinks: "the student chose", not "the student holds a book"."""
-    has_person = False
+    """Whether a segment says what another thinks: "the student chose", not "the student holds a book".
+
+    What is read off the picture ("according to the chart") and what the reply itself says is no report.
+    """
+    if segment.roles & ACCORDING and not segment.roles & SOURCE:
+        return not segment.roles & SELF or bool(segment.roles & PERSON)
+    has_person = has_self = False
     for unit in units[segment.start : segment.end]:
         if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
             return True
+        if unit.roles & REPORT and (has_person or not has_self or unit.roles & SELF):
+            return True
         has_person = has_person or bool(unit.roles & PERSON)
+        has_self = has_self or bool(unit.roles & SELF)
     return False

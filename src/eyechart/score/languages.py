@@ -52,6 +52,8 @@ class Language:
     report: Phrases = ()  # what others say: "[one might think] B", "[supposedly] B"
     person: Phrases = ()  # who may hold another opinion, together with a verb of `opinion`: "the [student] chose B"
     opinion: Phrases = ()  # "the student [chose] B"
+    according: Phrases = ()  # "[according to] my teacher, B", but not to a `source`
+    source: Phrases = ()  # what is asked about: "according to the [picture]"
     given_up: Phrases = ()  # "[I thought] it was B", "[at first] B"
     consider: Phrases = ()  # "[let me check] B", "[compared to] B"
     correction: Phrases = ()  # what follows replaces what precedes: "B. [Actually], C", "B? [No], C"
@@ -61,7 +63,10 @@ class Language:
     otherwise: Phrases = ()  # "[otherwise] C": the second branch of a condition
     neutral: Phrases = ()  # idioms that hold one of these words and do not mean it: "no doubt", "if I had to guess"
 
+    would: Phrases = ()  # "a dog [would] be smaller"
+
     # Small words
+    ordinals: Phrases = ()  # "the [second] option"; the last word stands for the last one
     self: Phrases = ()  # who replies: after "others say B", "[I] say C"
     that: Phrases = ()  # after a comma it continues the sentence: "I do not think, [that] it is B" (dass, что)
     either: Phrases = ()  # "A [or] B"
@@ -135,7 +140,7 @@ ENGLISH = Language(
         "it | this | that | it's | that's | which | these | the animal | the object | here | they | one"
     ),
     choose=_(
-        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | let's say | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer"
+        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with"
     ),
     believe=_(
         "i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | "
@@ -146,21 +151,19 @@ ENGLISH = Language(
     ),
     only=_("only | just | solely | nothing but | the only one | the only"),
     conclude=_(
-        "so | thus | therefore | hence | consequently | accordingly | finally | final | in conclusion | conclusion | in summary | summary | to conclude | to sum up | in short | overall | ultimately | as a result | "
-        "final choice | final selection | final decision | the final | all in all | which means | that means | this means | meaning | putting it together | bottom line | tl;dr | decision | in the end | so then | ergo | this gives | which gives | giving | by elimination | after all | "
-        "upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection"
+        "so | thus | therefore | hence | consequently | accordingly | finally | final | in conclusion | conclusion | in summary | summary | to conclude | to sum up | in short | overall | ultimately | as a result | final choice | final selection | final decision | the final | all in all | which means | that means | this means | meaning | putting it together | bottom line | tl;dr | decision | in the end | so then | ergo | this gives | which gives | giving | by elimination | after all | upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection | edited | edit"
     ),
     reason=_(
         "because | since | as | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
     ),
     wrong=_(
-        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too"
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry"
     ),
     deny=_(
-        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of"
+        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on"
     ),
     deny_next=_(
-        "rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not"
+        "rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking"
     ),
     deny_last=(),
     doubt=_(
@@ -170,10 +173,10 @@ ENGLISH = Language(
         "might | may | could | maybe | perhaps | possibly | potentially | possible | conceivably | could be | might be | may be | arguably | tempting | could also | as well be | might as well"
     ),
     condition=_(
-        "if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this"
+        "if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this | in that case | let's say | let us say | let's assume | let's suppose | say the answer is | what if | pretend | in case of"
     ),
     report=_(
-        "someone said | someone says | someone thinks | someone chose | someone might | somebody said | some say | some might | some would | some may | some people | many would | many might | many may | many people | many think | many say | many choose | most people | people may | people might | people would | people often | people think | people say | others may | others might | others say | others think | others would | one might | one may | one could | one would think | you might | you may | you could think | you'd think | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | they chose | they picked | it is said | it's said | was told | been told | told me | a common answer | a common mistake | a common misconception | commonly chosen | popular answer | according to him | according to her | according to them | according to some | answer key | the key | alleges | alleged | supposedly | reportedly | allegedly | another ai | other ai | reddit | wikipedia | naively | a casual viewer | the internet says | rumor | rumour | said to be | the previous answer | previous answer | previous response | previous user | previous model | tempted to | claims that | claims the | claims it | claimed that | claimed the | chosen by | picked by | selected by | according to one | one source | it is believed | is believed | is thought | is often claimed | is commonly | is generally | widely believed | often claimed | ground truth | official answer"
+        "someone said | someone says | someone thinks | someone chose | someone might | somebody said | some say | some might | some would | some may | some people | many would | many might | many may | many people | many think | many say | many choose | most people | people may | people might | people would | people often | people think | people say | others may | others might | others say | others think | others would | one might | one may | one could | one would think | you might | you may | you could think | you'd think | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | they chose | they picked | it is said | it's said | was told | been told | told me | a common answer | a common mistake | a common misconception | commonly chosen | popular answer | according to him | according to her | according to them | according to some | answer key | the key | alleges | alleged | supposedly | reportedly | allegedly | another ai | other ai | reddit | wikipedia | naively | a casual viewer | the internet says | rumor | rumour | said to be | the previous answer | previous answer | previous response | previous user | previous model | tempted to | claims that | claims the | claims it | claimed that | claimed the | chosen by | picked by | selected by | according to one | one source | it is believed | is believed | is thought | is often claimed | is commonly | is generally | widely believed | often claimed | ground truth | official answer | claimed it | claims to | insisted | insists | insisting | revealed | reveals that | argued that | argues that | asserted | asserts | announced | declared | declares | swears | swore | told us | told everyone | mentioned that | maintains | maintained | contends | hinted | hints | said that | says that | said it | says it | said the answer | says the answer | said the correct | says the correct | thinks that | thinks it | thinks the | believes that | believes it | believes the | guesses that | calls it | called it | calls this | wrote that | writes that | suggested that | suggested it | would have us believe | rumor has it | i heard | i've heard | i read | i was told | i've been told | word is | the consensus"
     ),
     given_up=_(
         "initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be"
@@ -182,23 +185,23 @@ ENGLISH = Language(
         "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice"
     ),
     correction=_(
-        "no | nope | actually | correction | second thought | i mean | i meant | sorry | oops | whoops | let me correct | hmm | or rather | more precisely | edit | update | revised | revision | corrected | correcting | changing my mind | rethinking | rethink | let me re-read | looking again | should have been | instead | apologies | my apologies | wait a minute"
+        "no | nope | actually | correction | second thought | i mean | i meant | sorry | oops | whoops | let me correct | hmm | or rather | more precisely | update | revised | revision | corrected | correcting | changing my mind | rethinking | rethink | let me re-read | looking again | should have been | instead | apologies | my apologies | wait a minute"
     ),
     contrast=_(
         "but | however | nevertheless | nonetheless | instead | in fact | in reality | actually | but rather | but instead | only then | rather | yet"
     ),
     otherwise=_("otherwise | else | or else | if not | if so"),
     neutral=_(
-        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | not only | no problem | no need to | why not | if i had to | if i have to | if i must | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but"
+        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | no problem | no need to | why not | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but | if i had to guess | if i had to choose | if i had to pick | if i had to answer | if i had to say | if i had to decide | if i had to bet | if i had to select | if i have to choose | if i have to pick | if i have to guess | if i must choose | if i must answer | if forced to choose | if forced to pick | if pressed"
     ),
-    either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor | both"),
+    either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor | both | not only | but also"),
     both=_("and | plus | as well as | & | +"),
     article=_("a | an | the | my | our | your | its | their | his | her"),
     filler=_(
         "clearly | definitely | obviously | certainly | surely | indeed | simply | probably | presumably | evidently | apparently | undoubtedly | very | really | quite | pretty | rather | of course | in this case | here | then | now | also | again | exactly | of | to | to be | be | being | been | by far | for sure | i | we | would | will | should | must | shall | i'll | i'd | we'll | as | following | one | number | called | labeled | labelled | lettered | namely | would therefore | would thus | please | ok | okay | well | alright | sure | ah | oh | yes | great | good | therefore | with confidence | confidently | strongly | i am | i'm | by | that | most | likely | most likely | very likely | quite likely"
     ),
     function=_(
-        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down"
+        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down | whose | while | whether | both"
     ),
     yes=_("yes | yeah | yep | yup | yes indeed | affirmative | correct"),
     no=_("no | nope | nah | negative"),
@@ -208,10 +211,10 @@ ENGLISH = Language(
         "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between"
     ),
     label=_(
-        "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | level | grade | version | model | type | group | team | class | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | week | day | year | age | size | platform | floor | building | unit | block | zone | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | hour | minute | month | # | nr | vol | ch | pp | p | lot"
+        "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | level | grade | version | group | team | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | platform | floor | building | unit | block | zone | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | # | nr | vol | ch | pp | p | lot"
     ),
     modifier=_(
-        "red | green | blue | yellow | orange | purple | pink | brown | black | white | gray | grey | beige | golden | gold | silver | dark | light | pale | bright | big | small | large | little | tiny | huge | giant | tall | short | long | old | young | new | adult | baby | single | lone | real | actual | typical | common | domestic | domesticated | pet | wild | cute | beautiful | lovely | nice | happy | sad | sleeping | sitting | standing | running | walking | lying | smiling | resting | left | right | top | bottom | upper | lower | middle | central | center | centre | front | back | same | other | different | male | female | three | two | one | four | five | several | many | round | square | flat | thick | thin | wide | narrow | heavy | cold | warm | cool | wet | dry | clean | dirty | full | empty | open | closed | modern | ancient | plain | simple | whole | entire | main | major | minor | medium | medium-sized | fluffy | furry | striped | spotted | brown-and-white | wooden | metal | plastic | fast | slow | high | low | certain | clear | obvious"
+        "red | green | blue | yellow | orange | purple | pink | brown | black | white | gray | grey | beige | golden | gold | silver | dark | light | pale | bright | big | small | large | little | tiny | huge | giant | tall | short | long | old | young | new | adult | baby | single | lone | real | actual | typical | common | domestic | domesticated | pet | wild | cute | beautiful | lovely | nice | happy | sad | sleeping | sitting | standing | running | walking | lying | smiling | resting | left | right | top | bottom | upper | lower | middle | central | center | centre | front | back | same | other | different | male | female | three | two | one | four | five | several | many | round | square | flat | thick | thin | wide | narrow | heavy | cold | warm | cool | wet | dry | clean | dirty | full | empty | open | closed | modern | ancient | plain | simple | whole | entire | main | major | minor | medium | medium-sized | fluffy | furry | striped | spotted | brown-and-white | wooden | metal | plastic | fast | slow | high | low | certain | clear | obvious | pure | some | raw | fresh | solid | liquid | ordinary | regular | normal | standard | classic | traditional | famous | well-known | genuine | mere | particular | specific"
     ),
     modifier_endings=_("ed | ish | ful | ous | ly | ish-looking | coloured | colored | looking | ing"),
     letter_endings=(),
@@ -219,10 +222,10 @@ ENGLISH = Language(
         "cannot determine | can't determine | cannot be determined | can't be determined | unable to | not possible to | impossible to | not enough information | insufficient information | don't know | do not know | no idea | not sure | unsure | cannot tell | can't tell | can't see | cannot see | i'm sorry | i am sorry | decline | refuse | cannot answer | can't answer | blurry | none of the above | none of the options"
     ),
     match=_(
-        "matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote"
+        "matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote | is what | is the one | is where | is who"
     ),
     withdraw=_(
-        "wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i retract | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that"
+        "wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i doubt that | i doubt it | but i doubt"
     ),
     person=_(
         "someone | somebody | student | students | teacher | teachers | friend | friends | colleague | colleagues | classmate | classmates | user | users | person | people | others | expert | experts | author | authors | annotator | annotators | human | humans | brother | sister | mother | father | mom | dad | reviewer | reviewers | respondent | respondents | textbook | gpt | gpt-4 | chatgpt | gemini | claude | llama | everyone | everybody | majority | viewer | viewers | reader | readers | assistant | professor | neighbor | neighbour | coworker | guide | bob | alice | tom | john | mary"
@@ -231,12 +234,18 @@ ENGLISH = Language(
         "say | says | said | think | thinks | thought | believe | believes | believed | answer | answers | answered | claim | claims | claimed | argue | argues | argued | suggest | suggests | suggested | guess | guesses | guessed | guessed that | tell | tells | told | insist | insists | insisted | choose | chooses | chose | pick | picks | picked | select | selects | selected | prefer | prefers | preferred | voted | votes | vote | went with | goes with | put | wrote | marked | recommends | recommended | lists | listed | assumes | assumed | asserted | asserts | mistake | confuse | confuse it | would go"
     ),
     also=_(
-        "equally possible | equally likely | equally plausible | also possible | just as likely | just as possible | also be | just as well be | also correct | also plausible | also works | also fits | also fit | also right | too | as well | so is | so are | so does | so do | does too | is too | and so is"
+        "equally possible | equally likely | equally plausible | also possible | just as likely | just as possible | also be | just as well be | also correct | also plausible | also works | also fits | also fit | also right | too | as well | so is | so are | so does | so do | and so is"
     ),
     concede=_(
         "although | though | even though | while | despite | whereas | albeit | granted | admittedly | much as"
     ),
     self=_("i | i'd | i'll | i'm | i've | my | we | we'd | our | me"),
+    according=_("according to | in the words of | in the opinion of | as per | per my | in the view of"),
+    source=_(
+        "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given"
+    ),
+    would=_("would | would be | would have | would've | would look | would also"),
+    ordinals=_("first | second | third | fourth | fifth | sixth | seventh | eighth | last"),
 )
 
 CHINESE = Language(
@@ -335,6 +344,8 @@ CHINESE = Language(
     also=_("也有可能 | 也可能 | 同样可能 | 也对 | 也正确"),
     concede=_("虽然 | 尽管 | 虽 | 即使"),
     self=_("我 | 我们 | 本人"),
+    according=_("据他 | 据她 | 照他 | 按他 | 听他 | 用他的话"),
+    source=_("图片 | 图表 | 图 | 地图 | 表格 | 题目 | 文本 | 数据"),
 )
 
 JAPANESE = Language(
@@ -381,7 +392,7 @@ JAPANESE = Language(
     doubt=_("疑わしい | かどうか | とは限らない | とは限りません | 疑問 | わかりません | 分かりません"),
     possible=_("かもしれない | かもしれません | 可能性 | もしかすると | もしかしたら | ひょっとすると"),
     condition=_("もし | ならば | であれば | 場合は | 場合 | だったら | なら、 | とすれば | 仮に | とすると"),
-    report=_("と言った | と言っています | と言われて | と言いました | らしい | そうだ | によると | 人もいる"),
+    report=_("と言った | と言っています | と言われて | と言いました | らしい | そうだ | 人もいる"),
     given_up=_(
         "最初は | 最初 | 初めは | はじめは | 当初 | と思った | と思いました | と思っていました | 一見 | だと思っていた | と思っていた | かと思った | かと思いました | だと思いました | だと思った"
     ),
@@ -422,6 +433,8 @@ JAPANESE = Language(
     ),
     self=_("私 | 僕 | 俺 | 我々"),
     concede=_("にもかかわらず | とはいえ | ものの"),
+    according=_("によると | によれば | に言わせると"),
+    source=_("画像 | 写真 | グラフ | 図 | 地図 | 凡例 | 表 | 問題 | 文章 | データ | この画像 | この写真"),
 )
 
 KOREAN = Language(
@@ -507,6 +520,8 @@ KOREAN = Language(
     ),
     self=_("저는 | 나는 | 제가 | 저의 | 제"),
     concede=_("비록 | 불구하고"),
+    according=_("에 따르면 | 말에 따르면 | 말로는 | 의 말로"),
+    source=_("이미지 | 그림 | 사진 | 그래프 | 지도 | 범례 | 표 | 문제 | 자료 | 데이터 | 도표 | 이 그림"),
 )
 
 FRENCH = Language(
@@ -627,6 +642,11 @@ FRENCH = Language(
     also=_("également possible | aussi possible | tout aussi possible | pourrait aussi"),
     self=_("je | j'ai | j'opte | mon | ma | nous | moi | pour moi | j'"),
     concede=_("bien que | quoique | même si | malgré | alors que | tandis que"),
+    according=_("selon | d'après | au dire de | de l'avis de"),
+    source=_(
+        "l'image | image | photo | graphique | carte | figure | légende | tableau | question | texte | diagramme | données | schéma | dessin | document | règle | définition | moi | ce | cette | informations"
+    ),
+    would=_("serait | aurait"),
 )
 
 GERMAN = Language(
@@ -745,6 +765,11 @@ GERMAN = Language(
     also=_("ebenso möglich | auch möglich | genauso möglich"),
     self=_("ich | mein | meine | wir | mich | mir"),
     concede=_("obwohl | obgleich | auch wenn | während | wenngleich | zwar"),
+    according=_("laut | nach ansicht | nach meinung | zufolge | gemäß"),
+    source=_(
+        "bild | foto | diagramm | karte | abbildung | legende | tabelle | frage | text | grafik | daten | zeichnung | dokument | regel | definition | angaben | schild | das bild"
+    ),
+    would=_("wäre | würde | hätte"),
 )
 
 SPANISH = Language(
@@ -861,6 +886,11 @@ SPANISH = Language(
     also=_("también es posible | también podría | igualmente posible"),
     self=_("yo | mi | nosotros | creo | elijo | pienso | diría | me"),
     concede=_("aunque | a pesar de | mientras que | si bien"),
+    according=_("según | de acuerdo con | en opinión de | al decir de"),
+    source=_(
+        "imagen | foto | gráfico | gráfica | mapa | figura | leyenda | tabla | pregunta | texto | diagrama | datos | dibujo | documento | regla | definición | información | la imagen | la foto | el gráfico"
+    ),
+    would=_("sería | habría | tendría"),
 )
 
 PORTUGUESE = Language(
@@ -978,6 +1008,11 @@ PORTUGUESE = Language(
     that=_("que"),
     self=_("eu | minha | meu | nós | acho | escolho | penso | diria"),
     concede=_("embora | apesar de | ainda que | enquanto | se bem que"),
+    according=_("segundo | de acordo com | conforme | na opinião de"),
+    source=_(
+        "imagem | foto | gráfico | mapa | figura | legenda | tabela | pergunta | questão | texto | diagrama | dados | desenho | documento | regra | definição | informações | a imagem | a foto | o gráfico"
+    ),
+    would=_("seria | teria"),
 )
 
 ITALIAN = Language(
@@ -1093,6 +1128,11 @@ ITALIAN = Language(
     that=_("che"),
     self=_("io | mia | mio | noi | credo | scelgo | penso | direi"),
     concede=_("sebbene | anche se | benché | nonostante | mentre"),
+    according=_("secondo | a detta di | stando a | in base a"),
+    source=_(
+        "immagine | l'immagine | foto | grafico | mappa | figura | legenda | tabella | domanda | testo | diagramma | dati | disegno | documento | regola | definizione | me | informazioni | la foto"
+    ),
+    would=_("sarebbe | avrebbe"),
 )
 
 RUSSIAN = Language(
@@ -1204,6 +1244,10 @@ RUSSIAN = Language(
     that=_("что | чтобы"),
     self=_("я | мой | мы | моё | мне | думаю | считаю | выбираю"),
     concede=_("хотя | несмотря на | пусть | тогда как"),
+    according=_("по словам | по мнению | согласно | как говорит | со слов"),
+    source=_(
+        "изображению | изображении | картинке | фото | графику | графике | карте | рисунку | легенде | таблице | вопросу | тексту | диаграмме | данным | схеме | моему | на изображении | на картинке | на фото"
+    ),
 )
 
 ARABIC = Language(
@@ -1302,6 +1346,10 @@ ARABIC = Language(
     that=_("أن | أنه | أنها"),
     self=_("أنا | أعتقد | أختار | أظن | نحن | أرى | إجابتي"),
     concede=_("رغم | على الرغم | بالرغم | بينما | مع أن"),
+    according=_("حسب | وفقا ل | وفقًا ل | بحسب | على حد قول | وفق | طبقا ل"),
+    source=_(
+        "الصورة | للصورة | الرسم | للرسم | الخريطة | الشكل | الجدول | السؤال | النص | البيانات | للبيانات | المخطط"
+    ),
 )
 
 HINDI = Language(
@@ -1380,6 +1428,8 @@ HINDI = Language(
     copula_last=_("है | हैं | होगा | होगी | ही है | होना चाहिए"),
     self=_("मैं | मेरा | मेरे | हम | मुझे | मेरी"),
     concede=_("हालांकि | हालाँकि | यद्यपि | भले ही | जबकि"),
+    according=_("के अनुसार | के मुताबिक | की राय में"),
+    source=_("चित्र | तस्वीर | छवि | चार्ट | मानचित्र | तालिका | प्रश्न | आंकड़ों | मेरे | ग्राफ"),
 )
 
 VIETNAMESE = Language(
@@ -1474,6 +1524,10 @@ VIETNAMESE = Language(
     that=_("rằng"),
     self=_("tôi | mình | em | chúng tôi | theo tôi"),
     concede=_("mặc dù | dù | tuy | trong khi"),
+    according=_("theo | theo lời | theo ý kiến"),
+    source=_(
+        "hình | ảnh | hình ảnh | biểu đồ | bản đồ | bảng | câu hỏi | văn bản | dữ liệu | tôi | chú thích | sơ đồ | bức | bức ảnh"
+    ),
 )
 
 INDONESIAN = Language(
@@ -1570,6 +1624,10 @@ INDONESIAN = Language(
     that=_("bahwa"),
     self=_("saya | aku | kami | kita | menurut saya"),
     concede=_("meskipun | walaupun | meski | walau | sementara | sekalipun"),
+    according=_("menurut | berdasarkan pendapat"),
+    source=_(
+        "gambar | foto | grafik | peta | tabel | pertanyaan | teks | diagram | data | saya | legenda | soal | gambar ini"
+    ),
 )
 
 TURKISH = Language(
@@ -1678,6 +1736,10 @@ TURKISH = Language(
     copula_last=_("dir | dır | olmalı | olmalıdır | olacaktır"),
     self=_("ben | bence | benim | biz | seçiyorum | düşünüyorum | bana"),
     concede=_("rağmen | her ne kadar | iken | olsa da"),
+    according=_("göre | nin dediğine göre"),
+    source=_(
+        "resme | görsele | grafiğe | haritaya | şekle | tabloya | soruya | metne | bana | verilere | fotoğrafa"
+    ),
 )
 
 LANGUAGES: Mapping[str, Language] = {

@@ -13,6 +13,7 @@ from eyechart.score.clauses import (
     find_languages,
     find_units,
     list_endings,
+    list_ordinals,
     lower,
     split_words,
 )
@@ -31,6 +32,8 @@ _WRAPS_LEFT = frozenset("([*`\"'${_<")
 _WRAPS_RIGHT = frozenset(")]*`\"'$}_>.")
 _LONG_NAME = 3  # spaces; so many words are no part of another name
 _OPERATORS = frozenset("+×*/÷^")
+_NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make a compound: "cat person"
+_SIGNS = frozenset("-#§<>≥≤±~≈≠№")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
 _SCALES = frozenset(
     ("hundred", "thousand", "million", "billion", "dozen", "percent", "per", "percentage", "k")
@@ -62,7 +65,14 @@ def is_unspaced(word: str) -> bool:
 
 def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
     endings, lexicon = list_endings(codes)[1], build_lexicon(codes)
+    ordinals = list_ordinals(codes)
     for place, unit in enumerate(units):
+        if unit.word in ordinals and place + 1 < len(units) and units[place + 1].roles & c.OPTION:
+            labels = list(options.labels.values())
+            at = ordinals.index(unit.word) if unit.word != ordinals[-1] else len(labels) - 1
+            if at < len(labels):  # "the second option"
+                unit.letters, unit.is_letter, unit.roles = (labels[at],), True, 0
+            continue
         is_ended = (
             endings and unit.word[1:2] == "'" and unit.word[2:] in endings and text[unit.start].isupper()
         )
@@ -198,9 +208,20 @@ class Names:
                 or bool(after.mark)
                 or bool(after.roles & (c.REASON | c.CONTRAST | c.CONCLUDE | c.BOTH | c.EITHER))
             )
-        if self._is_title(place):
+        if self._is_title(place) or self._is_discourse(place):
             return False
         return self._may_follow(place, before, after) and self._may_precede(unit, before)
+
+    def _is_discourse(self, place: int) -> bool:
+        """Whether an option's word only opens a sentence or agrees: "Right, let's see", "you're right"."""
+        units, roles = self._units, get_roles(self._units[place].word, self._lexicon)
+        if not roles & (c.RIGHT | c.FILLER | c.CORRECTION | c.CONCLUDE):
+            return False
+        before = units[place - 1] if place else None
+        if before is not None and before.word.startswith("you"):
+            return True
+        is_first = before is None or before.mark in c.ENDS
+        return is_first and place + 2 < len(units) and units[place + 1].mark in (",", "!", ".")
 
     def _is_title(self, place: int) -> bool:
         """Whether words that the options write small are capitalised in a title: "The Cat in the Hat"."""
@@ -225,7 +246,7 @@ class Names:
             return not (after.mark == "," and self._goes_on(place))
         if after.roles & (c.BOTH | c.EITHER) and self._pairs_with_other(place):
             return False
-        if after.roles or is_unspaced(after.word) or self._is_adjective(self._units[place].word):
+        if after.roles & ~_NOUNS or is_unspaced(after.word) or self._is_adjective(self._units[place].word):
             return True
         return after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
 
@@ -282,7 +303,11 @@ class Names:
                 return False
         before = units[place - 1] if place else None
         if before is not None and before.letters is None:
-            if before.mark in _OPERATORS or before.mark in ("-", "#") or _is_number(before.word):
+            if before.mark in _OPERATORS or before.mark in _SIGNS or _is_number(before.word):
+                return False
+            if (
+                before.word == "and" and place > 1 and units[place - 2].word in _SCALES
+            ):  # "a hundred and fifty"
                 return False
             if before.roles & c.LABEL and not before.roles & (c.DENY | c.FUNCTION):
                 return False

@@ -410,7 +410,7 @@ _ALIKE = {
     **{chr(0x249C + place): letter for place, letter in enumerate(ascii_lowercase)},
 }
 # Tokens of chat templates that servers leave in replies: <|im_end|>, <|begin_of_box|>, </s>.
-_TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")
+_TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|eot_id|endoftext)>")
 # "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
 _KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)

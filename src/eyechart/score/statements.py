@@ -123,7 +123,7 @@ def decide_by_names(
     for statement in said:
         if statement.kind == "named":
             named.append(statement)
-        elif statement.kind == "renamed":
+        elif statement.kind in ("renamed", "withdrawn"):
             named.clear()
     if is_abstention(text[start:]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
         named = [statement for statement in named if is_abstention(text[slice(*statement.span)])]
