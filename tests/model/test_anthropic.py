@@ -101,7 +101,7 @@ def test_seed_is_not_a_parameter() -> None:
 
 def test_usage_counts_cached_input_and_prices_it() -> None:
     reply, _ = put(request())
-    assert reply.usage == Usage(prompt_tokens=18, completion_tokens=7, cached_tokens=5)
+    assert reply.usage == Usage(prompt_tokens=18, completion_tokens=7, reasoning_tokens=2, cached_tokens=5)
     assert reply.model == "claude-sonnet-4-5-20250929"
     price = find_price(NAME, make_model(NAME, ModelSettings(api_key=KEY)).identity)
     assert price is not None
@@ -123,6 +123,14 @@ def test_usage_counts_cached_input_and_prices_it() -> None:
 def test_stop_reasons(stop_reason: str | None, finish_reason: str) -> None:
     reply = read(stop_reason=stop_reason, content=[{"type": "text", "text": "B"}])
     assert (reply.text, reply.finish_reason) == ("B", finish_reason)
+
+
+def test_a_refusal_says_why() -> None:
+    details = {"type": "refusal", "category": "bio", "explanation": "The question asks for a recipe."}
+    reply = read(stop_reason="refusal", stop_details=details)
+    assert (reply.text, reply.finish_reason) == ("", "refusal")
+    assert reply.evidence == {"withheld": "bio: The question asks for a recipe."}
+    assert read(stop_reason="refusal", stop_details={"type": "refusal", "category": None}).evidence == {}
 
 
 def test_blocks_of_other_kinds_are_passed_over() -> None:

@@ -125,6 +125,20 @@ def test_an_answer_without_a_reply_is_retried(said: dict[str, Any]) -> None:
     assert ("sorry" in error.message) == ("error" in said)
 
 
+@pytest.mark.parametrize(
+    ("code", "is_retryable"),
+    [("server_error", True), ("rate_limit_exceeded", True), ("image_too_large", False)],
+)
+def test_a_failed_response_is_retried_if_that_can_help(code: str, is_retryable: bool) -> None:
+    failed = {"output": [], "status": "failed", "error": {"code": code, "message": "no"}}
+    assert error_of(NAME, as_json(failed)).is_retryable == is_retryable
+
+
+def test_a_response_that_was_stopped_for_its_content_is_a_refusal() -> None:
+    reply = read(status="failed", error={"code": "image_content_policy_violation", "message": "no"})
+    assert (reply.text, reply.finish_reason) == ("", "content_filter")
+
+
 def test_errors() -> None:
     flagged = chat_error(400, "Invalid prompt: your prompt was flagged", "invalid_prompt")
     with Server(lambda asked: flagged) as server:

@@ -139,11 +139,12 @@ class AnthropicMessage(Strict):
 
 class AnthropicThinking(Strict):
     type: Literal["enabled", "disabled", "adaptive"]
+    display: Literal["summarized", "omitted"] | UnsetType = UNSET
     budget_tokens: Annotated[int, Meta(ge=1024)] | UnsetType = UNSET
 
 
 class AnthropicOutput(Strict):
-    effort: Literal["low", "medium", "high", "max"]
+    effort: Literal["low", "medium", "high", "xhigh", "max"]
 
 
 class AnthropicRequest(Strict):
@@ -201,7 +202,7 @@ def _answer_anthropic(asked: Asked) -> Answer:
         "stop_reason": "end_turn", "stop_sequence": None,
         "usage": {
             "input_tokens": 10, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 5,
-            "output_tokens": 7, "service_tier": "standard",
+            "output_tokens": 7, "output_tokens_details": {"thinking_tokens": 2}, "service_tier": "standard",
         },
     })  # fmt: skip
 
@@ -243,7 +244,9 @@ class GoogleContent(Strict, rename="camel"):
 
 class GoogleThinking(Strict, rename="camel"):
     thinking_budget: int | UnsetType = UNSET
-    thinking_level: Literal["minimal", "low", "medium", "high"] | UnsetType = UNSET
+    thinking_level: (
+        Literal["minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM", "HIGH"] | UnsetType
+    ) = UNSET
     include_thoughts: bool | UnsetType = UNSET
 
 

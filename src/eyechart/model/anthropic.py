@@ -103,6 +103,7 @@ class Anthropic(ChatEndpoint):
                 usage=usage,
                 model=said.model,
                 latency_s=latency_s,
+                evidence=_explain_refusal(said.stop_details),
             )
         ]
 
@@ -135,8 +136,13 @@ class _Block(msgspec.Struct):
 class _Answer(msgspec.Struct):
     content: list[_Block]
     stop_reason: str | None = None
+    stop_details: Any = None
     model: str = ""
     usage: Any = None
+
+
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: int | None = None
 
 
 class _Usage(msgspec.Struct):
@@ -144,6 +150,7 @@ class _Usage(msgspec.Struct):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    output_tokens_details: _OutputDetails | None = None
 
 
 class _Error(msgspec.Struct):
@@ -158,15 +165,23 @@ class _Failed(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Answer).decode
 
 
+def _explain_refusal(said: Any) -> dict[str, str]:
+    """Why an answer was withheld, where the API says so."""
+    words = [said.get(name) for name in ("category", "explanation")] if isinstance(said, dict) else []
+    why = ": ".join(word for word in words if isinstance(word, str) and word)
+    return {"withheld": why} if why else {}
+
+
 def _read_usage(said: Any) -> Usage | None:
     """Token counts. Anthropic counts cached input apart; thinking is part of the output."""
     try:
         usage = msgspec.convert(said, _Usage, strict=False)
     except msgspec.ValidationError:
         return None
-    cached = usage.cache_read_input_tokens or 0
+    cached, details = usage.cache_read_input_tokens or 0, usage.output_tokens_details
     return Usage(
         prompt_tokens=(usage.input_tokens or 0) + cached + (usage.cache_creation_input_tokens or 0),
         completion_tokens=usage.output_tokens or 0,
+        reasoning_tokens=(details.thinking_tokens if details else 0) or 0,
         cached_tokens=cached,
     )

@@ -27,7 +27,16 @@ _THINKING = {
 _FINISHED = {
     "MAX_TOKENS": "length",
     **dict.fromkeys(
-        ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"),
+        (
+            "SAFETY",
+            "RECITATION",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "SPII",
+            "IMAGE_SAFETY",
+            "IMAGE_PROHIBITED_CONTENT",
+            "LANGUAGE",
+        ),
         "content_filter",
     ),
 }

@@ -14,7 +14,8 @@ from eyechart.model.environment import ADDRESSES, KEY
 from eyechart.registry import model
 from eyechart.types import Message, Reply, Usage
 
-_FLAGGED = re.compile("invalid_prompt|content_policy_violation|content_filter")
+_FLAGGED = re.compile("invalid_prompt|policy_violation|bio_policy|content_filter")
+_PASSING = ("server_error", "rate_limit_exceeded")  # errors that a retry may not meet again
 # Short names, and where they go.
 _NESTED = {
     "reasoning_effort": ("reasoning", "effort"),
@@ -79,9 +80,10 @@ class OpenAIResponses(ChatEndpoint):
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
-        if said.error is not None or said.status in ("failed", "cancelled", "queued", "in_progress"):
-            why = f"{said.error.code}: {said.error.message}" if said.error else "no error given"
-            raise self.no_reply(f"with the status {said.status!r} ({why})")
+        if said.error is not None:
+            return [self._read_failure(said.error, latency_s)]
+        if said.status in ("failed", "cancelled", "queued", "in_progress"):
+            raise self.no_reply(f"with the status {said.status!r}")
         parts = [part for item in said.output if item.type == "message" for part in item.content or []]
         text = "".join(part.text for part in parts if part.type == "output_text")
         refusal = "".join(part.refusal for part in parts if part.type == "refusal")
@@ -103,6 +105,15 @@ class OpenAIResponses(ChatEndpoint):
                 latency_s=latency_s,
             )
         ]
+
+    def _read_failure(self, error: _Error, latency_s: float) -> Reply:
+        why = f"{error.code}: {error.message}"
+        if _FLAGGED.search(error.code):
+            evidence = {"withheld": why}
+            return Reply(text="", finish_reason="content_filter", latency_s=latency_s, evidence=evidence)
+        err = self.no_reply(f"with the error {why}")
+        err.is_retryable = error.code in _PASSING
+        raise err
 
     def is_withheld(self, status: int, said: str) -> bool:
         return status == 400 and _FLAGGED.search(said) is not None
