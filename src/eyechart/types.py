@@ -365,6 +365,15 @@ class Several(Model, Protocol):
 
 
 @runtime_checkable
+class Limited(Protocol):
+    """A model with limits that are known before a request is sent."""
+
+    def find_problem(self, request: Request) -> tuple[str, str] | None:
+        """Which limit the request exceeds, and what to do about it; None if it exceeds none."""
+        ...
+
+
+@runtime_checkable
 class Studious(Protocol):
     """A model that looks over the whole benchmark first (blind baselines learn answer frequencies)."""
 

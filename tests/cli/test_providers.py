@@ -11,7 +11,7 @@ import pytest
 
 from eyechart.model import environment
 from support.command import eyechart
-from support.files import choice_tsv
+from support.files import choice_tsv, picture
 from support.providers import address_of
 from support.server import Answer, Asked, Server
 from support.sight import questions, write_choices
@@ -124,6 +124,40 @@ def test_a_withheld_reply_counts_as_refused(tmp_path: Path) -> None:
         flags = ("-m", "google/gemini-2.5-pro", "--base-url", address_of(server), "--out", "runs", "--json")
         done = eyechart("run", "q.tsv", *flags, cwd=tmp_path)
     assert done.json["outcomes"]["refused"] == 1
+
+
+def write_large(folder: Path) -> None:
+    """Two questions on images, one of them too large for Anthropic."""
+    lines = ["index\tquestion\tanswer\timage_path"]
+    for index, size in enumerate(((40, 30), (8001, 20)), start=1):
+        (folder / f"{index}.png").write_bytes(picture("red", size))
+        lines.append(f"{index}\tWhat colour is it?\tred\t{index}.png")
+    (folder / "q.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_a_dry_run_names_the_images_that_a_provider_would_refuse(tmp_path: Path) -> None:
+    write_large(tmp_path)
+    flags = ("-m", "anthropic/claude-sonnet-4-5", "--dry-run", "--json")
+    found = eyechart("run", "q.tsv", *flags, cwd=tmp_path).json
+    assert (found["failing"], found["requests"]["sent"]) == (1, 1)
+    [reason] = found["reasons"]
+    assert "8001 x 20 pixels, and 8000 per side are accepted" in reason
+    assert "--max-side 8000" in reason
+    shrunk = eyechart("run", "q.tsv", *flags, "--max-side", 8000, cwd=tmp_path).json
+    assert (shrunk["failing"], shrunk["requests"]["sent"]) == (0, 2)
+
+
+def test_an_image_that_is_too_large_fails_alone_and_fits_once_the_run_shrinks_it(tmp_path: Path) -> None:
+    write_large(tmp_path)
+    with Server(serve_anthropic) as server:
+        known = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address_of(server)}
+        flags = ("-m", "anthropic/claude-sonnet-4-5", "--out", "runs", "--json")
+        first = eyechart("run", "q.tsv", *flags, cwd=tmp_path, **known)
+        assert first.json["outcomes"]["failed"] == 1
+        assert len(server.asked) == 1
+        second = eyechart("run", "q.tsv", *flags, "--max-side", 8000, cwd=tmp_path, **known)
+        assert second.json["outcomes"]["correct"] == 2
+        assert len(server.asked) == 2, "the image that was not shrunk is not asked about again"
 
 
 # -- seen at real servers

@@ -280,8 +280,8 @@ class ChatEndpoint(ABC):
     async def ask(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[Reply]:
         """Send one request, with `more` fields in its body; returns at least one reply."""
         pieces = self.encode_body(request.messages, more)
-        if self._limits is not None:
-            self._check_limits(request.messages, sum(map(len, pieces)))
+        if self._limits is not None and (problem := self.find_problem(request, sum(map(len, pieces)))):
+            raise ModelError(problem[0], hint=problem[1])
         start = time.perf_counter()
         if self._http is None:
             self._http = self._connect()
@@ -308,12 +308,18 @@ class ChatEndpoint(ABC):
             return [self._read_refusal(response, time.perf_counter() - start)]
         return self._read(response.content, time.perf_counter() - start)
 
-    def _check_limits(self, messages: Sequence[Message], body_bytes: int) -> None:
-        assert self._limits is not None
-        images = [part for turn in messages for part in turn.parts if isinstance(part, Image)]
-        if problem := self._limits.find_problem(images, body_bytes):
-            said, hint = problem
-            raise ModelError(f"beyond the limits of {self.vendor}'s API: {said}", hint=hint)
+    def find_problem(self, request: Request, body_bytes: int | None = None) -> tuple[str, str] | None:
+        """Which limit of the API the request exceeds, and what to do about it; None if it exceeds none.
+
+        Without `body_bytes`, the size of the images in base64 stands for that of the body.
+        """
+        if self._limits is None:
+            return None
+        images = [part for turn in request.messages for part in turn.parts if isinstance(part, Image)]
+        if body_bytes is None:
+            body_bytes = sum((image.n_bytes + 2) // 3 * 4 for image in images)
+        problem = self._limits.find_problem(images, body_bytes)
+        return problem and (f"beyond the limits of {self.vendor}'s API: {problem[0]}", problem[1])
 
     def encode_body(self, messages: Sequence[Message], more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
         """The body in pieces. Its messages win over those of an `extra_body`."""

@@ -26,7 +26,9 @@ from eyechart.types import (
     Benchmark,
     ImageRef,
     JudgedScorer,
+    Limited,
     Message,
+    Model,
     Request,
     Sample,
     Scorer,
@@ -149,12 +151,23 @@ def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
                     reasons.append(f"{item.task.sample.id}: {item.failure.reason}")
             elif item.is_answered:
                 answered += 1
+            elif problem := _find_problem(plan.model, item):
+                failing += 1
+                if len(reasons) < _REASONS:
+                    reasons.append(f"{item.task.sample.id}: {problem}")
             else:
                 left.append(item)
         workload.add(left)
     n_assumed = quick.n_assumed + exact.n_assumed
     quick.close()
     return _estimate(plan, workload, n_samples, answered, failing, tuple(reasons), n_assumed)
+
+
+def _find_problem(model: Model, item: Prepared) -> str:
+    """What would keep the model from being asked, if anything."""
+    [model, *_] = getattr(model, "members", (model,))
+    problem = model.find_problem(item.request) if isinstance(model, Limited) and item.request else None
+    return " (".join(problem) + ")" if problem else ""
 
 
 def _prepared(
