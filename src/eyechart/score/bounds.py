@@ -13,7 +13,21 @@ from eyechart.score.languages import LANGUAGES
 
 Bound = Literal["", "<", ">", "<=", ">=", "?"]
 MAX_BOUND_CHARS = 32  # before a number
-_NOT_THAT = ("≠", "!=", "\\neq", "\\ne", "<>", "±", "between", "from")  # not that number, whichever it is
+# Not that number, whichever it is.
+_NOT_THAT = ("≠", "!=", "\\neq", "\\ne", "<>", "±", "between", "from", "twice", "double", "triple", "half of")
+    "≠",
+    "!=",
+    "\\neq",
+    "\\ne",
+    "<>",
+    "±",
+    "between",
+    "from",
+    "twice",
+    "double",
+    "triple",
+    "half of",
+)  # not that number, whichever it is
 
 
 def _collect(*fields: tuple[str, Bound]) -> dict[str, Bound]:

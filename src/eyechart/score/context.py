@@ -87,11 +87,11 @@ class Context:
         self.is_unspaced = language.name in ("Chinese", "Japanese", "Korean")
         deny = {*language.deny, *language.deny_next, *_NOT.get(language.name, ())}
         if language.name == "English":
-            deny = (deny - _PLAIN) | {"not", "no", "neither", "nor", "but not", "and not", "without"}
+            deny = (deny - _PLAIN) | _ENGLISH_DENIALS
         self._neutral = self._compile(language.neutral)
         self._deny = self._compile(tuple(deny))
         self._deny_last = self._compile(language.deny_last)
-        self._deny_next = self._compile(tuple(phrase for phrase in language.deny_next if " but" in phrase))
+        self._deny_next = self._compile(tuple(set(language.deny_next) - _PLAIN))
         doubt = {*language.doubt, *language.condition, *language.given_up} - _PLAIN
         doubt |= {phrase for phrase in language.report if _SAYS.search(phrase)}
         self._reported = _REPORTED if language.name == "English" else None
@@ -178,6 +178,7 @@ class Context:
         return text[end : found.start() if found else end + _MAX_CLAUSE_CHARS]
 
 
+_ENGLISH_DENIALS = {"not", "no", "neither", "nor", "but not", "and not", "without", "unlikely", "improbable"}
 # What follows "but" where it gives another answer, in English.
 _STATES = re.compile(
     r"[\s,]{1,3}(?:(?:actually|in fact|in reality|really|rather|instead|on closer look|then)[\s,]{1,3})?"

@@ -111,7 +111,7 @@ ENGLISH = Language(
         "january/jan | february/feb | march/mar | april/apr | may | june/jun | july/jul | august/aug | september/sep/sept | october/oct | november/nov | december/dec"
     ),
     at_least=_(
-        "at least | no fewer than | no less than | not fewer than | not less than | a minimum of | minimum of | minimum | >= | ≥ | > ="
+        "at least | at the very least | no fewer than | no less than | not fewer than | not less than | a minimum of | minimum of | minimum | >= | ≥ | > ="
     ),
     at_most=_(
         "at most | no more than | not more than | a maximum of | maximum of | maximum | up to | <= | ≤ | < ="
@@ -122,8 +122,12 @@ ENGLISH = Language(
     less_than=_(
         "less than | fewer than | smaller than | lower than | under | below | almost | nearly | just under | close to | < | before | earlier than | short of"
     ),
-    or_more=_("or more | or above | or higher | or greater | and above | and up"),
-    or_less=_("or less | or fewer | or below | or lower | and below | or under"),
+    or_more=_(
+        "or more | or above | or higher | or greater | and above | and up | at least | at minimum | minimum | at the least"
+    ),
+    or_less=_(
+        "or less | or fewer | or below | or lower | and below | or under | at most | at the most | maximum | max | tops"
+    ),
     reference=_(
         "figure | figures | fig | figs | table | tables | page | pages | p | pp | step | steps | question | questions | option | options | choice | choices | chapter | chapters | section | part | panel | image | picture | photo | slide | row | column | line | item | example | exercise | appendix | footnote | exhibit | equation | eq | version | diagram | chart | graph | plot | problem | room | level | no | nr | n°"
     ),

@@ -334,6 +334,8 @@ _DENIED_AFTER = re.compile(
 )
 _TERM_AFTER = re.compile(r"\s?(?:[x×*÷]|\+|\s[-/])\s?[$€£]?\d")
 _TERM_BEFORE = re.compile(r"\d\s?(?:[x×*÷+])\s?$|\d\s[-/]\s$")
+_WOULD = re.compile(r"\b(?:would|could|might)\b[^.!?\n]{0,30}$", re.IGNORECASE)
+_IF_AFTER = re.compile(r"[^.!?\n]{0,40}\b(?:if|unless)\b", re.IGNORECASE)
 _SENTENCE_MARK = re.compile(r"[.!?\n。！？](?!\d)")
 _DATED = re.compile(
     r"(?:before|after|later than|earlier than|until|since|bis|avant|après|antes de|después de|prima del|до"
@@ -364,6 +366,8 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
         bound, span = read_bound(text, found.span, start, end)
         if bound and _DATED.search(text[max(start, first - 16) : first]) and not _is_year(found):
             bound, span = "", found.span
+        if _WOULD.search(text[max(start, first - 40) : first]) and _IF_AFTER.match(text, last, end):
+            continue  # "There would be 4 if ..."
         if _is_denied_in(context, lower, span, start, end):
             continue
         mark = _SENTENCE_MARK.search(text, last, last + 80)

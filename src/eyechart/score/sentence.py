@@ -97,7 +97,7 @@ _ANSWERED = re.compile(
     re.IGNORECASE,
 )
 _DENIED_NEXT = re.compile(
-    r"\W{0,3}(?:is|are|was|were|does|do|has|can|could|would)(?:n't|\snot|\snever)\b|\W{0,3}(?:is"
+    r"\s?:\s?no\b|\W{0,3}(?:is|are|was|were|does|do|has|can|could|would)(?:n't|\snot|\snever)\b|\W{0,3}(?:is"
     r"|was)\s(?:wrong|incorrect|absent|missing)|\W{0,3}can(?:'t|not)\b",
     re.IGNORECASE,
 )
@@ -451,6 +451,8 @@ class _Sentences:
         while place >= opening:
             word = self.words[place]
             if word.lower in grammar.verbs or word.lower in vocabulary.VERBS:
+                if self._is_relative(place, opening):
+                    return False
                 is_owner = (
                     self.words[number - 1].lower == "of"
                     and self.words[first].is_capital
@@ -475,6 +477,11 @@ class _Sentences:
         if is_after_preposition:
             return starts_with_pronoun and content <= 1 and n_extra <= 8
         return (starts_with_pronoun or content <= 2 or not grammar.is_english) and n_extra <= 8 and is_direct
+
+    def _is_relative(self, place: int, opening: int) -> bool:
+        """Whether the verb is one of a relative clause: "a dog that looks like a cat"."""
+        is_pronoun = place - 2 >= opening and self.words[place - 1].lower in ("that", "which", "who")
+        return is_pronoun and not self._is_light(place - 2)
 
     def _is_light(self, place: int) -> bool:
         word, grammar = self.words[place], self.grammar
