@@ -229,6 +229,18 @@ RIGHT = {
         ("no", "Unfortunately not."), ("no", "Unfortunately, no."), ("yes", "Sí, claro."), ("yes", "Oui, bien sûr."), ("no", "Non, pas du tout."),
         ("yes", "Ja, natürlich."), ("no", "不是。"), ("yes", "是的。"), ("yes", "对，是的"), ("no", "并没有"), ("no", "不存在"),
     ],
+    "numbers and names in sentences": [
+        ("3", "5 of 8 are missing, so 3."), ("5", "I count 5, not 4."), ("5", "5 rather than 4"), ('dog', "The answer isn't cat but dog."),
+        ("dog", "The correct answer is dog, not cat."), ('cat', "It's a cat that looks like a dog."), ("cat", "A cat chasing a mouse"),
+        ("cat", "a cat looking at a dog"), ("cat", "A cat dressed as a pirate"), ("cat", "Yes, it is a cat."), ("cat", "No, it is a cat."),
+        ('cat', "Actually, it's a cat."), ("cat", "Clearly a cat."), ("cat", "cat :)"), ("cat", "a very cute cat"), ("cat", "one cat"),
+        ("cat", "A cat! 🐱"), ("cat", "I believe that the animal is a cat"), ("cat", "In this picture, we can see a cat."),
+        ("cat", "The image depicts a cat."), ("cat", "You can see a cat in the picture."), ("cat", "What you see here is a cat."),
+        ("cat", "Upon closer inspection, it is a cat."), ("cat", "So the animal must be a cat."), ("cat", "Therefore: cat"),
+        ("cat", "I would answer: a cat."), ("cat", "<answer>a cat</answer>"), ('cat', '{"answer": "a cat"}'), ('cat', 'The answer is "cat".'),
+        ("cat", "*cat*"), ('cat', "The word is 'cat'."), ("cat", "the answer: cat"), ("cat", "Answer - cat"), ("cat", "A: cat"),
+        ("cat", "Response: cat"), ("cat", "cat\n"), ("cat", "It seems to be a cat lying on a sofa next to a window."),
+    ],
 }  # fmt: skip
 WRONG = {
     "units and suffixes": [
@@ -388,6 +400,26 @@ WRONG = {
         ("orange", "an orange peel"), ("coffee", "a coffee cup"), ("wine", "a wine glass"), ("milk", "a milk carton"), ("baby", "a baby bottle"),
         ("no", "No question about it: yes."), ('dog', "It's the leg of a dog."), ("11", "Once"), ("bear", "teddy bear"), ("bear", "a teddy bear"),
         ("phone", "phone booth"), ("water", "watermelon"), ("water", "water bottle"),
+    ],
+    "numbers and names in sentences": [
+        ("5", "5 of 8 are missing, so 3."), ("4", "There would be 4 if one were added."), ('4', "It isn't clear whether there are 4."),
+        ("4", "Nearly four"), ("4", "almost four"), ("4", "four-fifths"), ("4", "fourteen"), ("4", "the fourth"), ("4", "4th floor"), ("4", "4pm"),
+        ("4", "4:15"), ("4", "4.5 stars"), ("4", "4 dozen"), ("4", "4 hundred"), ("4", "a group of 4 and a group of 5"), ("4", "I count 5, not 4."),
+        ("4", "5 (not 4)"), ("4", "5 instead of 4"), ("4", "5 rather than 4"), ("4", "one more than 4"), ("4", "twice 4"), ("4", "4 times 2"),
+        ("4", "4+1"), ("4", "4 + 1 = 5"), ("4", "4 plus 1"), ("4", "about 4 to 6"), ("4", "4 at most"), ("4", "4 at least"),
+        ("4", "at the very least 4"), ("4", "4 minimum"), ("4", "4 max"), ("4", "<4"), ("4", "4-ish to 5"), ("4", "no 4"), ("4", "without the 4"),
+        ("4", "excluding 4"), ("4", "None of the 4"), ("4", "Exhibit 4"), ("4", "Appendix 4"), ("4", "Example 4"), ("4", "Q4"), ("4", "4G"),
+        ("cat", "a cat or maybe a dog"), ("cat", "cat/dog"), ("cat", "cat & dog"), ("cat", "cat + dog"), ("cat", "a cat, a dog and a bird"),
+        ("cat", "cat, dog, bird"), ("cat", "I thought it was a cat."), ("cat", "Initially I thought cat, but it is a dog."),
+        ('cat', "This can't be a cat."), ("cat", "It is unlikely to be a cat."), ('cat', "No, it's not a cat."), ("cat", "cat: no"),
+        ("cat", "Cat is wrong."), ("cat", "Cat is incorrect; it is a dog."), ("cat", "The answer is not cat."),
+        ('cat', "The answer isn't cat but dog."), ("cat", "The correct answer is dog, not cat."), ("cat", "Is the answer cat?"),
+        ("cat", "Unknown, possibly not a cat"), ("cat", "cat-shaped cookie"), ("cat", "Cat Stevens"), ("cat", "Cheshire Cat"), ("cat", "wildcat"),
+        ('cat', "a cat's eye"), ("cat", "cats and dogs"), ("cat", "neither"), ("cat", "the cat toy"), ("cat", "a picture frame with a cat on it"),
+        ("cat", "a dog chasing a cat"), ("cat", "a dog looking at a cat"), ('cat', "It's a dog that looks like a cat."),
+        ("cat", "A dog dressed as a cat"), ('cat', "It's a dog wearing a cat costume."), ("cat", "The dog is bigger than the cat."),
+        ("cat", "dog (looks like a cat)"), ("cat", "The cat is gone; only the dog is left."), ("cat", "a cartoon of a mouse and a cat"),
+        ("cat", "Not applicable: no cat visible"), ("cat", "I can see a dog but not a cat."), ("cat", "There is a dog where the cat was."),
     ],
 }  # fmt: skip
 

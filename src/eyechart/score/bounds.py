@@ -15,19 +15,6 @@ Bound = Literal["", "<", ">", "<=", ">=", "?"]
 MAX_BOUND_CHARS = 32  # before a number
 # Not that number, whichever it is.
 _NOT_THAT = ("≠", "!=", "\\neq", "\\ne", "<>", "±", "between", "from", "twice", "double", "triple", "half of")
-    "≠",
-    "!=",
-    "\\neq",
-    "\\ne",
-    "<>",
-    "±",
-    "between",
-    "from",
-    "twice",
-    "double",
-    "triple",
-    "half of",
-)  # not that number, whichever it is
 
 
 def _collect(*fields: tuple[str, Bound]) -> dict[str, Bound]:
