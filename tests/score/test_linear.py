@@ -43,6 +43,8 @@ PIECES = (
     "[1, ", "- A: ", "Step 1: ", "followed by ", "compared to ", "except ", "I cannot ", "sorry ", "out of ", "by about ",
     # Chinese
     "选", "答案是", "答案是A", "或", "亿", "万", "一", "十二", "是", "不是", "没有", "对", "错", "故选：", "（", "）", "（A）", "【", "】", "Ａ", "、A", "；", "图片缺失", "的",
+    # denials, conditions and lists of other languages
+    "not A, ", "A is wrong, ", "if A, ", "A. cat ", "(A) cat, ", "n'est pas A ", "kein ", "если A, ", "A değil ", "Aではなく", "정답은 A가 아니라 ", "A नहीं ", "ليس A ", "wait, A. ", "A because ",
 )  # fmt: skip
 AROUND = (("", ""), ("Japan", "China x"), ("The answer is ", " A. 1,234"), ("A (", "\n\nAnswer: B"))
 

@@ -33,7 +33,7 @@ _PAUSES = (
 _VERDICT = (
     c.COPULA | c.PRONOUN | c.ARTICLE | c.FILLER | c.CONCLUDE | c.CONTRAST | c.OPTION | c.ANSWER | c.CORRECTION
 )
-_VERDICT |= c.WRONG | c.RIGHT | c.DENY | c.NO | c.YES | c.MATCH | c.EITHER
+_VERDICT |= c.WRONG | c.RIGHT | c.DENY | c.DENY_NEXT | c.NO | c.YES | c.MATCH | c.EITHER
 _BARE = c.FILLER | c.ARTICLE | c.OPTION | c.ANSWER | c.YES | c.CONCLUDE | c.PRONOUN | c.COPULA | c.SELF
 _ENDS_NAME = (
     c.REASON | c.CONTRAST | c.DENY_NEXT | c.CONCLUDE | c.CONDITION | c.NEUTRAL | c.BOTH | c.EITHER | c.CONCEDE
@@ -126,8 +126,8 @@ class _Reader:
         if segment.ends_with in c.QUESTION_MARKS:
             if roles & c.EITHER:  # "B ... or is it?"
                 yield Statement("withdrawn", (), span)
-        elif roles & (c.WRONG | c.DENY) and not (roles & c.WRONG and roles & c.DENY):
-            is_said_of_it = roles & (c.RIGHT | c.WRONG | c.MATCH) or len(words) <= 2
+        elif roles & (c.WRONG | c.DENY | c.DENY_NEXT) and not (roles & c.WRONG and roles & c.DENY):
+            is_said_of_it = roles & (c.RIGHT | c.WRONG | c.MATCH | c.CONTRAST) or len(words) <= 2
             if is_said_of_it and (last.is_letter or not self._whole_names.is_yes_or_no(self._last_named)):
                 yield Statement("denied", last.letters or (), span)
         elif roles & (c.RIGHT | c.MATCH | c.YES) and not roles & c.DENY and last.letters:
@@ -456,6 +456,8 @@ class _Reader:
             return ""
         if len(self._units[last].word) > 1 and self._units[last].is_letter and not segment.is_last:
             return ""  # "The second option, B, ..."
+        if len(self._items) > 1 and self._is_next_item(last):
+            return ""  # a list that is cut off
         has_reason = following is not None and not following.starts_sentence and following.roles & c.REASON
         if (
             segment.before == ":"
@@ -469,6 +471,14 @@ class _Reader:
             and before.roles & (c.CONSIDER | c.POSSIBLE | c.DOUBT)
         )
         return "implied" if segment.is_last and not is_looked_at else ""
+
+    def _is_next_item(self, last: int) -> bool:
+        """Whether a letter goes on with the list of options before it."""
+        labels, unit = list(self._options.labels.values()), self._units[last]
+        before = self._units[max(self._items)].letters
+        if not unit.is_letter or not unit.letters or not before or max(self._items) > last:
+            return False
+        return labels.index(unit.letters[0]) == labels.index(before[0]) + 1
 
     def _is_closed(self, last: int) -> bool:
         """Whether nothing follows a name that would make it the subject of a sentence."""

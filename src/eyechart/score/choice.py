@@ -67,7 +67,7 @@ def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
 _BARE = re.compile(
     r"(?:(?:q(?:uestion)?\s?)?\d{1,3}[.):]\s?)?"
     r"(?:(?:the\s)?(?:correct\s|final\s|my\s)?(?:option|choice|letter|answer|final|ans)[\s:.]*|"
-    r"(?:definitely|probably|likely|clearly|certainly)\s|选项?|答案)?"
+    r"(?:definitely|probably|likely|clearly|certainly|100\s?%)\s|选项?|答案)?"
     r"[\s\"'*`$(\[=>→•-]*([A-Za-z])[)\]\"'*`$\s.]*(?:选项|项)?",
     re.IGNORECASE,
 )

@@ -214,6 +214,9 @@ def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: 
         if entry is None and "'" in word:  # "l'option", "dell'immagine"
             entry = lexicon.get(word.partition("'")[2])
         n_used, roles = 1, entry.roles if entry else 0
+        if entry is None and word.endswith("'s"):
+            owner = lexicon.get(word[:-2])
+            roles = PERSON if owner is None else owner.roles & PERSON  # "Peter's answer"
         if entry and entry.longer and place + 1 < n_words:
             for rest, role in entry.longer.get(words[place + 1], ()):
                 if not rest or tuple(words[place + 2 : place + 2 + len(rest)]) == rest:
