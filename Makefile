@@ -15,10 +15,10 @@ demo: $(VENV)/.demo   ## install, then run the first evaluation offline
 	$(BIN)/eyechart demo
 
 test: $(VENV)/.dev    ## the whole suite: core and small extras
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not torture"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not torture and not extras"
 
 fast: $(VENV)/.dev    ## the tests to run while you work, less than a minute
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile fast -m "not slow and not ocr and not torture"
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile fast -m "not slow and not ocr and not torture and not extras"
 
 versions:        ## the fast tests with every other Python from 3.11 on that is on this machine
 	$(PYTHON) tools/versions.py --except $(PYTHON)

@@ -2,7 +2,7 @@
 
 ``baseline/random`` guesses, ``baseline/majority`` knows the questions but not the images,
 ``baseline/ocr`` reads the text in the image, ``baseline/look`` also measures colours, shapes, counts
-and places. None of them is a vision-language model.
+and places. None of them is a vision-language model. ``baseline/tiny-vlm`` is one, of 3.4 million weights.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra, UnknownName, UsageError
 from eyechart.registry import model, suggest_name
-from eyechart.types import Capabilities, ModelSettings, Reply, Request
+from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request
 
-NAMES = ("random", "majority", "ocr", "look")
+NAMES = ("random", "majority", "ocr", "look", "tiny-vlm")
 # Ignored rather than refused: they are given once for all models of a command.
 COMMON = frozenset({"temperature", "max_tokens"})
 CANNOT_TELL = "cannot tell"  # the reply where no rule gives an answer; scored like any other text
@@ -26,11 +27,15 @@ VERSION = "1"  # changes whenever an answer could change
 
 
 @model("baseline")
-def make_baseline(name: str, settings: ModelSettings) -> Baseline:
-    """Make the baseline of that name. Its one parameter is `seed`, a whole number."""
+def make_baseline(name: str, settings: ModelSettings) -> Model:
+    """Make the baseline of that name. Its one parameter is `seed`; `tiny-vlm` has those of local weights."""
     if name not in NAMES:
         hint = suggest_name(name, list(NAMES), otherwise=f"known: {', '.join(NAMES)}")
         raise UnknownName(f"no baseline named {name!r}", hint=hint)
+    if name == "tiny-vlm":
+        from eyechart.model.hf import open_model
+
+        return open_model(str(Path(__file__).parent / "tiny_vlm"), "baseline/tiny-vlm", settings)
     refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
     if refused:
         raise UsageError(

@@ -328,8 +328,9 @@ class KnownReplies(msgspec.Struct, frozen=True):
 
 
 def _depends_on_selection(model: Model) -> bool:
-    """Whether the other samples of a run can change the answer; baselines are free to ask besides."""
-    return read_capabilities(model).is_free or isinstance(model, Studious)
+    """Whether the other samples of a run can change the answer; baselines are quick to ask."""
+    stated = read_capabilities(model)
+    return (stated.is_free and stated.usual_concurrency is None) or isinstance(model, Studious)
 
 
 def _is_cacheable(model: Model, request: Request) -> bool:

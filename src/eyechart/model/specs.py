@@ -100,7 +100,6 @@ _ELSEWHERE = {
     "mistral": "https://api.mistral.ai/v1",
     "together": "https://api.together.xyz/v1",
     "xai": "https://api.x.ai/v1",
-    "hf": "",
     "vllm": "",
     "sglang": "",
     "ollama": "http://localhost:11434/v1",

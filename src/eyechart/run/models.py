@@ -22,6 +22,7 @@ OWN_OPTIONS = frozenset({
     "timeout_s", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "prices",
 })  # fmt: skip
 _OF_AN_ENDPOINT = ("base_url", "endpoint_name", "api_key", "api_key_env")
+_LOCAL = ("baseline/", "python:", "hf/")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @, but not before a URL
 _SETTING = re.compile(r",(?=[A-Za-z_][\w.]*=)")
 
@@ -35,13 +36,14 @@ class ModelChoice:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it takes no parameters except a seed."""
-        return isinstance(self.model, str) and self.model.startswith("baseline/")
+        """Whether it takes no parameters except a seed; `tiny-vlm` takes those of local weights."""
+        name = self.model if isinstance(self.model, str) else ""
+        return name.startswith("baseline/") and name != "baseline/tiny-vlm"
 
     @property
     def takes_address(self) -> bool:
         """Whether it is served over the network: local models have no URL."""
-        return isinstance(self.model, str) and not self.is_baseline and not self.model.startswith("python:")
+        return isinstance(self.model, str) and not self.model.startswith(_LOCAL)
 
 
 def read_model(given: str | Mapping[str, Any] | object) -> ModelChoice:

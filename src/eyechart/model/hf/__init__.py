@@ -1,0 +1,121 @@
+"""Local weights: ``hf/FOLDER`` or ``hf/ORG/NAME``, any image-text-to-text model that transformers can load.
+
+`HfModel` prepares requests in threads (`chat`) and hands them to an `Engine`, which decodes them in batches.
+torch and transformers are imported when a model is made, never before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import MissingExtra
+from eyechart.model.python import Threads
+from eyechart.model.thinking import split_thinking
+from eyechart.registry import model
+from eyechart.terminal import print_note
+from eyechart.types import Capabilities, ModelSettings, Reply, Request, Usage
+
+if TYPE_CHECKING:
+    from eyechart.model.hf.decode import Row, Sampling
+    from eyechart.model.hf.weights import Checkpoint
+
+_THREADS = 8  # that prepare requests; an image of a megapixel takes 22 to 32 ms of one
+_IN_FLIGHT = 512  # two batches of the largest size, so that the next one is ready when a batch ends
+
+
+@model("hf")
+def hf(name: str, settings: ModelSettings) -> HfModel:
+    """The model in a folder, or of the Hugging Face hub."""
+    return open_model(name, f"hf/{name}", settings)
+
+
+def open_model(where: str, name: str, settings: ModelSettings) -> HfModel:
+    """The model of a folder or of the hub under any name, as `baseline/tiny-vlm` is one."""
+    for library in ("torch", "transformers"):
+        if importlib.util.find_spec(library) is None:
+            raise MissingExtra.named("hf", needed_for=f"local weights ({name})")
+    from eyechart.model.hf.options import HfOptions
+    from eyechart.model.hf.weights import open_checkpoint
+
+    options = HfOptions.read(settings.parameters, who=name)
+    return HfModel(name, open_checkpoint(where, options))
+
+
+class HfModel:
+    """A model of local weights. The weights are loaded with the first request."""
+
+    capabilities = Capabilities(is_free=True, usual_concurrency=_IN_FLIGHT)
+
+    def __init__(self, name: str, checkpoint: Checkpoint) -> None:
+        from eyechart.model.hf.chat import Chat
+        from eyechart.model.hf.engine import Engine
+        from eyechart.model.hf.weights import load_decoder, read_sampling
+
+        self.name = name
+        self._chat = Chat(checkpoint.processor, checkpoint.options.template, name=name)
+        self._sampling: Sampling = read_sampling(checkpoint)
+        self._checkpoint = checkpoint
+        self._threads = Threads(min(_THREADS, os.cpu_count() or 1))
+        self.engine = Engine(lambda: load_decoder(checkpoint), self._finish, name=name)
+        if self._chat.limits:
+            print_note(f"{name}: {', '.join(self._chat.limits)}")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The checkpoint's content, and how it is asked."""
+        how = self._sampling
+        said: dict[str, Any] = {"max_tokens": how.max_tokens, "temperature": how.temperature}
+        if how.temperature > 0:
+            said |= {"top_p": how.top_p, "top_k": how.top_k, "seed": how.seed}
+        if how.repetition_penalty != 1:
+            said["repetition_penalty"] = how.repetition_penalty
+        options = self._checkpoint.options
+        more = {"processor": options.processor, "load": options.load, "template": options.template}
+        return {
+            "hf": self.name,
+            **self._checkpoint.identity,
+            **said,
+            **{name: value for name, value in more.items() if value},
+        }
+
+    async def reply(self, request: Request) -> Reply:
+        started = time.perf_counter()
+        self.engine.expect()
+        future = await self._threads.call(self.engine.put, lambda: self._prepare(request))
+        reply: Reply = await asyncio.wrap_future(future)
+        return replace(reply, latency_s=time.perf_counter() - started)
+
+    def _prepare(self, request: Request) -> Row:
+        from eyechart.model.hf.decode import Row
+
+        sampling = self._sampling
+        if sampling.temperature > 0:
+            told = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
+            sampling = replace(sampling, seed=int(hashlib.sha256(told.encode()).hexdigest()[:15], 16))
+        inputs = self._chat.encode(request.messages)
+        dtype = self._checkpoint.dtype
+        inputs = {
+            name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()
+        }
+        return Row(inputs, sampling)
+
+    def _finish(self, row: Row) -> Reply:
+        text, thinking = split_thinking(self._chat.decode(row.tokens))
+        return Reply(
+            text=text,
+            thinking=thinking,
+            finish_reason=row.finish_reason,
+            usage=Usage(prompt_tokens=row.n_prompt, completion_tokens=len(row.tokens)),
+            model=self.name,
+        )
+
+    async def close(self) -> None:
+        self._threads.close()
+        await asyncio.to_thread(self.engine.close)

@@ -1,0 +1,234 @@
+"""Loading a checkpoint: configuration and processor at once, weights with the first request."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from eyechart.errors import UsageError
+from eyechart.model.hf.decode import Decoder, Sampling
+from eyechart.model.hf.engine import BatchLimits
+from eyechart.model.hf.options import HfOptions
+
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+_SAMPLES = 64  # places at which a file of weights is read for its fingerprint
+_SAMPLE_BYTES = 64 * 1024
+_TEXT_FILES = (".json", ".jinja", ".txt", ".model", ".py")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model on disk or on the hub: everything but its weights is loaded."""
+
+    where: str  # a folder, or the name on the hub
+    options: HfOptions
+    config: Any
+    processor: Any
+    device: str
+    dtype: Any
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells one checkpoint from another: the content of a folder, the commit of a hub's model."""
+        found: dict[str, Any] = {"dtype": str(self.dtype).removeprefix("torch.")}
+        if Path(self.where).is_dir():
+            found["sha256"] = hash_folder(Path(self.where))
+        else:
+            commit = getattr(self.config, "_commit_hash", None)
+            found["revision"] = commit or self.options.revision or "main"
+        if self.options.adapter:
+            adapter = Path(self.options.adapter)
+            found["adapter"] = hash_folder(adapter) if adapter.is_dir() else self.options.adapter
+        return found
+
+
+def open_checkpoint(name: str, options: HfOptions) -> Checkpoint:
+    """Load configuration and processor; raises an error that says what is missing."""
+    where = find_weights(name)
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    common = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
+    with explain_errors(f"hf/{name}"):
+        config = transformers.AutoConfig.from_pretrained(where, **common)
+        processor = transformers.AutoProcessor.from_pretrained(where, **common, **options.processor)
+    tokenizer = getattr(processor, "tokenizer", None)
+    if tokenizer is None:
+        raise UsageError(
+            f"hf/{name} has no processor for images and text, only {type(processor).__name__}",
+            hint="it needs preprocessor_config.json or processor_config.json beside its tokenizer",
+        )
+    tokenizer.padding_side = "left"
+    device = options.device or find_device()
+    return Checkpoint(where, options, config, processor, device, choose_dtype(config, options.dtype, device))
+
+
+def find_weights(name: str) -> str:
+    """The folder of that name if there is one, else the name on the hub."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
+            raise UsageError(
+                f"hf/{name}: the folder has no config.json", hint="name the folder that save_pretrained wrote"
+            )
+        return str(folder)
+    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
+        raise UsageError(f"hf/{name}: no such folder", hint="write hf/PATH or, of the hub, hf/ORG/NAME")
+    return name
+
+
+@contextlib.contextmanager
+def explain_errors(who: str) -> Iterator[None]:
+    """What transformers raises while loading, as one message."""
+    try:
+        yield
+    except ImportError as err:  # says which library it wants, at length
+        missing = "torchvision" if "orchvision" in str(err) else ""
+        hint = f"pip install {missing}" if missing else "install the library that it names"
+        raise UsageError(f"{who} needs another library: {_first_line(err)}", hint=hint) from err
+    except Exception as err:
+        hint = "weights are a folder (hf/PATH) or a model of the hub (hf/ORG/NAME); is the name right?"
+        if "trust_remote_code" in str(err):
+            hint = "its code is its authors' own: read it, then add --param trust_remote_code=true"
+        raise UsageError(f"{who} cannot be loaded: {_first_line(err)}", hint=hint) from err
+
+
+def _first_line(err: Exception) -> str:
+    lines = [line.strip() for line in str(err).splitlines() if line.strip()]
+    return f"{type(err).__name__}: {lines[0] if lines else ''}"
+
+
+def find_device() -> str:
+    """The first GPU, else the processor."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def choose_dtype(config: Any, wanted: str, device: str) -> Any:
+    """As the checkpoint was saved; on a CPU, where half precision is slow, 32 bits unless told otherwise."""
+    if wanted != "auto":
+        return getattr(torch, wanted)
+    saved = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None)
+    return torch.float32 if device == "cpu" or saved is None else saved
+
+
+def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
+    """Load the weights onto their device."""
+    options, device = checkpoint.options, checkpoint.device
+    more = dict(options.load)
+    if options.attention:
+        more["attn_implementation"] = options.attention
+    is_placed = "device_map" in more
+    if device == "auto" or getattr(checkpoint.config, "quantization_config", None) is not None:
+        more.setdefault("device_map", device)  # needs accelerate
+        is_placed = True
+    with explain_errors(checkpoint.where):
+        model = transformers.AutoModelForImageTextToText.from_pretrained(
+            checkpoint.where,
+            dtype=checkpoint.dtype,
+            revision=options.revision,
+            trust_remote_code=options.trust_remote_code,
+            **more,
+        )
+        if options.adapter:
+            model.load_adapter(options.adapter)
+        if not is_placed:
+            model.to(device)
+    model.eval()
+    decoder = Decoder(
+        model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
+    )
+    return decoder, choose_limits(model, options.batch_size)
+
+
+def find_pad_id(processor: Any) -> int:
+    """The token for padding; any would do, since the mask hides it."""
+    tokenizer = processor.tokenizer
+    found = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+    return int(found or 0)
+
+
+def find_end_ids(model: Any, checkpoint: Checkpoint) -> set[int]:
+    """The tokens that end a reply: the generation configuration's, and the tokenizer's."""
+    stated = model.generation_config.eos_token_id
+    ids = set(stated if isinstance(stated, list) else [stated])
+    ids.add(checkpoint.processor.tokenizer.eos_token_id)
+    return {int(one) for one in ids if one is not None}
+
+
+_CPU_LIMITS = (16, 16 * 1024)  # rows, tokens: a CPU gains nothing beyond
+_MOST_ROWS = 256
+_SHARE = 0.8  # of the free memory that batches may take
+
+
+def choose_limits(model: Any, batch_size: int | None) -> BatchLimits:
+    """As many tokens as fit beside the weights; if the guess is too high, the engine halves it.
+
+    A token takes its keys and values in every layer and, while the prompt runs, the widest activations: three
+    times the intermediate size and eight times the hidden size. Measured on Qwen2.5-VL-7B in bfloat16: 190 KB
+    for a token, 57 KB of them keys and values; this formula gives 228 KB.
+    """
+    if model.device.type != "cuda":
+        rows, tokens = _CPU_LIMITS
+        return BatchLimits(batch_size or rows, tokens if batch_size is None else 2**31)
+    text = model.config.get_text_config(decoder=True)
+    n_bytes = torch.finfo(model.dtype).bits // 8
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    head_dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    kept = 2 * text.num_hidden_layers * heads * head_dim * n_bytes
+    active = (3 * getattr(text, "intermediate_size", 4 * text.hidden_size) + 8 * text.hidden_size) * n_bytes
+    free, _ = torch.cuda.mem_get_info(model.device)
+    return BatchLimits(batch_size or _MOST_ROWS, int(_SHARE * free / (kept + active)))
+
+
+# -- What identifies a folder of weights
+
+
+def hash_folder(folder: Path) -> str:
+    """A digest of configuration, tokenizer and weights; of large files, parts all over them.
+
+    Weights change everywhere when a model is trained further, so that a few megabytes tell two checkpoints of
+    the same size apart; reading all of them would take minutes.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (*_WEIGHTS, *_TEXT_FILES) or not path.is_file():
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size};".encode())
+        with path.open("rb") as file:
+            step = max(1, (size - _SAMPLE_BYTES) // _SAMPLES)
+            is_small = path.suffix in _TEXT_FILES or size <= _SAMPLES * _SAMPLE_BYTES
+            for begin in [0] if is_small else range(0, size, step):
+                file.seek(begin)
+                digest.update(file.read() if is_small else file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()
+
+
+def read_sampling(checkpoint: Checkpoint) -> Sampling:
+    """Greedy unless a temperature is given; the rest as given, else as the checkpoint's authors set it."""
+    options = checkpoint.options
+    try:
+        usual = transformers.GenerationConfig.from_pretrained(checkpoint.where, revision=options.revision)
+    except OSError:  # there is none
+        usual = transformers.GenerationConfig()
+
+    def choose(name: str, neutral: Any) -> Any:
+        given = getattr(options, name)
+        return given if given is not None else getattr(usual, name, None) or neutral
+
+    return Sampling(
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        top_p=float(choose("top_p", 1.0)),
+        top_k=int(choose("top_k", 0)),
+        repetition_penalty=float(choose("repetition_penalty", 1.0)),
+        seed=options.seed,
+    )
