@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast versions torture check format bench bench-rescoring simulate map wheel core clean
+.PHONY: help demo test fast test-extras versions torture check format bench bench-rescoring simulate map wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -22,6 +22,13 @@ fast: $(VENV)/.dev    ## the tests to run while you work, less than a minute
 
 versions:        ## the fast tests with every other Python from 3.11 on that is on this machine
 	$(PYTHON) tools/versions.py --except $(PYTHON)
+
+# The build of torch for CPUs, in CI and here. Users get what pip finds for their machine.
+CPU_TORCH ?= torch==2.13.0
+EXTRAS := $(VENV)-extras
+
+test-extras: $(EXTRAS)/.done   ## the tests that need torch: local weights on tiny models, on the CPU
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(EXTRAS)/bin/python -m pytest tests/extras
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
@@ -60,11 +67,19 @@ core: wheel      ## install the wheel alone into a fresh environment, and use it
 	cd dist && venv/bin/eyechart demo --limit 12 -q
 
 clean:           ## remove what was built
-	rm -rf $(VENV) $(VENV)-3.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(EXTRAS) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.pip:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade "pip>=25.1"
+	@touch $@
+
+$(EXTRAS)/.done: pyproject.toml
+	@echo "installing eyechart, torch and transformers into $(EXTRAS) (about a minute)"
+	$(PYTHON) -m venv $(EXTRAS)
+	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "$(CPU_TORCH)" --editable ".[hf]" --group extras
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.pip pyproject.toml

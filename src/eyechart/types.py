@@ -315,9 +315,9 @@ class Capabilities:
     takes_urls: bool = False  # an image may be handed over as its URL
     wants_urls: bool = False  # images at a URL are handed over as such even if the run does not ask for it
     max_concurrency: int | None = None  # requests at a time; None: as many as the run allows
-    usual_concurrency: int | None = (
-        None  # requests at a time that keep it busy, unless the user sets a number
-    )
+    # It queues requests itself, and is busy with so many at a time unless the user sets a number. Time in its
+    # queue is not silence: no request times out.
+    usual_concurrency: int | None = None
 
 
 def read_capabilities(model: object) -> Capabilities:

@@ -124,8 +124,8 @@ def test_a_source_may_stand_behind_the_model(words: list[str], questions: Path, 
 @pytest.mark.parametrize(
     ("model", "says"),
     [
-        ("anthropic/claude-x", "-m openai/claude-x --base-url https://api.anthropic.com/v1"),
-        ("gemini/g", "-m openai/g --base-url https://generativelanguage.googleapis.com"),
+        ("mistral/m", "-m openai/m --base-url https://api.mistral.ai/v1"),
+        ("gemini/g", "write google/g"),
         ("vllm/ORG/NAME", "vllm serve ORG/NAME"),
         ("nobody/x", "-m openai/NAME --base-url URL"),
     ],
@@ -135,7 +135,7 @@ def test_an_unknown_provider_is_answered_with_those_there_are(
 ) -> None:
     done = eyechart("run", "q.tsv", "-m", model, "-q", cwd=tmp_path)
     assert done.code == 2
-    assert "(known: baseline, hf, openai, python)" in done.err
+    assert "(known: anthropic, azure, baseline, google, hf, openai," in done.err
     assert says in done.err
 
 

@@ -71,6 +71,11 @@ def needs_ocr(words: list[str]) -> bool:
     return words[1:2] == ["demo"] or {"baseline/look", "baseline/ocr"} & set(words) != set()
 
 
+def needs_torch(words: list[str]) -> bool:
+    """Run by tests/extras/test_pages.py."""
+    return any(word.startswith(("hf/", "baseline/tiny-vlm")) for word in words)
+
+
 WITH_COMMANDS = [page for page in PAGES if list(commands(page))]
 
 
@@ -78,7 +83,7 @@ WITH_COMMANDS = [page for page in PAGES if list(commands(page))]
 @pytest.mark.parametrize("page", named(WITH_COMMANDS, fast=("runs.md",)))
 def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server) -> None:
     for command in commands(page):
-        if needs_ocr(command.words):
+        if needs_ocr(command.words) or needs_torch(command.words):
             continue  # tested below
         words = [word.replace(ADDRESS, server.base_url) for word in command.words[1:]]
         done = eyechart_process(*words, cwd=folder, timeout=SECONDS, HOME=str(folder), COLUMNS="120")

@@ -22,7 +22,7 @@ from eyechart.store import sqlite
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Task
 from eyechart.store.sqlite import WriteStatement
-from eyechart.types import ImageRef, Reply, Request, Result, Sample, Score
+from eyechart.types import Capabilities, ImageRef, Reply, Request, Result, Sample, Score
 from support.parts import (
     Pictures,
     SameText,
@@ -177,6 +177,30 @@ def test_a_model_that_takes_one_at_a_time_is_not_called_silent_while_others_wait
 
     done = run(journal, OneByOne(script), of=samples(30), concurrency=30, timeout_s=0.5)
     assert (done.progress.sent, done.progress.failed) == (30, 0)
+
+
+@pytest.mark.parametrize(("is_usual", "n"), [(True, 20), (False, 4)])
+def test_a_model_that_queues_gets_what_keeps_it_busy(journal: Journal, is_usual: bool, n: int) -> None:
+    """Unless the user sets the concurrency; and the time in its queue is not a timeout."""
+    most, at_once, all_in = 0, 0, asyncio.Event()
+
+    class Queueing(ScriptedModel):
+        capabilities = Capabilities(usual_concurrency=20)
+
+    async def script(request: Request) -> str:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        if at_once == n:
+            all_in.set()
+        await all_in.wait()
+        await asyncio.sleep(0.05)
+        at_once -= 1
+        return "x"
+
+    settings: dict[str, Any] = {"concurrency": 4, "is_usual_concurrency": is_usual, "timeout_s": 0.01}
+    done = run(journal, Queueing(script), of=samples(30), **settings)
+    assert (most, done.progress.sent, done.progress.failed) == (n, 30, 0)
 
 
 # -- failures --------------------------------------------------------------------------------------

@@ -42,10 +42,10 @@ def encode(picture: Pictures.Image) -> Image:
 
 
 def ask(*parts: Part, sample: str = "q", system: str = "") -> Request:
-    turns = (Message("user", parts),)
+    turns = [Message("user", parts)]
     if system:
-        turns = (Message("system", (system,)), *turns)
-    return Request(messages=turns, sample=Sample(id=sample, question="?"))
+        turns.insert(0, Message("system", (system,)))
+    return Request(messages=tuple(turns), sample=Sample(id=sample, question="?"))
 
 
 def mixed_questions(n: int) -> list[Request]:

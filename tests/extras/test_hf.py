@@ -12,17 +12,19 @@ import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 import eyechart as ec
-from eyechart.errors import ModelError, UsageError
-from eyechart.model.hf.decode import Batch, Decoder, Row
 from extras.architectures import NO_SYSTEM, make_llava
 from extras.questions import answer_all, ask, draw, encode, mixed_questions, open_hf
+from eyechart.errors import ModelError, UsageError
+from eyechart.model.hf.decode import Batch, Decoder, Row
 
 QUESTIONS = mixed_questions(16)
 
 
 @pytest.fixture(scope="module")
 def one_by_one(llava: Path) -> list[str]:
-    return [reply.text for reply in answer_all(open_hf(f"hf/{llava}", max_tokens=12), QUESTIONS, at_once=False)]
+    return [
+        reply.text for reply in answer_all(open_hf(f"hf/{llava}", max_tokens=12), QUESTIONS, at_once=False)
+    ]
 
 
 def test_batch_1_says_what_generate_says(llava: Path, one_by_one: list[str]) -> None:
@@ -189,7 +191,9 @@ def test_what_the_template_refuses_is_said_before_the_run(
     assert caught.value.is_fatal
 
 
-def test_a_model_without_a_template_gets_plain_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_without_a_template_gets_plain_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_llava(tmp_path, chat="")
     (tmp_path / "chat_template.jinja").unlink(missing_ok=True)
     replies = answer_all(open_hf(f"hf/{tmp_path}", max_tokens=4), QUESTIONS[:3])

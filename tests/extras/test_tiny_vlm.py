@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from PIL import Image as Pictures
 from PIL import ImageDraw
 
 import eyechart as ec
-from eyechart.types import Image
 from extras.questions import answer_all, ask, encode, open_hf
+from eyechart.types import Image
 
 COLOURS = ("red", "green", "blue", "yellow", "black", "brown", "teal", "orange", "purple")
 SHAPES = ("circle", "rectangle", "triangle")
@@ -46,20 +47,20 @@ def draw_questions(n: int, seed: int = 0) -> tuple[list[tuple[tuple[Image, ...],
     return asked, answers
 
 
-def measure(asked: list[tuple[tuple[Image, ...], str]], answers: list[str], **parameters: Any) -> float:
+def measure(asked: Sequence[tuple[tuple[Image, ...], str]], answers: list[str], **parameters: Any) -> float:
     requests = [ask(*images, text, sample=str(k)) for k, (images, text) in enumerate(asked)]
     replies = answer_all(open_hf("baseline/tiny-vlm", max_tokens=8, **parameters), requests)
     return sum(reply.text == answer for reply, answer in zip(replies, answers, strict=True)) / len(answers)
 
 
-@pytest.mark.parametrize("batch_size", [1, 16])
-def test_it_sees_every_image_in_its_place(batch_size: int) -> None:
-    asked, answers = draw_questions(96)
+@pytest.mark.parametrize(("n", "batch_size"), [(12, 1), (40, 20)])
+def test_it_sees_every_image_in_its_place(n: int, batch_size: int) -> None:
+    asked, answers = draw_questions(n)
     assert measure(asked, answers, batch_size=batch_size) > 0.9
 
 
 def test_the_test_would_notice_lost_swapped_and_misordered_images() -> None:
-    asked, answers = draw_questions(96)
+    asked, answers = draw_questions(40)
     lost = [((), text) for _, text in asked]
     swapped = [(asked[(k + 2) % len(asked)][0], text) for k, (_, text) in enumerate(asked)]
     misordered = [(images[::-1], text) for images, text in asked]
@@ -69,10 +70,10 @@ def test_the_test_would_notice_lost_swapped_and_misordered_images() -> None:
     assert measure([misordered[k] for k in pairs], [answers[k] for k in pairs]) < 0.5
 
 
-@pytest.mark.parametrize(("how", "low", "high"), [("image", 0.9, 1.0), ("blank", 0.3, 0.75)])
+@pytest.mark.parametrize(("how", "low", "high"), [("image", 0.9, 1.0), ("blank", 0.2, 0.8)])
 def test_easy_vqa(how: str, low: float, high: float, tmp_path: Path) -> None:
     source = tmp_path / "easy-vqa.jsonl"
-    write_easy_vqa(source, 200)
+    write_easy_vqa(source, 60)
     run = ec.run(
         source, model="baseline/tiny-vlm", input=how, max_tokens=8, scorer="exact", out=tmp_path / "runs"
     )

@@ -84,7 +84,7 @@ class LocalExecutor:
         self._client = RetryingClient.open(
             model, settings, self.stop, gate=None if is_free else gate, is_proven=journal.has_replies()
         )
-        self._n_workers = min(settings.concurrency, self._client.pool.limit)
+        self._n_workers = self._client.pool.limit
         self._runner = SampleRunner(self._client, known, calls)
         self.scoring = Scoring(
             journal,

@@ -35,7 +35,7 @@ from eyechart.engine.pool import (
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
 from eyechart.model.prices import guess_usage
-from eyechart.types import Model, Reply, Request, Several, Usage, read_capabilities
+from eyechart.types import Capabilities, Model, Reply, Request, Several, Usage, read_capabilities
 
 _STALE_S = 1.0  # a reservation that is used later than this belongs to another request by now
 _UNLIMITED = TokenReservation()  # where there are no rate limits
@@ -74,6 +74,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How many requests at once, how fast, how long to wait, and when to give up."""
 
     concurrency: int = 64
+    is_usual_concurrency: bool = False  # not set by the user: a model may state another number
     is_adaptive: bool = True
     rpm: float | None = None  # requests per minute
     tpm: float | None = None  # tokens per minute
@@ -84,6 +85,11 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     prefetch_threads: int = 2
     prefetch_bytes: int = 256 * 2**20
     grace_s: float = 10.0  # after an interrupt, for replies that are already paid for
+
+    def choose_concurrency(self, stated: Capabilities) -> int:
+        """Requests in flight for a model of these capabilities."""
+        usual = stated.usual_concurrency
+        return usual if usual is not None and self.is_usual_concurrency else self.concurrency
 
 
 class NoReply(Exception):
@@ -126,7 +132,8 @@ class RetryingClient:
     gives_one_reply: bool = False  # it does not give several replies to one request
 
     def __post_init__(self) -> None:
-        self.deadlines = Deadlines(self.settings.timeout_s)
+        queues = read_capabilities(self.model).usual_concurrency is not None
+        self.deadlines = Deadlines(_QUEUE_S if queues else self.settings.timeout_s)
 
     @classmethod
     def open(
@@ -144,15 +151,14 @@ class RetryingClient:
         def endpoint(member: Model) -> Endpoint:
             # A model that takes fewer at once is sent fewer: time in its queue would count as its silence.
             stated = read_capabilities(member)
-            most = stated.max_concurrency or settings.concurrency
+            allowed = settings.choose_concurrency(stated)
             is_adaptive = settings.is_adaptive and stated.is_endpoint
-            limit = AdaptiveLimit(min(settings.concurrency, most), is_adaptive=is_adaptive)
+            limit = AdaptiveLimit(min(allowed, stated.max_concurrency or allowed), is_adaptive=is_adaptive)
             return Endpoint(member, limit, first_rest_s=settings.first_rest_s)
 
         members = getattr(model, "members", (model,))  # of a Fleet
-        pool = EndpointPool(
-            [endpoint(one) for one in members], at_most=settings.concurrency, is_proven=is_proven
-        )
+        at_most = settings.choose_concurrency(read_capabilities(model))
+        pool = EndpointPool([endpoint(one) for one in members], at_most=at_most, is_proven=is_proven)
         stop.on_stop(pool.close)
         if gate is not None:
             stop.on_stop(gate.wake_all)
@@ -462,6 +468,7 @@ class CircuitBreaker:
 
 # -- Deadlines.
 
+_QUEUE_S = 30 * 24 * 3600.0  # for models that queue requests themselves
 _LATE_S = 0.1
 
 

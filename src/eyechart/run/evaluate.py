@@ -164,7 +164,7 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
         make_preparer(plan),
         journal,
         scorers.scorer,
-        make_settings(options, plan.model),
+        make_settings(options),
         beside=scorers.beside,
         judge=scorers.judge_setup,
         is_circular=plan.benchmark.circular == "headline",
@@ -199,14 +199,13 @@ def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
     return done
 
 
-def make_settings(options: Options, model: Model | None = None) -> EngineSettings:
+def make_settings(options: Options) -> EngineSettings:
     """Concurrency, rate limits, retries and when to give up."""
     from eyechart.engine.retry import EngineSettings, RetryPolicy
 
-    usual = read_capabilities(model).usual_concurrency
-    is_set = options.concurrency != Options().concurrency
     return EngineSettings(
-        concurrency=options.concurrency if is_set or usual is None else usual,
+        concurrency=options.concurrency,
+        is_usual_concurrency=options.concurrency == Options().concurrency,
         is_adaptive=options.adaptive,
         rpm=options.rpm,
         tpm=options.tpm,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from eyechart.model.hf.weights import Checkpoint
 
 _THREADS = 8  # that prepare requests; an image of a megapixel takes 22 to 32 ms of one
-_IN_FLIGHT = 512  # two batches of the largest size, so that the next one is ready when a batch ends
 
 
 @model("hf")
@@ -51,14 +50,15 @@ def open_model(where: str, name: str, settings: ModelSettings) -> HfModel:
 class HfModel:
     """A model of local weights. The weights are loaded with the first request."""
 
-    capabilities = Capabilities(is_free=True, usual_concurrency=_IN_FLIGHT)
-
     def __init__(self, name: str, checkpoint: Checkpoint) -> None:
         from eyechart.model.hf.chat import Chat
         from eyechart.model.hf.engine import Engine
         from eyechart.model.hf.weights import load_decoder, read_sampling
 
         self.name = name
+        # At least two batches, so that the next one is ready when a batch ends.
+        in_flight = 64 if checkpoint.device == "cpu" else 512
+        self.capabilities = Capabilities(is_free=True, usual_concurrency=in_flight)
         self._chat = Chat(checkpoint.processor, checkpoint.options.template, name=name)
         self._sampling: Sampling = read_sampling(checkpoint)
         self._checkpoint = checkpoint

@@ -80,7 +80,7 @@ class Batch:
 
 
 class Decoder:
-    """Decodes rows with one model on one device."""
+    """Decodes rows with one model on one device; call it within `torch.inference_mode()`."""
 
     def __init__(self, model: Any, *, pad_id: int, end_ids: Collection[int]) -> None:
         self.model = model
@@ -94,7 +94,6 @@ class Decoder:
         # Qwen's kind: an image moves the positions of what follows it by less than its number of tokens.
         self._rope = next((one for one in model.modules() if hasattr(one, "get_rope_index")), None)
 
-    @torch.inference_mode()
     def start(self, rows: Sequence[Row]) -> Batch:
         """Run the prompts, and choose the first token of every reply."""
         inputs = {name: one.to(self.device) for name, one in collate(rows, self._pad_id).items()}
@@ -118,7 +117,6 @@ class Decoder:
         self._append(batch, out.logits[:, -1])
         return batch
 
-    @torch.inference_mode()
     def step(self, batch: Batch) -> None:
         """One more token for every row."""
         batch.mask = torch.cat([batch.mask, batch.mask.new_ones(len(batch.rows), 1)], dim=1)
@@ -145,7 +143,6 @@ class Decoder:
             if len(row.tokens) >= room:
                 row.finish_reason = "length"
 
-    @torch.inference_mode()
     def select(self, batch: Batch, kept: Sequence[int]) -> None:
         """Keep some rows; the memory of the others becomes free."""
         at = torch.tensor(kept, device=self.device)
@@ -154,7 +151,6 @@ class Decoder:
         batch.mask, batch.positions, batch.latest = batch.mask[at], batch.positions[at], batch.latest[at]
         batch.seen = None if batch.seen is None else batch.seen[at]
 
-    @torch.inference_mode()
     def join(self, batch: Batch, more: Batch) -> None:
         """Add the rows of another batch; the shorter one is padded on the left."""
         length = max(batch.length, more.length)

@@ -98,6 +98,10 @@ class Engine:
         except Exception as err:  # whatever transformers raises; every request fails with it
             self._refuse_all(err)
             return
+        with torch.inference_mode():
+            self._decode()
+
+    def _decode(self) -> None:
         batch: Batch | None = None
         while not self._is_closed:
             rows = self._take(batch)
