@@ -241,6 +241,33 @@ RIGHT = {
         ("cat", "*cat*"), ('cat', "The word is 'cat'."), ("cat", "the answer: cat"), ("cat", "Answer - cat"), ("cat", "A: cat"),
         ("cat", "Response: cat"), ("cat", "cat\n"), ("cat", "It seems to be a cat lying on a sofa next to a window."),
     ],
+    "other languages": [
+        ('chat', "C'est un chat noir."), ('chat', "L'animal sur la photo est un chat."), ("chat", "On voit un chat."),
+        ('chat', "Il s'agit d'un chat."), ('chat', "Je pense que c'est un chat."), ("chat", "un petit chat"), ("rouge", "La voiture est rouge."),
+        ("rouge", "rouge"), ('Paris', "C'est Paris."), ("Paris", "La ville est Paris."), ("Paris", "La photo a été prise à Paris."), ("trois", "3"),
+        ("3", "Il y a trois chats."), ("3", "trois"), ("3", "Il y en a trois."), ("Katze", "Das ist eine Katze."),
+        ("Katze", "Auf dem Bild sieht man eine Katze."), ("Katze", "Es handelt sich um eine Katze."), ("Katze", "Ich sehe eine Katze."),
+        ("rot", "Das Auto ist rot."), ("Berlin", "Es ist Berlin."), ("Berlin", "Die Stadt heißt Berlin."), ("3", "Es gibt drei Katzen."),
+        ("3", "Es sind drei."), ("gato", "El animal es un gato."), ("gato", "Veo un gato."), ("gato", "Se trata de un gato."),
+        ("gato", "En la imagen hay un gato."), ("rojo", "El coche es rojo."), ("Madrid", "Es Madrid."), ("Madrid", "La ciudad es Madrid."),
+        ("3", "Hay tres gatos."), ("gato", "É um gato."), ("gato", "Na imagem há um gato."), ("vermelho", "O carro é vermelho."),
+        ("Lisboa", "A cidade é Lisboa."), ("gatto", "È un gatto."), ('gatto', "Nell'immagine c'è un gatto."), ("rosso", "È rosso."),
+        ("Roma", "La città è Roma."), ("кошка", "Это кошка."), ("кошка", "На фото кошка."), ("кошка", "На картинке изображена кошка."),
+        ("красный", "Цвет красный."), ("Москва", "Это Москва."), ("Москва", "Город — Москва."), ("3", "Три кошки."), ("3", "Их три."),
+        ("猫", "これは猫です。"), ("猫", "猫"), ("猫", "写真に写っているのは猫です。"), ("赤", "赤です。"), ("赤", "車の色は赤です。"), ("京都", "場所は京都です。"), ("3", "3匹です。"),
+        ("3", "三匹の猫がいます。"), ("3", "猫が3匹います。"), ("고양이", "고양이입니다."), ("고양이", "이 동물은 고양이입니다."), ("고양이", "사진 속 동물은 고양이예요."), ("빨간색", "차는 빨간색입니다."),
+        ("서울", "여기는 서울이에요."), ("3", "세 마리입니다."), ("3", "3마리"), ("3", "고양이가 3마리 있습니다."), ("قطة", "هذه قطة."), ("قطة", "الحيوان هو قطة"),
+        ("أحمر", "السيارة لونها أحمر"), ("القاهرة", "المدينة هي القاهرة"), ("3", "هناك 3 قطط"), ("3", "ثلاثة"), ("बिल्ली", "यह एक बिल्ली है।"),
+        ("लाल", "कार लाल है।"), ("दिल्ली", "शहर दिल्ली है।"), ("3", "तीन बिल्लियाँ हैं।"), ("con mèo", "Đó là một con mèo."),
+        ("mèo", "Con vật là mèo."), ("đỏ", "Xe màu đỏ."), ("Hà Nội", "Thành phố là Hà Nội."), ("3", "Có ba con mèo."),
+        ("kucing", "Itu seekor kucing."), ("kucing", "Hewan di gambar adalah kucing."), ("Jakarta", "Kotanya adalah Jakarta."),
+        ("3", "Ada tiga kucing."), ("kedi", "Bu bir kedi."), ("kedi", "Resimdeki hayvan bir kedi."), ("kırmızı", "Araba kırmızı."),
+        ("3", "Üç kedi var."), ("红色", "汽车是红色的"), ("红色", "红色的"), ("红色", "它的颜色是红色"), ("猫", "一只猫"), ("猫", "图片里是一只猫"), ("猫", "这是一只可爱的猫。"),
+        ("猫", "我看到一只猫"), ("猫", "应该是猫"), ("猫", "动物是猫。"), ("猫", "图中的动物是猫，因为它有胡须。"), ("上海", "这张照片是在上海拍的。"), ("上海", "上海。"), ("打篮球", "他们在打篮球。"),
+        ("篮球", "他们在打篮球。"), ("左边", "在左边"), ("左边", "它在左边。"), ("医生", "他是一名医生。"), ("苹果", "桌上有一个苹果。"), ("苹果", "是苹果"), ("3", "有三只"), ("3", "一共有3只猫。"),
+        ("12", "十二个人"), ("2008年", "2008年"), ("2008", "2008年"), ("25%", "25%左右"), ("5月", "5月"), ("星期三", "是星期三"), ("是", "是的，没错。"), ("否", "不是的"),
+        ("对", "正确"), ("错", "错误"), ("错误", "不正确"),
+    ],
 }  # fmt: skip
 WRONG = {
     "units and suffixes": [
@@ -420,6 +447,9 @@ WRONG = {
         ("cat", "A dog dressed as a cat"), ('cat', "It's a dog wearing a cat costume."), ("cat", "The dog is bigger than the cat."),
         ("cat", "dog (looks like a cat)"), ("cat", "The cat is gone; only the dog is left."), ("cat", "a cartoon of a mouse and a cat"),
         ("cat", "Not applicable: no cat visible"), ("cat", "I can see a dog but not a cat."), ("cat", "There is a dog where the cat was."),
+    ],
+    "other languages": [
+        ('Paris', "Ce n'est pas Paris."),
     ],
 }  # fmt: skip
 

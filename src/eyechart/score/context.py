@@ -21,6 +21,13 @@ _SCRIPTS = (
     ("ar", re.compile(r"[\u0600-\u06ff]")),
     ("hi", re.compile(r"[\u0900-\u097f]")),
 )
+_LETTERS = {  # that tell a language where no word does
+    "tr": frozenset("ışğ"),
+    "vi": frozenset("đơưăạảấầẩậắằặẹẻẽếềểễệỉịọỏốồổỗộớờởợụủứừửữựỳỵỷỹ"),
+    "es": frozenset("ñ¿¡"),
+    "pt": frozenset("ãõ"),
+    "de": frozenset("ß"),
+}
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _MAX_SAMPLE_CHARS = 400  # enough small words to tell a language
 _CLAUSE_START = re.compile(r"[.!?;:\n。！？；：](?!\d)|(?<!\d),|,(?!\d)|，|、|\s-\s")
@@ -58,7 +65,12 @@ def _find_language(text: str) -> Language:
     for word in words:
         for code in small.get(word, ()):
             counts[code] += 1
-    return LANGUAGES[max(_LATIN, key=lambda code: counts[code])]  # English first among equals
+    best = max(_LATIN, key=lambda code: counts[code])  # English first among equals
+    if not counts[best] and not text.isascii():
+        best = next(
+            (code for code, letters in _LETTERS.items() if not letters.isdisjoint(text.lower())), best
+        )
+    return LANGUAGES[best]
 
 
 @lru_cache(maxsize=1)

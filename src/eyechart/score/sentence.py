@@ -471,12 +471,14 @@ class _Sentences:
         if not content:
             return True  # "on the left"
         n_extra = len(inside) - (last - first + 1)
+        if not grammar.is_english:
+            return n_extra <= 8
         is_direct = self.words[number - 1].lower in grammar.articles or number == first
         starts_with_pronoun = self.words[opening].lower in grammar.pronouns
         is_after_preposition = self.words[number - 1].lower in vocabulary.PREPOSITIONS
         if is_after_preposition:
             return starts_with_pronoun and content <= 1 and n_extra <= 8
-        return (starts_with_pronoun or content <= 2 or not grammar.is_english) and n_extra <= 8 and is_direct
+        return (starts_with_pronoun or content <= 2) and n_extra <= 8 and is_direct
 
     def _is_relative(self, place: int, opening: int) -> bool:
         """Whether the verb is one of a relative clause: "a dog that looks like a cat"."""
@@ -570,7 +572,7 @@ _BEFORE = re.compile(
     r"|(?:显示|答案|城市|首都|国家|國家|动物|颜色|地点|名字|应该|可能|大概|就是|位于|来自|属于)|[이가은는을를의에])$"
 )
 _AFTER = re.compile(
-    r"^(?:$|[\s\W_]|[的是在，。了吧呢啊呀里中上下市省国色](?![\u4e00-\u9fff]{2,4}$)|是|的(?!狗窝)|在|[\u3040-\u309f]|です|だ|である"
+    r"^(?:$|[\s\W_]|[是在的了吧呢啊呀拍]|举行|举办|[里中上下市省色](?![\u4e00-\u9fff])|[\u3040-\u309f]"
     r"|(?:입니다|이다|이에요|예요|에요|은|는|이|가|을|를|에|에서|의|도|라고|로|으로|야|다|요|인|이라고|이며|이고)(?![\uac00-\ud7af]{3,}))"
 )
 MAX_EXTRA_CHARS = 40
