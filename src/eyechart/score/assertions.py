@@ -157,7 +157,7 @@ class _Reader:
             elif bound and not bound.letters:
                 yield Statement("contradiction", (), span)
             elif not bound and not unit.is_letter and not self._whole_names.is_whole(place):
-                if not self._whole_names.is_number(place):
+                if self._whole_names.is_counted(place):
                     yield Statement("part-of-name", letters, span, is_letter=False)
             elif segment.roles & c.ALSO and unit.is_letter and stance in ("", "possible", "given-up"):
                 yield Statement("possible", letters, span)

@@ -33,6 +33,8 @@ _WRAPS_RIGHT = frozenset(")]*`\"'$}_>.")
 _LONG_NAME = 3  # spaces; so many words are no part of another name
 _OPERATORS = frozenset("+×*/÷^")
 _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make a compound: "cat person"
+_VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
+_PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
 _SCALES = frozenset(
@@ -148,8 +150,11 @@ def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Un
         while place < n_units and units[place].start < stop:
             place += 1
         covered = units[first:place]
-        is_inside = covered and (
-            (covered[0].start < begin and text[begin - 1] != "'") or covered[-1].end > stop
+        may_split = len(covered) == 1 and _may_split(covered[0], begin, stop)
+        is_inside = (
+            covered
+            and not may_split
+            and ((covered[0].start < begin and text[begin - 1] != "'") or covered[-1].end > stop)
         )
         if not covered or is_inside or (len(covered) == 1 and covered[0].is_letter):
             marked += covered  # "no problem" does not say no
@@ -157,8 +162,23 @@ def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Un
             unit = Unit(begin, stop, 0, text[begin:stop].lower())
             unit.letters = (mention.letter,) if mention.letter else mention.letters
             unit.is_amount = mention.is_amount
+            if may_split and covered[0].start < begin:
+                marked.append(Unit(covered[0].start, begin, c.FILLER, covered[0].word))
             marked.append(unit)
+            if may_split and covered[0].end > stop:
+                marked.append(
+                    Unit(stop, covered[0].end, c.FILLER, text[stop : covered[0].end].strip().lower())
+                )
     return marked + units[place:]
+
+
+def _may_split(unit: Unit, begin: int, stop: int) -> bool:
+    """Whether an option's word inside a phrase of the table is still that word: "on the right side"."""
+    if unit.start > begin or unit.end < stop or unit.end - unit.start == stop - begin:
+        return False
+    return bool(unit.roles & c.NEUTRAL and unit.word not in ("no", "not")) or (
+        unit.start == begin and bool(unit.roles & (c.RIGHT | c.WRONG)) and is_unspaced(unit.word)
+    )
 
 
 def is_modifier(words: str, lexicon: Lexicon) -> bool:
@@ -188,6 +208,10 @@ class Names:
     def is_number(self, place: int) -> bool:
         return self._units[place].is_amount or _is_number(self._units[place].word)
 
+    def is_counted(self, place: int) -> bool:
+        """Whether a part of a name still makes a reply ambiguous; numbers and discourse words do not."""
+        return not self.is_number(place) and not self._is_discourse(place)
+
     def is_yes_or_no(self, place: int) -> bool:
         return bool(get_roles(self._units[place].word, self._lexicon) & (c.NO | c.YES | c.DENY))
 
@@ -210,7 +234,7 @@ class Names:
             )
         if self._is_title(place) or self._is_discourse(place):
             return False
-        return self._may_follow(place, before, after) and self._may_precede(unit, before)
+        return self._may_follow(place, before, after) and self._may_precede(place, before)
 
     def _is_discourse(self, place: int) -> bool:
         """Whether an option's word only opens a sentence or agrees: "Right, let's see", "you're right"."""
@@ -246,9 +270,18 @@ class Names:
             return not (after.mark == "," and self._goes_on(place))
         if after.roles & (c.BOTH | c.EITHER) and self._pairs_with_other(place):
             return False
+        if after.word in _PREPOSITIONS and self._is_bare_phrase(place):
+            return False
         if after.roles & ~_NOUNS or is_unspaced(after.word) or self._is_adjective(self._units[place].word):
             return True
         return after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
+
+    def _is_bare_phrase(self, place: int) -> bool:
+        """Whether the reply is a phrase without a verb that begins with the name: "dog with a hat"."""
+        units = self._units
+        if place > 3 or not all(unit.mark or unit.roles & (c.ARTICLE | c.MODIFIER) for unit in units[:place]):
+            return False
+        return not any(unit.roles & _VERBS for unit in units[place + 1 : place + 14])
 
     def _goes_on(self, place: int) -> bool:
         """Whether a name goes on after a comma: "Paris, Texas"."""
@@ -272,13 +305,23 @@ class Names:
             unit.mark or unit.roles & (c.ARTICLE | c.MODIFIER) for unit in units[max(0, place - 6) : place]
         )
 
-    def _may_precede(self, unit: Unit, before: Unit | None) -> bool:
+    def _may_precede(self, place: int, before: Unit | None) -> bool:
+        unit = self._units[place]
         if before is None or before.mark or before.letters is not None or is_unspaced(before.word):
             return True
         if not before.roles:
-            return before.word.endswith((*self._endings, "'s"))
+            return before.word.endswith((*self._endings, "'s")) or self._follows_verb(place)
         is_title = self._text[unit.start].isupper() and self._text[before.start].isupper()
         return bool(before.roles & ~c.MODIFIER) or not is_title  # "New London"
+
+    def _follows_verb(self, place: int) -> bool:
+        """Whether the unknown word before a name is a verb: "the car turns left", not "a prairie dog"."""
+        subject = self._units[place - 2] if place > 1 else None
+        if subject is None or subject.mark or self._text[self._units[place - 1].start].isupper():
+            return False
+        if subject.roles & c.PRONOUN or subject.roles & c.PERSON:
+            return True
+        return not subject.roles and subject.letters is None and not is_unspaced(subject.word)
 
     def _is_adjective(self, words: str) -> bool:
         """Whether the options are adjectives, after which a noun may follow: "a dark red car"."""
