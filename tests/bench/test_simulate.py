@@ -1,0 +1,32 @@
+"""The short form of `make simulate`: it prints its tables, and the page shows all of them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from simulate import REPETITIONS, SECTIONS, SEED, format_share
+
+from support.command import environment
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+def test_a_section_is_printed_as_markdown() -> None:
+    command = [sys.executable, str(ROOT / "bench" / "simulate.py"), "--repetitions", "20", "--only", "macro"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("**Coverage, macro means**\n\n| groups | coverage |\n|---|---|\n| 5 groups")
+    assert f"20 repetitions per cell unless said otherwise, seed {SEED}" in done.stdout
+
+
+def test_shares_outside_the_limits_are_marked() -> None:
+    assert [format_share(share) for share in (0.92, 0.93, 0.98, 0.985, 1.0)] == [
+        "**.920**", ".930", ".980", "*.985*", "*1.000*",
+    ]  # fmt: skip
+
+
+def test_the_page_shows_every_section() -> None:
+    page = (ROOT / "docs" / "intervals.md").read_text(encoding="utf-8")
+    assert not [heading for heading, _, _ in SECTIONS.values() if f"**{heading}**" not in page]
+    assert f"{REPETITIONS:,} repetitions per cell unless said otherwise, seed {SEED}" in page
