@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.errors import ModelError
 from eyechart.model import environment
+from eyechart.types import Message, Request
 from support.command import eyechart
 from support.files import choice_tsv, picture
-from support.providers import address_of
+from support.parts import image, sample
+from support.providers import address_of, ask
 from support.server import Answer, Asked, Server
 from support.sight import questions, write_choices
 from support.wire import (
@@ -21,6 +24,7 @@ from support.wire import (
     as_json,
     serve_anthropic,
     serve_azure,
+    serve_bedrock,
     serve_google,
     serve_openrouter,
     serve_responses,
@@ -31,10 +35,15 @@ PROVIDERS: dict[str, tuple[str, Serve, str, str]] = {
     "anthropic": ("anthropic/claude-sonnet-4-5", serve_anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     "google": ("google/gemini-2.5-pro", serve_google, "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
     "azure": ("azure/my-gpt", serve_azure, "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
+    "bedrock": (
+        "bedrock/us.amazon.nova-pro-v1:0", serve_bedrock, "AWS_BEARER_TOKEN_BEDROCK",
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+    ),
     "openrouter": ("openrouter/qwen/vl", serve_openrouter, "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
     "openai-responses": ("openai-responses/gpt-5", serve_responses, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
-}
+}  # fmt: skip
 PATHS = {"openrouter": "/api/v1", "openai-responses": "/v1"}  # of the address
+LIMITED = ("anthropic", "bedrock")  # where images have at most 8000 pixels per side
 each = pytest.mark.parametrize("provider", PROVIDERS)
 
 
@@ -54,8 +63,8 @@ def test_model_check(tmp_path: Path, provider: str) -> None:
     large = found.pop("very large picture")
     assert set(found.values()) == {"yes"}, done.out
     assert set(done.json["conclusions"].values()) == {"yes"}
-    assert large == ("no" if provider == "anthropic" else "yes")
-    assert len(server.asked) == (6 if provider == "anthropic" else 7)
+    assert large == ("no" if provider in LIMITED else "yes")
+    assert len(server.asked) == (6 if provider in LIMITED else 7)
 
 
 @each
@@ -111,10 +120,21 @@ def test_a_key_of_the_environment_does_not_go_to_an_address_of_a_dotenv(
 def test_no_key_no_run(tmp_path: Path, provider: str) -> None:
     name, _, key, _ = PROVIDERS[provider]
     choice_tsv(tmp_path / "q.tsv", 1)
-    flags = ("--base-url", "https://mine.openai.azure.com") if provider == "azure" else ()
+    hosts = {"azure": "mine.openai.azure.com", "bedrock": "bedrock-runtime.eu-west-1.amazonaws.com"}
+    flags = ("--base-url", f"https://{hosts[provider]}") if provider in hosts else ()
     done = eyechart("run", "q.tsv", "-m", name, "--out", "runs", *flags, cwd=tmp_path)
     assert done.code == 2
     assert key in done.err
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google", "bedrock"])
+def test_an_image_in_a_system_message_is_not_dropped_silently(provider: str) -> None:
+    name, serve, _, _ = PROVIDERS[provider]
+    turns = (Message("system", (image(), "Look.")), Message("user", ("What colour?",)))
+    with Server(serve) as server:
+        with pytest.raises(ModelError, match="a system message holds an image"):
+            ask(name, server, Request(messages=turns, sample=sample(0)))
+        assert server.asked == []
 
 
 def test_a_withheld_reply_counts_as_refused(tmp_path: Path) -> None:

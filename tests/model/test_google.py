@@ -59,6 +59,16 @@ def test_a_conversation_with_images_and_a_system_message() -> None:
     }
 
 
+def test_an_empty_reply_of_an_earlier_round_is_left_out() -> None:
+    turns = (
+        Message("user", (image("green"), "Look.")), Message("assistant", ("",)),
+        Message("user", ("", "Which colour?")),
+    )  # fmt: skip
+    reply, asked = put(Request(messages=turns, sample=sample(0)))
+    assert reply.text == "green"
+    assert [turn["role"] for turn in asked.body["contents"]] == ["user", "user"]
+
+
 def test_parameters_of_sampling_and_thinking() -> None:
     safety = [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}]
     _, asked = put(

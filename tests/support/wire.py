@@ -329,8 +329,9 @@ def _read_google_part(part: GooglePart) -> str:
         raise Refused("exactly one of text and inlineData must be set")
     if part.inline_data is not UNSET:
         return look(part.inline_data.data, part.inline_data.mime_type)
-    assert part.text is not UNSET
-    return part.text
+    if not part.text:
+        raise Refused("Unable to submit request because it has an empty text parameter.")
+    return str(part.text)
 
 
 # -- chat completions at Azure and at OpenRouter
@@ -529,3 +530,83 @@ def serve_responses(asked: Asked) -> Answer:
             "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 39,
         },
     })  # fmt: skip
+
+
+# -- Amazon Bedrock's Converse API
+
+
+class BedrockSource(Strict):
+    bytes: Filled
+
+
+class BedrockImage(Strict):
+    format: Literal["png", "jpeg", "gif", "webp"]
+    source: BedrockSource
+
+
+class BedrockBlock(Strict):
+    text: Filled | UnsetType = UNSET
+    image: BedrockImage | UnsetType = UNSET
+
+
+class BedrockMessage(Strict):
+    role: Literal["user", "assistant"]
+    content: Annotated[list[BedrockBlock], Meta(min_length=1)]
+
+
+class BedrockConfig(Strict, rename="camel"):
+    max_tokens: Positive | UnsetType = UNSET
+    temperature: Share | UnsetType = UNSET
+    top_p: Share | UnsetType = UNSET
+    stop_sequences: list[Filled] | UnsetType = UNSET
+
+
+class BedrockRequest(Strict, rename="camel"):
+    messages: Annotated[list[BedrockMessage], Meta(min_length=1)]
+    system: list[BedrockBlock] | UnsetType = UNSET
+    inference_config: BedrockConfig | UnsetType = UNSET
+    additional_model_request_fields: dict[str, Any] | UnsetType = UNSET
+
+
+def serve_bedrock(asked: Asked) -> Answer:
+    try:
+        require_header(asked, "authorization", f"Bearer {KEY}")
+        found = re.fullmatch(r"/model/(.+)/converse", asked.path)
+        if found is None or "." not in found[1]:
+            return as_json({"message": "The provided model identifier is invalid."}, 400)
+        request = decode(asked, BedrockRequest)
+        if any(one.role != ("user", "assistant")[n % 2] for n, one in enumerate(request.messages)):
+            raise Refused("A conversation must alternate between user and assistant roles.")
+        turns = [
+            Turn(one.role, tuple(_read_bedrock_block(block) for block in one.content))
+            for one in request.messages
+        ]
+    except PermissionError:
+        return as_json({"Message": "Invalid API Key format"}, 403)
+    except Refused as err:
+        return as_json({"message": str(err)}, 400)
+    thoughts = {"reasoningContent": {"reasoningText": {"text": "One colour.", "signature": "x"}}}
+    more = request.additional_model_request_fields
+    is_thinking = more is not UNSET and "thinking" in more
+    return as_json({
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [*([thoughts] if is_thinking else []), {"text": answer(turns)}],
+            }
+        },
+        "stopReason": "end_turn", "metrics": {"latencyMs": 5},
+        "usage": {
+            "inputTokens": 10, "outputTokens": 7, "totalTokens": 25, "cacheReadInputTokens": 5,
+            "cacheWriteInputTokens": 3,
+        },
+    })  # fmt: skip
+
+
+def _read_bedrock_block(block: BedrockBlock) -> str:
+    if (block.text is UNSET) == (block.image is UNSET):
+        raise Refused("exactly one member of the union must be set")
+    if block.image is not UNSET:
+        return look(block.image.source.bytes, f"image/{block.image.format}", max_side=8000)
+    assert block.text is not UNSET
+    return block.text

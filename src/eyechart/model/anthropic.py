@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.model.chat import Attachments, ChatEndpoint, ImageLimits
+from eyechart.model.chat import Attachments, ChatEndpoint, ImageLimits, join_system
 from eyechart.registry import model
 from eyechart.types import Image, ImageRef, Message, Part, Reply, Usage
 
@@ -81,7 +81,7 @@ class Anthropic(ChatEndpoint):
             for turn in messages
             if turn.role != "system" and (content := self._content(turn, attachments))
         ]
-        system = "\n\n".join(turn.text for turn in messages if turn.role == "system")
+        system = join_system(messages)
         return {"messages": turns, **({"system": system} if system else {})}
 
     def _content(self, turn: Message, attachments: Attachments) -> str | list[dict[str, Any]]:

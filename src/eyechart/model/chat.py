@@ -428,6 +428,17 @@ class ChatEndpoint(ABC):
         return hint
 
 
+def join_system(messages: Sequence[Message]) -> str:
+    """The system messages as one text, for APIs that take it apart from the turns."""
+    system = [turn for turn in messages if turn.role == "system"]
+    if any(turn.images for turn in system):
+        raise ModelError(
+            "a system message holds an image, which this API does not take",
+            hint="put the image into the user's message",
+        )
+    return "\n\n".join(turn.text for turn in system)
+
+
 def read_retry_after_s(said: str) -> float | None:
     """Seconds to wait, from a header that holds seconds or a date."""
     said = said.strip()

@@ -24,11 +24,12 @@ _PAIRS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("GEMINI_API_KEY", "GOOGLE_API_KEY"), ("GOOGLE_GEMINI_BASE_URL",)),
     (("AZURE_OPENAI_API_KEY",), ("AZURE_OPENAI_ENDPOINT",)),
     (("OPENROUTER_API_KEY",), ("OPENROUTER_BASE_URL",)),
+    (("AWS_BEARER_TOKEN_BEDROCK",), ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)),
 )
 _ALL_ADDRESSES = frozenset(name for _, addresses in _PAIRS for name in addresses)
 _PLAIN = _ALL_ADDRESSES | {
     "LMUData", "HF_HOME", "HF_HUB_OFFLINE", "PRED_FORMAT", "EVAL_FORMAT", "AZURE_OPENAI_API_VERSION",
-    "OPENAI_API_VERSION",
+    "OPENAI_API_VERSION", "AWS_BEARER_TOKEN_BEDROCK",
 }  # fmt: skip
 _KEYS = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)")  # --api-key-env may name any of them
 _MAX_BYTES = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.model.chat import Attachments, ChatEndpoint, ImageLimits
+from eyechart.model.chat import Attachments, ChatEndpoint, ImageLimits, join_system
 from eyechart.model.http import Response
 from eyechart.registry import model
 from eyechart.types import Capabilities, Image, Message, Part, Reply, Usage
@@ -94,13 +94,17 @@ class Google(ChatEndpoint):
         contents = [
             {
                 "role": "model" if turn.role == "assistant" else "user",
-                "parts": [_build_part(part, attachments) for part in turn.parts] or [{"text": ""}],
+                "parts": parts,
             }
             for turn in messages
             if turn.role != "system"
+            and (parts := [_build_part(part, attachments) for part in turn.parts if part])
         ]
-        system = [{"text": turn.text} for turn in messages if turn.role == "system"]
-        return {"contents": contents, **({"systemInstruction": {"parts": system}} if system else {})}
+        system = join_system(messages)
+        return {
+            "contents": contents,
+            **({"systemInstruction": {"parts": [{"text": system}]}} if system else {}),
+        }
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
