@@ -121,7 +121,8 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
             same = [letter for quantity, letter in self.quantities if is_same_quantity(found, quantity)]
             is_share = "%" in text[found.span[0] : found.span[1] + 2]
             is_known = not is_share or any(quantity.units for quantity, _ in self.quantities)  # 3% is not 3
-            if len(same) == 1 and not found.bound and is_known:
+            is_decade = text[found.span[1] : found.span[1] + 1].isalpha() and text[found.span[1]].isascii()
+            if len(same) == 1 and not found.bound and is_known and not is_decade:
                 amounts[found.span] = same[0]
         return amounts
 

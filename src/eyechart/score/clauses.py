@@ -22,7 +22,7 @@ _FIELDS = (
     *("doubt", "possible", "also", "condition", "otherwise", "report", "person", "opinion"),
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
-    *("bound", "label", "modifier", "according", "source", "would"),
+    *("bound", "label", "modifier", "according", "source", "would", "says"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -39,7 +39,7 @@ FILLER, FUNCTION, BOUND, LABEL = (ROLES[name] for name in ("filler", "function",
 MODIFIER, NO, YES = ROLES["modifier"], ROLES["no"], ROLES["yes"]
 COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also"))
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
-ACCORDING, SOURCE, WOULD = (ROLES[name] for name in ("according", "source", "would"))
+ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
@@ -354,7 +354,7 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
         if segment.roles & (CONCLUDE | SELF):
             carried &= ~REPORT
         carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
-        if segment.roles & (PERSON | REPORT | ACCORDING) and _tells(units, segment):
+        if segment.roles & (PERSON | REPORT | ACCORDING | SAYS) and _tells(units, segment):
             carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
@@ -380,12 +380,17 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
     """
     if segment.roles & ACCORDING and not segment.roles & SOURCE:
         return not segment.roles & SELF or bool(segment.roles & PERSON)
-    has_person = has_self = False
-    for unit in units[segment.start : segment.end]:
+    has_person = has_self = has_source = False
+    for place in range(segment.start, segment.end):
+        unit = units[place]
         if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
             return True
+        if unit.roles & SAYS and not (has_self or has_source):
+            return True
+        has_source = has_source or bool(unit.roles & (SOURCE | PRONOUN | OPTION)) or unit.is_letter
         if unit.roles & REPORT and (has_person or not has_self or unit.roles & SELF):
             return True
         has_person = has_person or bool(unit.roles & PERSON)
-        has_self = has_self or bool(unit.roles & SELF)
+        owns = place + 1 < segment.end and not units[place + 1].roles  # "my aunt"
+        has_self = has_self or (bool(unit.roles & SELF) and not owns)
     return False

@@ -52,6 +52,7 @@ class Language:
     report: Phrases = ()  # what others say: "[one might think] B", "[supposedly] B"
     person: Phrases = ()  # who may hold another opinion, together with a verb of `opinion`: "the [student] chose B"
     opinion: Phrases = ()  # "the student [chose] B"
+    says: Phrases = ()  # verbs of what others say: "the farmer [says] it is B", but not "the sign says B"
     according: Phrases = ()  # "[according to] my teacher, B", but not to a `source`
     source: Phrases = ()  # what is asked about: "according to the [picture]"
     given_up: Phrases = ()  # "[I thought] it was B", "[at first] B"
@@ -144,7 +145,7 @@ ENGLISH = Language(
         "it | this | that | it's | that's | which | these | the animal | the object | here | they | one"
     ),
     choose=_(
-        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with"
+        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for"
     ),
     believe=_(
         "i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | "
@@ -161,7 +162,7 @@ ENGLISH = Language(
         "because | since | as | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
     ),
     wrong=_(
-        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many"
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn"
     ),
     deny=_(
         "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on"
@@ -186,7 +187,7 @@ ENGLISH = Language(
         "initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be"
     ),
     consider=_(
-        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice"
+        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice | smaller than | larger than | bigger than | greater than | taller than | shorter than | longer than | heavier than | lighter than | older than | younger than | faster than | slower than | more than | less than | fewer than"
     ),
     correction=_(
         "no | nope | actually | correction | second thought | i mean | i meant | sorry | oops | whoops | let me correct | hmm | or rather | more precisely | update | revised | revision | corrected | correcting | changing my mind | rethinking | rethink | let me re-read | looking again | should have been | instead | apologies | my apologies | wait a minute"
@@ -196,7 +197,7 @@ ENGLISH = Language(
     ),
     otherwise=_("otherwise | else | or else | if not | if so"),
     neutral=_(
-        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | no problem | no need to | why not | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but | if i had to guess | if i had to choose | if i had to pick | if i had to answer | if i had to say | if i had to decide | if i had to bet | if i had to select | if i have to choose | if i have to pick | if i have to guess | if i must choose | if i must answer | if forced to choose | if forced to pick | if pressed"
+        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | no problem | no need to | why not | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but | if i had to guess | if i had to choose | if i had to pick | if i had to answer | if i had to say | if i had to decide | if i had to bet | if i had to select | if i have to choose | if i have to pick | if i have to guess | if i must choose | if i must answer | if forced to choose | if forced to pick | if pressed | little doubt that | little doubt | no doubt that | there's little doubt that | there is little doubt that | there is no doubt that | there's no doubt that | i have little doubt that | i have no doubt that"
     ),
     either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor | both | not only | but also"),
     both=_("and | plus | as well as | & | +"),
@@ -205,7 +206,7 @@ ENGLISH = Language(
         "clearly | definitely | obviously | certainly | surely | indeed | simply | probably | presumably | evidently | apparently | undoubtedly | very | really | quite | pretty | rather | of course | in this case | here | then | now | also | again | exactly | of | to | to be | be | being | been | by far | for sure | i | we | would | will | should | must | shall | i'll | i'd | we'll | as | following | one | number | called | labeled | labelled | lettered | namely | would therefore | would thus | please | ok | okay | well | alright | sure | ah | oh | yes | great | good | therefore | with confidence | confidently | strongly | i am | i'm | by | that | most | likely | most likely | very likely | quite likely"
     ),
     function=_(
-        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down | whose | while | whether | both"
+        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down | whose | while | whether | both | stands for"
     ),
     yes=_("yes | yeah | yep | yup | yes indeed | affirmative | correct"),
     no=_("no | nope | nah | negative"),
@@ -226,10 +227,10 @@ ENGLISH = Language(
         "cannot determine | can't determine | cannot be determined | can't be determined | unable to | not possible to | impossible to | not enough information | insufficient information | don't know | do not know | no idea | not sure | unsure | cannot tell | can't tell | can't see | cannot see | i'm sorry | i am sorry | decline | refuse | cannot answer | can't answer | blurry | none of the above | none of the options"
     ),
     match=_(
-        "matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote | is what | is the one | is where | is who"
+        "matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote | is what | is the one | is where | is who | stands"
     ),
     withdraw=_(
-        "wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i doubt that | i doubt it | but i doubt"
+        "wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i take back what i said | take back what i said"
     ),
     person=_(
         "someone | somebody | student | students | teacher | teachers | friend | friends | colleague | colleagues | classmate | classmates | user | users | person | people | others | expert | experts | author | authors | annotator | annotators | human | humans | brother | sister | mother | father | mom | dad | reviewer | reviewers | respondent | respondents | textbook | gpt | gpt-4 | chatgpt | gemini | claude | llama | everyone | everybody | majority | viewer | viewers | reader | readers | assistant | professor | neighbor | neighbour | coworker | guide | bob | alice | tom | john | mary"
@@ -246,10 +247,13 @@ ENGLISH = Language(
     self=_("i | i'd | i'll | i'm | i've | my | we | we'd | our | me"),
     according=_("according to | in the words of | in the opinion of | as per | per my | in the view of"),
     source=_(
-        "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given"
+        "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given | caption | title | headline | banner | board | screen | display | ticket | card | box | package | bottle | shirt | book | note | message | plate | meter | scoreboard | tag | sticker | logo | signs | writing | word | inscription"
     ),
     would=_("would | would be | would have | would've | would look | would also | has | have | had"),
     ordinals=_("first | second | third | fourth | fifth | sixth | seventh | eighth | last"),
+    says=_(
+        "says | said | believes | thinks | calls | claims | tells | reckons | suspects | guesses | assumes | swears | argues"
+    ),
 )
 
 CHINESE = Language(
@@ -273,7 +277,7 @@ CHINESE = Language(
         "这 | 它 | 此 | 该 | 那 | 这个 | 图中 | 图片中 | 图片 | 图像 | 本题 | 此题 | 该题 | 这题 | 這 | 圖中"
     ),
     choose=_(
-        "选 | 选择 | 选定 | 选取 | 挑 | 选的是 | 應選 | 選 | 選擇 | 故选 | 更正为 | 改为 | 改选 | 指向 | 支持 | 剩下 | 只剩 | 只剩下 | 留下 | 投"
+        "选 | 选择 | 选定 | 选取 | 挑 | 选的是 | 應選 | 選 | 選擇 | 故选 | 更正为 | 改为 | 改选 | 指向 | 支持 | 剩下 | 只剩 | 只剩下 | 留下 | 投 | 倾向于 | 倾向 | 倾向选"
     ),
     believe=_(
         "我认为 | 认为 | 觉得 | 我觉得 | 我猜 | 看来 | 推断 | 判断 | 我想 | 我相信 | 个人认为 | 我認為 | 猜测"
@@ -313,7 +317,7 @@ CHINESE = Language(
     ),
     otherwise=_("否则 | 不然 | 反之 | 要不然"),
     neutral=_(
-        "不仅 | 不但 | 毫无疑问 | 无疑 | 没问题 | 不用说 | 如果非要 | 如果必须 | 如果一定要 | 不难看出 | 不难发现 | 无误 | 没错 | 其他选项 | 其余选项 | 其他三项 | 其余 | 不错 | 一定 | 毋庸置疑 | 不论 | 无论 | 不管 | 选项中 | 非常 | 有误差 | 而且 | 对应 | 对比度 | 对面 | 错落 | 若干 | 好像 | 图像 | 对比"
+        "不仅 | 不但 | 毫无疑问 | 无疑 | 没问题 | 不用说 | 如果非要 | 如果必须 | 如果一定要 | 不难看出 | 不难发现 | 无误 | 没错 | 其他选项 | 其余选项 | 其他三项 | 其余 | 不错 | 一定 | 毋庸置疑 | 不论 | 无论 | 不管 | 选项中 | 非常 | 有误差 | 而且 | 对应 | 对比度 | 对面 | 错落 | 若干 | 好像 | 图像 | 对比 | 说法 | 可以说 | 说明 | 也就是说 | 换句话说 | 应该说 | 小说 | 就是说 | 来说"
     ),
     either=_("或 | 或者 | 还是 | 抑或 | 要么"),
     both=_("和 | 与 | 及 | 以及 | 、 | 都 | 跟 | 且 | 同"),
@@ -350,6 +354,7 @@ CHINESE = Language(
     self=_("我 | 我们 | 本人"),
     according=_("据他 | 据她 | 照他 | 按他 | 听他 | 用他的话"),
     source=_("图片 | 图表 | 图 | 地图 | 表格 | 题目 | 文本 | 数据"),
+    says=_("说 | 声称 | 告诉"),
 )
 
 JAPANESE = Language(
@@ -439,6 +444,7 @@ JAPANESE = Language(
     concede=_("にもかかわらず | とはいえ | ものの"),
     according=_("によると | によれば | に言わせると"),
     source=_("画像 | 写真 | グラフ | 図 | 地図 | 凡例 | 表 | 問題 | 文章 | データ | この画像 | この写真"),
+    says=_("と言う | と言った | と言って | と言い | と主張"),
 )
 
 KOREAN = Language(
@@ -526,6 +532,7 @@ KOREAN = Language(
     concede=_("비록 | 불구하고"),
     according=_("에 따르면 | 말에 따르면 | 말로는 | 의 말로"),
     source=_("이미지 | 그림 | 사진 | 그래프 | 지도 | 범례 | 표 | 문제 | 자료 | 데이터 | 도표 | 이 그림"),
+    says=_("라고 말 | 다고 말 | 라고 주장 | 라고 했"),
 )
 
 FRENCH = Language(
@@ -651,6 +658,7 @@ FRENCH = Language(
         "l'image | image | photo | graphique | carte | figure | légende | tableau | question | texte | diagramme | données | schéma | dessin | document | règle | définition | moi | ce | cette | informations"
     ),
     would=_("serait | aurait"),
+    says=_("dit | pense | croit | affirme | prétend | disent | pensent"),
 )
 
 GERMAN = Language(
@@ -774,6 +782,7 @@ GERMAN = Language(
         "bild | foto | diagramm | karte | abbildung | legende | tabelle | frage | text | grafik | daten | zeichnung | dokument | regel | definition | angaben | schild | das bild"
     ),
     would=_("wäre | würde | hätte"),
+    says=_("sagt | meint | glaubt | denkt | behauptet | sagte | sagen"),
 )
 
 SPANISH = Language(
@@ -895,6 +904,7 @@ SPANISH = Language(
         "imagen | foto | gráfico | gráfica | mapa | figura | leyenda | tabla | pregunta | texto | diagrama | datos | dibujo | documento | regla | definición | información | la imagen | la foto | el gráfico"
     ),
     would=_("sería | habría | tendría"),
+    says=_("dice | cree | piensa | dijo | afirma | opina | dicen"),
 )
 
 PORTUGUESE = Language(
@@ -958,7 +968,7 @@ PORTUGUESE = Language(
         "se | a menos que | caso | supondo | desde que | depende | suponhamos | na hipótese | se fosse"
     ),
     report=_(
-        "segundo ele | segundo ela | ele diz | ela diz | diz-se | poderia pensar | dizem que | me disseram | disseram-me | me disse"
+        "segundo ele | segundo ela | ele diz | ela diz | diz-se | poderia pensar | dizem que | me disseram | disseram-me | me disse | poderia-se pensar | poder-se-ia pensar | pode-se pensar"
     ),
     given_up=_(
         "a princípio | inicialmente | à primeira vista | pensei | pensava | achei | achava | no início | no começo | primeiro pensei | ia ser | originalmente | de início | teria sido | quase escolhi | cheguei a pensar"
@@ -1017,6 +1027,7 @@ PORTUGUESE = Language(
         "imagem | foto | gráfico | mapa | figura | legenda | tabela | pergunta | questão | texto | diagrama | dados | desenho | documento | regra | definição | informações | a imagem | a foto | o gráfico"
     ),
     would=_("seria | teria"),
+    says=_("diz | acha | acredita | disse | pensa | afirma | dizem"),
 )
 
 ITALIAN = Language(
@@ -1137,6 +1148,7 @@ ITALIAN = Language(
         "immagine | l'immagine | foto | grafico | mappa | figura | legenda | tabella | domanda | testo | diagramma | dati | disegno | documento | regola | definizione | me | informazioni | la foto"
     ),
     would=_("sarebbe | avrebbe"),
+    says=_("dice | crede | pensa | afferma | sostiene | dicono"),
 )
 
 RUSSIAN = Language(
@@ -1252,6 +1264,7 @@ RUSSIAN = Language(
     source=_(
         "изображению | изображении | картинке | фото | графику | графике | карте | рисунку | легенде | таблице | вопросу | тексту | диаграмме | данным | схеме | моему | на изображении | на картинке | на фото"
     ),
+    says=_("говорит | думает | считает | сказал | сказала | полагает | утверждает"),
 )
 
 ARABIC = Language(
@@ -1354,6 +1367,7 @@ ARABIC = Language(
     source=_(
         "الصورة | للصورة | الرسم | للرسم | الخريطة | الشكل | الجدول | السؤال | النص | البيانات | للبيانات | المخطط"
     ),
+    says=_("قال | يقول | قالت | تقول | يعتقد | يظن"),
 )
 
 HINDI = Language(
@@ -1434,6 +1448,7 @@ HINDI = Language(
     concede=_("हालांकि | हालाँकि | यद्यपि | भले ही | जबकि"),
     according=_("के अनुसार | के मुताबिक | की राय में"),
     source=_("चित्र | तस्वीर | छवि | चार्ट | मानचित्र | तालिका | प्रश्न | आंकड़ों | मेरे | ग्राफ"),
+    says=_("कहता | कहती | कहा | कहते | मानता | मानती"),
 )
 
 VIETNAMESE = Language(
@@ -1497,7 +1512,7 @@ VIETNAMESE = Language(
     contrast=_("nhưng | tuy nhiên | mà là | thực ra | thật ra | thế nhưng | thực tế"),
     otherwise=_("nếu không | không thì | ngược lại"),
     neutral=_(
-        "không nghi ngờ gì | không còn nghi ngờ | chắc chắn | không chỉ | không thể khác | các đáp án khác | các lựa chọn khác | các phương án khác | các phương án còn lại | các đáp án còn lại | nếu phải chọn | không ai khác | nếu nhìn kỹ | không những | ngoài ra | còn lại đều sai | loại nào | loại hình | nên chọn | với nhau | câu hỏi"
+        "không nghi ngờ gì | không còn nghi ngờ | chắc chắn | không chỉ | không thể khác | các đáp án khác | các lựa chọn khác | các phương án khác | các phương án còn lại | các đáp án còn lại | nếu phải chọn | không ai khác | nếu nhìn kỹ | không những | ngoài ra | còn lại đều sai | loại nào | loại hình | nên chọn | với nhau | câu hỏi | nói cách khác | có thể nói | nói chung"
     ),
     either=_("hoặc | hay | hoặc là | hay là"),
     both=_("và | cả | cả hai | cùng"),
@@ -1532,6 +1547,7 @@ VIETNAMESE = Language(
     source=_(
         "hình | ảnh | hình ảnh | biểu đồ | bản đồ | bảng | câu hỏi | văn bản | dữ liệu | tôi | chú thích | sơ đồ | bức | bức ảnh"
     ),
+    says=_("nói | bảo | cho rằng"),
 )
 
 INDONESIAN = Language(
@@ -1632,6 +1648,7 @@ INDONESIAN = Language(
     source=_(
         "gambar | foto | grafik | peta | tabel | pertanyaan | teks | diagram | data | saya | legenda | soal | gambar ini"
     ),
+    says=_("mengatakan | bilang | berkata | berpendapat"),
 )
 
 TURKISH = Language(
@@ -1744,6 +1761,7 @@ TURKISH = Language(
     source=_(
         "resme | görsele | grafiğe | haritaya | şekle | tabloya | soruya | metne | bana | verilere | fotoğrafa"
     ),
+    says=_("söylüyor | diyor | dedi | söyledi | düşünüyor"),
 )
 
 LANGUAGES: Mapping[str, Language] = {
