@@ -16,6 +16,7 @@ from eyechart.errors import UsageError
 from eyechart.model.hf.decode import Decoder, Sampling
 from eyechart.model.hf.engine import BatchLimits
 from eyechart.model.hf.options import HfOptions
+from eyechart.model.hf.vision import speed_up_vision
 
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 _SAMPLES = 64  # places at which a file of weights is read for its fingerprint
@@ -142,6 +143,8 @@ def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
         if not is_placed:
             model.to(device)
     model.eval()
+    if not options.attention:
+        speed_up_vision(model, is_compiled=options.compile)
     decoder = Decoder(
         model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
     )
