@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,9 +18,9 @@ def attend_in_a_loop(
 ) -> Any:
     """What torch's kernel computes, which needs a GPU: tokens x heads x dimensions."""
     edges = begins.tolist()
-    assert longest == also == max(b - a for a, b in zip(edges, edges[1:], strict=False))
+    assert longest == also == max(b - a for a, b in pairwise(edges))
     parts = []
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in pairwise(edges):
         heads = [one[a:b].transpose(0, 1)[None] for one in (query, key, value)]
         out = torch.nn.functional.scaled_dot_product_attention(*heads, **scale)
         parts.append(out[0].transpose(0, 1))

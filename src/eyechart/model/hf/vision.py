@@ -26,10 +26,9 @@ def speed_up_vision(model: Any, *, is_compiled: bool) -> None:
         return
     if can_attend_varlen(model, tower):
         AttentionInterface.register(NAME, attend)
-        for config in {
-            id(one.config): one.config for one in tower.modules() if hasattr(one, "config")
-        }.values():
-            config._attn_implementation = NAME
+        for part in tower.modules():
+            if hasattr(part, "config"):  # most share one
+                part.config._attn_implementation = NAME
     if is_compiled:
         for block in tower.blocks if hasattr(tower, "blocks") else []:
             block.compile(dynamic=True)
