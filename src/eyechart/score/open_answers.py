@@ -30,6 +30,7 @@ _MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an ord
 _DECADE = re.compile(r"(?:the\s)?'?(?:\d\d)?\d0'?s", re.IGNORECASE)  # not 1980 seconds
 _PLAIN_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?%?")
 _MAY_BE_MOMENT = re.compile(r"\d|[点點時시]|\b(?:noon|midday|midnight|past|to|clock|[ap]m)\b", re.IGNORECASE)
+MAX_GOLD_CHARS = 500  # of a gold that can be anything but text
 _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
 
 
@@ -37,7 +38,8 @@ def score_open(reply: Reply, sample: Sample) -> Score:
     """The score by the kind of gold."""
     groups: dict[str, list[str]] = {}
     for gold in sample.golds:
-        groups.setdefault(find_kind(gold), []).append(gold)
+        kind = find_kind(gold) if len(gold) <= MAX_GOLD_CHARS else "text"
+        groups.setdefault(kind, []).append(gold)
     if len(groups) > 1 and "yes-no" in groups:  # "no" beside "none" is a word
         groups.setdefault("text", []).extend(groups.pop("yes-no"))
     scores = []
