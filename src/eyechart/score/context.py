@@ -108,6 +108,9 @@ class Context:
         doubt |= {phrase for phrase in language.report if _SAYS.search(phrase)}
         self._reported = _REPORTED if language.name == "English" else None
         self._doubt = self._compile(tuple(doubt))
+        self._before = self._compile(tuple({*deny, *doubt, *set(language.deny_next) - _PLAIN})) or re.compile(
+            "(?!)"
+        )
         self._condition = self._compile(tuple(set(language.condition) - {"suppose", "given"}))
         self._contrast = self._compile(
             tuple({*language.contrast, *_BUT.get(language.name, ())} - {"or", "yet", "still", "a", "mà"})
@@ -128,6 +131,12 @@ class Context:
         """Whether the words at the slice are denied, doubted, supposed or reported, in a lower-case text."""
         head = self._clause_before(text, start)
         tail = self._clause_after(text, end)
+        is_after = self._deny_last is not None and (
+            self._deny_last.search(tail[: 14 if self.is_unspaced else 30]) is not None
+        )
+        # Most answers have none of these words before them: one search tells.
+        if not self._before.search(head) and not (self._reported and self._reported.search(head)):
+            return is_after
         if self._neutral:
             head = self._neutral.sub(" ", head)
         if (
@@ -142,18 +151,19 @@ class Context:
             near = head[-10:]
             if self._deny and (found := _last(self._deny, near)) and len(near) - found.end() <= 6:
                 return True
-            if self._doubt and self._doubt.search(head):
-                return True
-            return self._deny_last is not None and self._deny_last.search(tail[:14]) is not None
+            return is_after or (self._doubt is not None and self._doubt.search(head) is not None)
         if self._deny and (found := _last(self._deny, head)) and len(head[found.end() :].split()) <= 8:
             return True
         if (self._doubt and self._doubt.search(head)) or (self._reported and self._reported.search(head)):
             return True
-        return self._deny_last is not None and self._deny_last.search(tail[:30]) is not None
+        return is_after
 
     def is_taken_back(self, text: str, end: int) -> bool:
         """Whether what follows gives something else instead: "but it is a wolf", "wait, no"."""
         tail = text[end : end + 240]
+        is_plain = not (self._contrast and self._contrast.search(tail))
+        if is_plain and not (self._correction and self._correction.search(tail)):
+            return False
         if self._neutral:
             tail = self._neutral.sub(" ", tail)
         if self._correction and (found := self._correction.search(tail)):
@@ -175,9 +185,11 @@ class Context:
 
     def is_supposed(self, head: str) -> bool:
         """Whether a sentence begins with a condition: "If it barks, ..."."""
+        if self._condition is None or not self._condition.search(head):
+            return False
         if self._neutral:
             head = self._neutral.sub(" ", head)
-        found = self._condition.search(head) if self._condition else None
+        found = self._condition.search(head)
         return found is not None and not head[: found.start()].strip(" \t*\"'")
 
     def _clause_before(self, text: str, start: int) -> str:

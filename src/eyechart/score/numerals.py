@@ -411,6 +411,8 @@ def _find_foreign(text: str, start: int, end: int, *, is_whole: bool) -> Iterato
         return
     name = find_language(lower).name
     words = [found.span() for found in _FOREIGN_WORD.finditer(lower)]
+    if name == "English" and len(words) > 3:
+        return
     place = 0
     while place < len(words):
         first, last = words[place]
