@@ -309,20 +309,19 @@ def _reading(found: Quantity, rule: str, span: tuple[int, int]) -> Reading:
 # -- Which numbers of a reply can be an answer
 
 
-def _compile_references() -> re.Pattern[str]:
-    phrases = {phrase for language in LANGUAGES.values() for phrase in language.reference}
-    spaced = sorted(
-        (re.escape(phrase) for phrase in phrases if not _UNSPACED.match(phrase)), key=len, reverse=True
-    )
-    unspaced = sorted(filter(_UNSPACED.match, phrases), key=len, reverse=True)
-    return re.compile(
-        rf"(?<![^\W_])(?:{'|'.join(spaced)})\.?\s?(?:#|no\.?\s|number\s)?\(?$|(?:{'|'.join(unspaced)})\s?$",
-        re.IGNORECASE,
-    )
+def _is_named(before: str) -> bool:
+    """Whether the number after this text only points somewhere: "Figure 2", "option no. 2", 图2."""
+    head = _NUMBER_SIGN.sub("", before).rstrip(" (#").lower()
+    word = head.rpartition(" ")[2].lstrip("(*\"'")
+    if word.endswith("."):  # "See the picture. 5 dogs" points nowhere
+        return len(word) <= _MAX_ABBREVIATION and word[:-1] in _REFERENCES
+    return word in _REFERENCES or head.endswith(_UNSPACED_REFERENCES)
 
 
-_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
-_NAMED = _compile_references()
+_MAX_ABBREVIATION = 5  # "figs."
+_NUMBER_SIGN = re.compile(r"(?<=\w)\.?\s(?:#|no\.?|number)\s?$", re.IGNORECASE)
+_REFERENCES = frozenset(phrase for language in LANGUAGES.values() for phrase in language.reference)
+_UNSPACED_REFERENCES = tuple(phrase for phrase in _REFERENCES if "\u2e80" <= phrase[0] <= "\ud7af")
 _OUT_OF = re.compile(
     r"\b(?:out of|of the|of all|of these|of those)\s(?:the\s)?(?:total\s(?:of\s)?)?$", re.IGNORECASE
 )
@@ -351,7 +350,7 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
         if count > limit:
             return
         first, last = found.span
-        if _NAMED.search(text[max(start, first - 24) : first]) or _OUT_OF.search(
+        if _is_named(text[max(start, first - 24) : first]) or _OUT_OF.search(
             text[max(start, first - 20) : first]
         ):
             continue
