@@ -255,7 +255,7 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
                 if not _continues(units, place, current):
                     cut(place, unit.mark, ends_sentence=True)
                 elif unit.mark == "." and not _is_said_of_letter(units, place + 1):
-                    cut(place, unit.mark, ends_sentence=False)
+                    cut(place, unit.mark, ends_sentence=True)
             elif unit.mark in _ARROWS and (unit.mark != ">" or _is_arrow(units, place)):
                 cut(place, ":", ends_sentence=False)
             elif unit.mark in _BREAKS and not _is_joint(units, place):
