@@ -34,6 +34,7 @@ NUMBER_WORDS = frozenset(
         *("hundred", "thousand", "million", "half", "quarter", "quarters", "third", "thirds"),
     )
 )
+_DECADE = re.compile(r"\d{3}0s")
 MAX_QUANTITY = 40  # characters of an option that is a quantity
 _MAX_AMOUNT = 16  # characters of a text that is nothing but a number in words
 _SHORT = 400  # characters of options that are prepared once for thousands of questions
@@ -121,7 +122,8 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
             same = [letter for quantity, letter in self.quantities if is_same_quantity(found, quantity)]
             is_share = "%" in text[found.span[0] : found.span[1] + 2]
             is_known = not is_share or any(quantity.units for quantity, _ in self.quantities)  # 3% is not 3
-            is_decade = text[found.span[1] : found.span[1] + 1].isalpha() and text[found.span[1]].isascii()
+            said = text[found.span[0] : found.span[1] + 1]
+            is_decade = _DECADE.search(said) is not None  # "the 2010s" is not 2010
             if len(same) == 1 and not found.bound and is_known and not is_decade:
                 amounts[found.span] = same[0]
         return amounts

@@ -252,9 +252,8 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
     for place, unit in enumerate(units):
         if unit.mark and not unit.roles:
             if unit.mark in ENDS:
-                if not _continues(units, place, current):
-                    cut(place, unit.mark, ends_sentence=True)
-                elif unit.mark == "." and not _is_said_of_letter(units, place + 1):
+                is_item = _continues(units, place, current)
+                if not is_item or (unit.mark == "." and not _is_said_of_letter(units, place + 1)):
                     cut(place, unit.mark, ends_sentence=True)
             elif unit.mark in _ARROWS and (unit.mark != ">" or _is_arrow(units, place)):
                 cut(place, ":", ends_sentence=False)
@@ -387,7 +386,9 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
             return True
         if unit.roles & SAYS and not (has_self or has_source):
             return True
-        has_source = has_source or bool(unit.roles & (SOURCE | PRONOUN | OPTION)) or unit.is_letter
+        following = units[place + 1] if place + 1 < segment.end else None
+        is_spoken = unit.is_letter and following is not None and following.start > unit.end  # "B says"
+        has_source = has_source or bool(unit.roles & (SOURCE | PRONOUN | OPTION)) or is_spoken
         if unit.roles & REPORT and (has_person or not has_self or unit.roles & SELF):
             return True
         has_person = has_person or bool(unit.roles & PERSON)

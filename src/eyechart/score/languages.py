@@ -655,7 +655,7 @@ FRENCH = Language(
     concede=_("bien que | quoique | même si | malgré | alors que | tandis que"),
     according=_("selon | d'après | au dire de | de l'avis de"),
     source=_(
-        "l'image | image | photo | graphique | carte | figure | légende | tableau | question | texte | diagramme | données | schéma | dessin | document | règle | définition | moi | ce | cette | informations"
+        "l'image | image | photo | graphique | carte | figure | légende | tableau | question | texte | diagramme | données | schéma | dessin | document | règle | définition | moi | informations"
     ),
     would=_("serait | aurait"),
     says=_("dit | pense | croit | affirme | prétend | disent | pensent"),

@@ -274,7 +274,10 @@ class Names:
             return False
         if after.roles & ~_NOUNS or is_unspaced(after.word) or self._is_adjective(self._units[place].word):
             return True
-        return after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
+        goes_on = place + 2 < len(self._units) and not self._units[place + 2].mark  # "a dog lying on a sofa"
+        return (
+            goes_on and after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
+        )
 
     def _is_bare_phrase(self, place: int) -> bool:
         """Whether the reply is a phrase without a verb that begins with the name: "dog with a hat"."""
@@ -307,12 +310,24 @@ class Names:
 
     def _may_precede(self, place: int, before: Unit | None) -> bool:
         unit = self._units[place]
+        if self._goes_with(place):
+            return False
         if before is None or before.mark or before.letters is not None or is_unspaced(before.word):
             return True
         if not before.roles:
             return before.word.endswith((*self._endings, "'s")) or self._follows_verb(place)
         is_title = self._text[unit.start].isupper() and self._text[before.start].isupper()
         return bool(before.roles & ~c.MODIFIER) or not is_title  # "New London"
+
+    def _goes_with(self, place: int) -> bool:
+        """Whether the name only goes with something else in a phrase without a verb: "man with dog"."""
+        at = place - 1
+        while at > 0 and self._units[at].roles & c.ARTICLE:
+            at -= 1
+        if not 0 < at < 8 or self._units[at].word not in ("with", "for"):
+            return False
+        known = _VERBS | c.RIGHT | c.OPTION
+        return not any(unit.roles & known or unit.mark for unit in self._units[:at])
 
     def _follows_verb(self, place: int) -> bool:
         """Whether the unknown word before a name is a verb: "the car turns left", not "a prairie dog"."""
