@@ -1,0 +1,260 @@
+"""How fast local weights run on a GPU: random weights at the size of Qwen2.5-VL-7B, without a network.
+
+    python bench/gpu.py [--samples 512] [--runs 3] [--tiny]
+
+One image of 1008 x 1008 pixels and 60 tokens of text per sample, 32 new tokens forced, bfloat16. Measured are
+the loop that most evaluators have (one question at a time), stock `generate` on prepared batches of 32, whole
+runs of eyechart (preparation and journal included) with and without compiled vision blocks, and the floor: the
+arithmetic of a sample at the speed of large matrix products on this GPU. `--tiny` tries the script on a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import torch
+from PIL import Image as Pictures
+from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+import eyechart as ec
+from eyechart.model.hf import HfModel
+from eyechart.model.hf.decode import Decoder
+from eyechart.model.hf.engine import Engine
+from eyechart.model.hf.options import HfOptions
+from eyechart.model.hf.vision import speed_up_vision
+from eyechart.model.hf.weights import Checkpoint, choose_limits
+
+NEW_TOKENS, TEXT_TOKENS = 32, 60
+START, END, IMAGE = 151652, 151653, 151655
+TEXT = {
+    "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+    "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 128000,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [16, 24, 24]},
+}  # fmt: skip
+VISION = {
+    "depth": 32, "hidden_size": 1280, "num_heads": 16, "intermediate_size": 3420, "out_hidden_size": 3584,
+    "patch_size": 14, "spatial_merge_size": 2, "window_size": 112, "fullatt_block_indexes": [7, 15, 23, 31],
+}  # fmt: skip
+TINY_TEXT = {
+    **TEXT, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "rope_parameters": {**TEXT["rope_parameters"], "mrope_section": [2, 3, 3]},  # type: ignore[dict-item]
+}  # fmt: skip
+TINY_VISION = {
+    **VISION, "depth": 2, "hidden_size": 32, "num_heads": 2, "intermediate_size": 64, "out_hidden_size": 64,
+    "fullatt_block_indexes": [1],
+}  # fmt: skip
+
+
+class Processor:
+    """As Qwen2.5-VL's processor, whose video half needs torchvision: the images' own, and invented words."""
+
+    chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+
+    def __init__(self) -> None:
+        self.images = Qwen2VLImageProcessorPil(min_pixels=56 * 56, max_pixels=1008 * 1008)
+        self.tokenizer = self
+        self.pad_token_id, self.eos_token_id = 151643, 151645
+
+    def apply_chat_template(self, turns: list[Any], *, tokenize: bool = True, **_: Any) -> Any:
+        if not tokenize:
+            return json.dumps(turns)
+        pictures = [part["image"] for turn in turns for part in turn["content"] if part["type"] == "image"]
+        made = self.images(pictures, return_tensors="pt")
+        n_image = int(made["image_grid_thw"].prod(-1).sum()) // 4
+        words = random.Random(str(turns[-1]["content"][-1]["text"])).choices(
+            range(1000, 90000), k=TEXT_TOKENS
+        )
+        ids = torch.tensor([[START, *[IMAGE] * n_image, END, *words]])
+        return {
+            "input_ids": ids,
+            "attention_mask": torch.ones_like(ids),
+            "mm_token_type_ids": (ids == IMAGE).int(),
+            "pixel_values": made["pixel_values"],
+            "image_grid_thw": made["image_grid_thw"],
+        }
+
+    def decode(self, tokens: list[int], **_: Any) -> str:
+        return " ".join(map(str, tokens))
+
+
+def build_model(device: str, dtype: Any, *, is_tiny: bool) -> Any:
+    config = Qwen2_5_VLConfig(
+        text_config={"model_type": "qwen2_5_vl_text", **(TINY_TEXT if is_tiny else TEXT)},
+        vision_config=TINY_VISION if is_tiny else VISION,
+        image_token_id=IMAGE,
+        vision_start_token_id=START,
+        vision_end_token_id=END,
+    )
+    torch.manual_seed(0)
+    torch.set_default_dtype(dtype)
+    with torch.device(device):
+        model = Qwen2_5_VLForConditionalGeneration(config)
+    torch.set_default_dtype(torch.float32)
+    return model.eval()
+
+
+def write_samples(folder: Path, n: int, side: int) -> Path:
+    """JPEG images with some texture, 32 of them, and questions that share them."""
+    rng = random.Random(0)
+    for k in range(32):
+        small = Pictures.new("RGB", (64, 64))
+        small.putdata([tuple(rng.randrange(256) for _ in range(3)) for _ in range(64 * 64)])
+        small.resize((side, side), Pictures.Resampling.BICUBIC).save(folder / f"{k}.jpg", quality=90)
+    rows = [
+        {"id": str(k), "question": f"Question {k}?", "image": f"{k % 32}.jpg", "answer": "1"}
+        for k in range(n)
+    ]
+    source = folder / "samples.jsonl"
+    source.write_text("\n".join(map(json.dumps, rows)))
+    return source
+
+
+def ask(processor: Processor, folder: Path, k: int) -> dict[str, Any]:
+    picture = Pictures.open(folder / f"{k % 32}.jpg").convert("RGB")
+    content = [{"type": "image", "image": picture}, {"type": "text", "text": f"Question {k}?"}]
+    made: dict[str, Any] = processor.apply_chat_template([{"role": "user", "content": content}])
+    return made
+
+
+def measure_loop(model: Any, processor: Processor, folder: Path, n: int) -> float:
+    """Samples per second, one at a time, preparation included."""
+    began = time.perf_counter()
+    for k in range(n):
+        inputs = {name: one.to(model.device) for name, one in ask(processor, folder, k).items()}
+        inputs["pixel_values"] = inputs["pixel_values"].to(model.dtype)
+        generate(model, inputs)
+    return n / (time.perf_counter() - began)
+
+
+def measure_stock(model: Any, processor: Processor, folder: Path, n: int, size: int = 32) -> float:
+    """Samples per second of stock `generate` on prepared batches."""
+    rows = [ask(processor, folder, k) for k in range(size)]
+    batch = {name: torch.cat([row[name] for row in rows]).to(model.device) for name in rows[0]}
+    batch["pixel_values"] = batch["pixel_values"].to(model.dtype)
+    generate(model, batch)
+    synchronise(model)
+    began = time.perf_counter()
+    for _ in range(max(1, n // size)):
+        generate(model, batch)
+    synchronise(model)
+    return max(1, n // size) * size / (time.perf_counter() - began)
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def generate(model: Any, inputs: dict[str, Any]) -> Any:
+    return model.generate(**inputs, max_new_tokens=NEW_TOKENS, min_new_tokens=NEW_TOKENS, do_sample=False)
+
+
+def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> tuple[float, list[int]]:
+    """Samples per second of a whole run, and the sizes of its batches."""
+    options = HfOptions(max_tokens=NEW_TOKENS)
+    checkpoint = Checkpoint("bench/qwen", options, model.config, processor, str(model.device), model.dtype)
+    made: list[HfModel] = []
+
+    @ec.model("bench")
+    def bench(name: str, settings: ec.ModelSettings) -> HfModel:
+        ours = HfModel(f"bench/{name}", checkpoint)
+        decoder = Decoder(model, pad_id=processor.pad_token_id, end_ids=())
+        ours.engine = Engine(lambda: (decoder, choose_limits(model, None)), ours._finish, name="bench")
+        made.append(ours)
+        return ours
+
+    with tempfile.TemporaryDirectory() as out:
+        began = time.perf_counter()
+        done = ec.run(source, model="bench/qwen", out=out, fresh=True)
+        seconds = time.perf_counter() - began
+        assert sum(done.outcomes.values()) == n
+        assert not done.outcomes.get("failed"), done.outcomes
+    return n / seconds, made[0].engine.batch_sizes
+
+
+def measure_floor(model: Any, n_tokens: int) -> float:
+    """Samples per second if nothing but large matrix products took time."""
+    size = 8192 if model.device.type == "cuda" else 512
+    one = torch.randn(size, size, device=model.device, dtype=model.dtype)
+    best = 1e9
+    for _ in range(20):
+        synchronise(model)
+        began = time.perf_counter()
+        one @ one
+        synchronise(model)
+        best = min(best, time.perf_counter() - began)
+    rate = 2 * size**3 / best
+    vision = sum(p.numel() for p in model.model.visual.blocks.parameters())
+    text = sum(p.numel() for p in model.model.language_model.layers.parameters())
+    head = model.lm_head.weight.numel()
+    n_patches = 4 * (n_tokens - TEXT_TOKENS)
+    full = model.config.vision_config.fullatt_block_indexes
+    attention = 4 * n_patches**2 * model.config.vision_config.hidden_size * len(full)
+    attention += (
+        2 * n_tokens**2 * model.config.text_config.hidden_size * len(model.model.language_model.layers)
+    )
+    work = 2 * vision * n_patches + 2 * text * (n_tokens + NEW_TOKENS) + 2 * head * NEW_TOKENS + attention
+    print(f"floor: {work / 1e12:.1f} TFLOP per sample at {rate / 1e12:.0f} TFLOP/s", flush=True)
+    return float(rate / work)
+
+
+def synchronise(model: Any) -> None:
+    if model.device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--samples", type=int, default=512)
+    arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--tiny", action="store_true", help="a tiny model on the CPU, to try the script")
+    given = arguments.parse_args()
+    device, dtype = ("cpu", torch.float32) if given.tiny else ("cuda", torch.bfloat16)
+    print(
+        f"torch {torch.__version__}, {torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}",
+        flush=True,
+    )
+    model, processor = build_model(device, dtype, is_tiny=given.tiny), Processor()
+    n_few = 4 if given.tiny else 16
+
+    def report(name: str, measure: Callable[[], float]) -> None:
+        rates = [measure() for _ in range(given.runs)]
+        print(f"{name:<42} {'  '.join(f'{rate:6.2f}' for rate in rates)}  samples/s", flush=True)
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        source = write_samples(folder, given.samples, 112 if given.tiny else 1008)
+        n_tokens = ask(processor, folder, 0)["input_ids"].shape[1]
+        floor = measure_floor(model, n_tokens)
+        print(f"{'arithmetic floor':<42} {floor:6.2f}  samples/s, {n_tokens} tokens per sample", flush=True)
+        measure_loop(model, processor, folder, 2)
+        report("one at a time", lambda: measure_loop(model, processor, folder, n_few))
+        report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 2 * n_few))
+
+        def ours() -> float:
+            rate, sizes = measure_ours(model, processor, source, given.samples)
+            print(f"  batches of {sizes}", flush=True)
+            return rate
+
+        speed_up_vision(model, is_compiled=False)
+        report("eyechart", ours)
+        if not given.tiny:
+            speed_up_vision(model, is_compiled=True)
+            began = time.perf_counter()
+            measure_ours(model, processor, write_samples(folder, 64, 1008), 64)
+            print(f"  compiled in {time.perf_counter() - began:.0f} s", flush=True)
+            write_samples(folder, given.samples, 1008)
+            report("eyechart, vision blocks compiled", ours)
+        if device == "cuda":
+            print(f"peak memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
