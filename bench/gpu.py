@@ -4,8 +4,8 @@
 
 One image of 1008 x 1008 pixels and 60 tokens of text per sample, 32 new tokens forced, bfloat16. Measured are
 the loop that most evaluators have (one question at a time), stock `generate` on prepared batches of 32, whole
-runs of eyechart (preparation and journal included) with and without compiled vision blocks, and the floor: the
-arithmetic of a sample at the speed of large matrix products on this GPU. `--tiny` tries the script on a CPU.
+runs of eyechart (preparation and journal included) with and without compiled vision blocks, and the floor:
+the arithmetic of a sample at the speed of large matrix products on this GPU. `--tiny` tries it on a CPU.
 """
 
 from __future__ import annotations

@@ -230,6 +230,12 @@ def test_folders_that_hold_no_model(tmp_path: Path, llava: Path) -> None:
     assert caught.value.is_fatal
 
 
+def test_models_with_an_encoder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "mllama"}')
+    with pytest.raises(UsageError, match="mllama are not supported"):
+        open_hf(f"hf/{tmp_path}")
+
+
 def test_a_whole_run_and_its_continuation(llava: Path, tmp_path: Path) -> None:
     rows = []
     for k in range(12):

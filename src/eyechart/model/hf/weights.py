@@ -58,6 +58,7 @@ def open_checkpoint(name: str, options: HfOptions) -> Checkpoint:
     common = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
     with explain_errors(f"hf/{name}"):
         config = transformers.AutoConfig.from_pretrained(where, **common)
+        _refuse_other_kinds(config, f"hf/{name}")
         processor = transformers.AutoProcessor.from_pretrained(where, **common, **options.processor)
     tokenizer = getattr(processor, "tokenizer", None)
     if tokenizer is None:
@@ -84,11 +85,23 @@ def find_weights(name: str) -> str:
     return name
 
 
+def _refuse_other_kinds(config: Any, who: str) -> None:
+    """Encoders with a decoder, and images by cross-attention: `decode` has no place for their states."""
+    kind = config.model_type
+    if getattr(config, "is_encoder_decoder", False) or kind == "mllama":
+        raise UsageError(
+            f"{who}: models of the kind {kind} are not supported here",
+            hint="serve it and use -m openai/NAME --base-url URL, or write a class: python:FILE.py:NAME",
+        )
+
+
 @contextlib.contextmanager
 def explain_errors(who: str) -> Iterator[None]:
     """What transformers raises while loading, as one message."""
     try:
         yield
+    except UsageError:
+        raise
     except ImportError as err:  # says which library it wants, at length
         missing = "torchvision" if "orchvision" in str(err) else ""
         hint = f"pip install {missing}" if missing else "install the library that it names"
