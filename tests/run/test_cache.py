@@ -29,7 +29,10 @@ def run(questions: Path, server: Server, *flags: object, out: str) -> Outcome:
 
 
 def report(done: Outcome) -> dict[str, Any]:
-    return {name: value for name, value in done.json.items() if name not in CHANGING}
+    said = {name: value for name, value in done.json.items() if name not in CHANGING}
+    for judge in (said["judge"] or {}).get("judges", ()):
+        del judge["cached"]
+    return said
 
 
 def kept(cwd: Path) -> int:
