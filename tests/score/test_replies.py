@@ -18,6 +18,8 @@ from readers import (
     draw_errors,
     draw_open,
     load_rows,
+    measure_choice,
+    measure_open,
     read_eyechart,
 )
 
@@ -36,6 +38,25 @@ def test_labelled_replies_are_well_formed(path: Path) -> None:
             assert isinstance(row["expected"], bool), row
     questions = [(row["reply"], str(row.get("options") or row["golds"])) for row in rows]
     assert len(set(questions)) == len(questions)
+
+
+@pytest.mark.parametrize(
+    ("name", "most_wrong_reads", "least_recall"), [("choice", 2, 0.99), ("choice_unseen", 21, 0.965)]
+)
+def test_choice_reader_keeps_its_figures(name: str, most_wrong_reads: int, least_recall: float) -> None:
+    figures = measure_choice(load_rows(SHIPPED / f"{name}.jsonl"), read_eyechart)
+    assert figures["all"].wrong_reads <= most_wrong_reads
+    assert figures["all"].recall >= least_recall
+    assert figures["other"].recall >= 0.97
+
+
+@pytest.mark.parametrize(
+    ("name", "most_false_right", "most_false_wrong"), [("open", 1, 3), ("open_unseen", 3, 5)]
+)
+def test_default_scorer_keeps_its_figures(name: str, most_false_right: int, most_false_wrong: int) -> None:
+    figures = measure_open(load_rows(SHIPPED / f"{name}.jsonl"))["all"]
+    assert figures.false_right <= most_false_right
+    assert figures.false_wrong <= most_false_wrong
 
 
 def test_choice_figures_count_letters_read_where_none_is_expected() -> None:
