@@ -21,6 +21,7 @@ from eyechart.score.statements import Statement
 MAX_LEAD = 24  # units before a name that may lead to it
 MAX_BETWEEN = 8  # units between two names that belong together
 _NEGATIONS = c.DENY | c.WRONG | c.DENY_NEXT | c.DENY_LAST
+_CHANGES = c.CORRECTION | c.WITHDRAW | c.CONTRAST
 _TURNS = c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.CONTRAST | c.ONLY
 # What may stand between a cue and the name it leads to, and between a name and what is said of it.
 _LEADS = _TURNS | c.ANSWER | c.OPTION | c.COPULA | c.PRONOUN | c.CHOOSE | c.BELIEVE | c.RIGHT | c.MATCH
@@ -102,7 +103,7 @@ class _Reader:
             for said in self._read_names() if self._names else self._read_verdict():
                 if has_turned and said.kind in ("asserted", "implied"):
                     has_turned = False
-                    yield msgspec.structs.replace(said, is_turn=True)
+                    yield msgspec.structs.replace(said, is_turn=True, is_change=True)
                 else:
                     yield said
 
@@ -385,7 +386,8 @@ class _Reader:
             return Statement("listed", letters, span)
         if is_item and kind in ("", "named"):
             kind = "asserted"
-        is_turn = bool((before | subject | self._sentence) & _TURNS)
+        said_before = before | subject | self._sentence
+        is_turn, is_change = bool(said_before & _TURNS), bool(said_before & _CHANGES)
         if not kind:
             return None
         if not letters:
@@ -401,7 +403,9 @@ class _Reader:
             rule = "lettered" if unit.is_letter else "option-text"
         if unit.is_letter and rule != "lettered":
             span = (unit.start, unit.end)
-        return Statement(kind, letters, span, rule, is_turn=is_turn, is_letter=unit.is_letter)
+        return Statement(
+            kind, letters, span, rule, is_turn=is_turn, is_letter=unit.is_letter, is_change=is_change
+        )
 
     def _find_kind(self, place: int, last: int, before: int, subject: int) -> str:
         """Asserted, implied, named or nothing, by what leads to a name and what is said of it."""
@@ -424,6 +428,8 @@ class _Reader:
         ):
             return "asserted"
         if before & (c.CONCLUDE | c.CORRECTION | c.WITHDRAW) and is_closed:
+            return "asserted"
+        if not is_name and after & c.ONLY and after & c.OPTION:
             return "asserted"
         if before & c.COPULA and subject & (c.ANSWER | c.OPTION if unit.is_letter else c.ANSWER):
             return "asserted"

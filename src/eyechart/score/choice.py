@@ -77,7 +77,7 @@ _BOX = re.compile(r"\\boxed")
 _STRUCK_OUT = re.compile(r"~~[^~\n]{1,200}~~")
 _MARKUP = re.compile(
     r"</?(?:b|strong|i|em|u|p|br|span|div|code|pre|mark|font|center|h[1-6]|li|ul|ol|td|tr|table|small|big|sub|sup|html|body)\b"
-    r"[^<>\n]{0,200}>|&(?:nbsp|amp|quot|lt|gt|#\d{1,5});|\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf|displaystyle)\b\s{0,3}",
+    r"[^<>\n]{0,200}>|&(?:nbsp|amp|quot|lt|gt|#\d{1,5});|\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf|displaystyle|boldsymbol|mathbb)\b\s{0,3}",
     re.IGNORECASE,
 )
 

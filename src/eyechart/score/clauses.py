@@ -353,7 +353,7 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
         if segment.roles & (CONCLUDE | SELF):
             carried &= ~REPORT
         carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
-        if segment.roles & (PERSON | REPORT | ACCORDING | SAYS) and _tells(units, segment):
+        if segment.roles & (PERSON | REPORT | ACCORDING | SAYS | WOULD) and _tells(units, segment):
             carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
@@ -379,16 +379,17 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
     """
     if segment.roles & ACCORDING and not segment.roles & SOURCE:
         return not segment.roles & SELF or bool(segment.roles & PERSON)
-    has_person = has_self = has_source = False
+    has_person = has_self = has_source = has_would = False
     for place in range(segment.start, segment.end):
         unit = units[place]
         if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
             return True
-        if unit.roles & SAYS and not (has_self or has_source):
+        if not (has_self or has_source) and (unit.roles & SAYS or (has_would and unit.roles & CHOOSE)):
             return True
+        has_would = has_would or bool(unit.roles & WOULD)
         following = units[place + 1] if place + 1 < segment.end else None
         is_spoken = unit.is_letter and following is not None and following.start > unit.end  # "B says"
-        has_source = has_source or bool(unit.roles & (SOURCE | PRONOUN | OPTION)) or is_spoken
+        has_source = has_source or bool(unit.roles & (SOURCE | PRONOUN | OPTION | ANSWER)) or is_spoken
         if unit.roles & REPORT and (has_person or not has_self or unit.roles & SELF):
             return True
         has_person = has_person or bool(unit.roles & PERSON)

@@ -145,7 +145,7 @@ ENGLISH = Language(
         "it | this | that | it's | that's | which | these | the animal | the object | here | they | one"
     ),
     choose=_(
-        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for"
+        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for | left with | we are left with | we're left with | tick | you can tick | answer this with | i would answer this with"
     ),
     believe=_(
         "i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | "
@@ -162,7 +162,7 @@ ENGLISH = Language(
         "because | since | as | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
     ),
     wrong=_(
-        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn"
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn | is what i would have | is what i'd have"
     ),
     deny=_(
         "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on"
@@ -213,7 +213,7 @@ ENGLISH = Language(
     true=_("true | correct | right"),
     false=_("false | incorrect | wrong | untrue"),
     bound=_(
-        "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between"
+        "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between | before | after | since | until | prior to | later than | earlier than | past"
     ),
     label=_(
         "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | level | grade | version | group | team | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | platform | floor | building | unit | block | zone | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | # | nr | vol | ch | pp | p | lot"
@@ -562,7 +562,7 @@ FRENCH = Language(
     ),
     pronoun=_("c'est | ce | ceci | cela | il | elle | ça | celle | celui | l'animal | l'image | on"),
     choose=_(
-        "choisis | choisi | choisir | je choisis | sélectionne | je sélectionne | opte pour | j'opte pour | je prends | je dirais | dirais | je réponds | retiens | je retiens | choisissons | je vote pour | coche | il reste | reste | ne reste que | il ne reste que | on choisit | je penche pour | garde | correspond à"
+        "choisis | choisi | choisir | je choisis | sélectionne | je sélectionne | opte pour | j'opte pour | je prends | je dirais | dirais | je réponds | retiens | je retiens | choisissons | je vote pour | coche | il reste | reste | ne reste que | il ne reste que | on choisit | je penche pour | garde | correspond à | choisirais | je choisirais"
     ),
     believe=_(
         "je pense | je crois | je pense que c'est | à mon avis | selon moi | je suppose | d'après moi | je crois que c'est | je pense que | je crois que | il me semble | je devine"
@@ -630,7 +630,7 @@ FRENCH = Language(
     true=_("vrai | exact | juste | vraie"),
     false=_("faux | fausse | inexact"),
     bound=_(
-        "au moins | au plus | plus de | moins de | supérieur à | inférieur à | plus que | moins que | entre | jusqu'à | presque | pas plus de | pas moins de | environ entre | au maximum | au minimum"
+        "au moins | au plus | plus de | moins de | supérieur à | inférieur à | plus que | moins que | entre | jusqu'à | presque | pas plus de | pas moins de | environ entre | au maximum | au minimum | avant | après | depuis"
     ),
     label=_(
         "figure | fig | tableau | page | étape | question | image | numéro | n° | exercice | partie | photo | ligne"
@@ -752,7 +752,7 @@ GERMAN = Language(
     true=_("wahr | richtig | stimmt | korrekt"),
     false=_("falsch | unwahr | stimmt nicht"),
     bound=_(
-        "mindestens | höchstens | mehr als | weniger als | über | unter | größer als | kleiner als | zwischen | bis zu | wenigstens | maximal | minimal | fast | nicht mehr als | nicht weniger als | knapp"
+        "mindestens | höchstens | mehr als | weniger als | über | unter | größer als | kleiner als | zwischen | bis zu | wenigstens | maximal | minimal | fast | nicht mehr als | nicht weniger als | knapp | vor | nach | seit"
     ),
     label=_(
         "abbildung | abb | tabelle | seite | schritt | frage | bild | nummer | nr | aufgabe | teil | zeile"
@@ -876,7 +876,7 @@ SPANISH = Language(
     true=_("verdadero | cierto | verdad | correcto | verdadera"),
     false=_("falso | falsa | incorrecto"),
     bound=_(
-        "al menos | como máximo | como mínimo | más de | menos de | mayor que | menor que | entre | hasta | por lo menos | casi | superior a | inferior a | a lo sumo | no más de | no menos de"
+        "al menos | como máximo | como mínimo | más de | menos de | mayor que | menor que | entre | hasta | por lo menos | casi | superior a | inferior a | a lo sumo | no más de | no menos de | antes de | después de | desde"
     ),
     label=_(
         "figura | fig | tabla | página | paso | pregunta | imagen | número | parte | foto | ejercicio | línea"
@@ -1000,7 +1000,7 @@ PORTUGUESE = Language(
     true=_("verdadeiro | verdade | certo | verdadeira | correto"),
     false=_("falso | falsa | errado"),
     bound=_(
-        "pelo menos | no mínimo | no máximo | ao menos | mais de | menos de | maior que | menor que | mais que | menos que | entre | até | quase | superior a | inferior a | acima de | abaixo de | não mais de"
+        "pelo menos | no mínimo | no máximo | ao menos | mais de | menos de | maior que | menor que | mais que | menos que | entre | até | quase | superior a | inferior a | acima de | abaixo de | não mais de | antes de | depois de | desde"
     ),
     label=_(
         "figura | fig | tabela | página | passo | pergunta | questão | imagem | número | parte | foto | exercício | linha"
@@ -1123,7 +1123,7 @@ ITALIAN = Language(
     true=_("vero | vera | corretto | esatto | giusto"),
     false=_("falso | falsa | sbagliato | errato"),
     bound=_(
-        "almeno | al massimo | al minimo | più di | meno di | maggiore di | minore di | tra | fra | fino a | quasi | superiore a | inferiore a | oltre | sotto | non più di"
+        "almeno | al massimo | al minimo | più di | meno di | maggiore di | minore di | tra | fra | fino a | quasi | superiore a | inferiore a | oltre | sotto | non più di | prima del | dopo il | dal"
     ),
     label=_(
         "figura | fig | tabella | pagina | passo | domanda | immagine | numero | parte | foto | esercizio | riga"
@@ -1238,7 +1238,7 @@ RUSSIAN = Language(
     true=_("правда | верно | истина | истинно | правильно"),
     false=_("ложь | неверно | ложно | неправда | неправильно"),
     bound=_(
-        "не менее | не более | более | менее | больше | меньше | как минимум | как максимум | по крайней мере | свыше | до | от | между | почти | минимум | максимум | около"
+        "не менее | не более | более | менее | больше | меньше | как минимум | как максимум | по крайней мере | свыше | до | от | между | почти | минимум | максимум | около | после | раньше | позже"
     ),
     label=_(
         "рисунок | рис | таблица | страница | шаг | вопрос | изображение | номер | часть | фото | задание | строка"

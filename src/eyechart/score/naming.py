@@ -35,7 +35,7 @@ _OPERATORS = frozenset("+×*/÷^")
 _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make a compound: "cat person"
 _VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
 _PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
-_SIGNS = frozenset("-#§<>≥≤±~≈≠№")
+_SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
 _SCALES = frozenset(
     ("hundred", "thousand", "million", "billion", "dozen", "percent", "per", "percentage", "k")
@@ -367,7 +367,7 @@ class Names:
                 before.word == "and" and place > 1 and units[place - 2].word in _SCALES
             ):  # "a hundred and fifty"
                 return False
-            if before.roles & c.LABEL and not before.roles & (c.DENY | c.FUNCTION):
+            if before.roles & c.LABEL and not before.roles & c.DENY:
                 return False
             if before.mark == "." and place > 1 and units[place - 2].roles & (c.LABEL | c.NO):  # "No. 3"
                 return False

@@ -31,6 +31,7 @@ class Statement(msgspec.Struct, frozen=True):
     rule: str = "stated"
     is_turn: bool = False  # from what was said before
     is_letter: bool = True
+    is_change: bool = False  # the turn is a change of mind, not a conclusion
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -96,6 +97,9 @@ def _weigh(current: Statement | None, later: Statement) -> Statement:
     is_held, was_held = later.kind in HELD, current.kind in HELD
     if current.letters == later.letters:
         return current if was_held or (current.kind == "asserted" and later.kind == "implied") else later
+    is_new_letter = later.kind == "asserted" and later.is_letter and len(later.letters) == 1
+    if current.kind == "implied" and not current.is_letter and is_new_letter and not later.is_change:
+        return Statement("contradiction", (), later.span)  # "It is a cat. The answer is B."
     if later.is_turn or (is_held and not was_held):
         return later
     if later.kind == "implied" and current.kind != "implied" and (was_held or not later.is_letter):
