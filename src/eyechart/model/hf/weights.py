@@ -188,8 +188,8 @@ def choose_limits(model: Any, batch_size: int | None) -> BatchLimits:
     """As many tokens as fit beside the weights; if the guess is too high, the engine halves it.
 
     A token takes its keys and values in every layer and, while the prompt runs, the widest activations: three
-    times the intermediate size and eight times the hidden size. Measured on Qwen2.5-VL-7B in bfloat16: 190 KB
-    for a token, 57 KB of them keys and values; this formula gives 228 KB.
+    times the intermediate size and eight times the hidden size. For Qwen2.5-VL-7B in bfloat16 that is 228 KB;
+    a batch of 128 x 1,319 tokens on an H200 took 49 GiB with 16.6 GB of weights, or 213 KB per token.
     """
     if model.device.type != "cuda":
         rows, tokens = _CPU_LIMITS
