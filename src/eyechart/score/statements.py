@@ -123,6 +123,8 @@ def decide_by_names(
     """The one option that a short reply names without saying more of it."""
     if len(text) - start > MAX_MENTION_CHARS + options.n_chars:
         return None
+    if text[-1:].isalnum() and (". " in text[start:] or "\n" in text[start:].strip()):
+        return None  # cut off: what is named so far is not where it was going
     named: list[Statement] = []
     for statement in said:
         if statement.kind == "named":
