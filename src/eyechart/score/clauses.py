@@ -378,7 +378,9 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
     What is read off the picture ("according to the chart") and what the reply itself says is no report.
     """
     if segment.roles & ACCORDING and not segment.roles & SOURCE:
-        return not segment.roles & SELF or bool(segment.roles & PERSON)
+        places = range(segment.start, segment.end - 1)
+        owns = any(units[place].roles & SELF and not units[place + 1].roles for place in places)  # "my aunt"
+        return owns or not segment.roles & SELF or bool(segment.roles & PERSON)
     has_person = has_self = has_source = has_would = False
     for place in range(segment.start, segment.end):
         unit = units[place]

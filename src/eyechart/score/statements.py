@@ -123,8 +123,6 @@ def decide_by_names(
     """The one option that a short reply names without saying more of it."""
     if len(text) - start > MAX_MENTION_CHARS + options.n_chars:
         return None
-    if text[-1:].isalnum() and (". " in text[start:] or "\n" in text[start:].strip()):
-        return None  # cut off: what is named so far is not where it was going
     named: list[Statement] = []
     for statement in said:
         if statement.kind == "named":
@@ -135,6 +133,10 @@ def decide_by_names(
         named = [statement for statement in named if is_abstention(text[slice(*statement.span)])]
     if not named:
         return None
+    body = text.rstrip()
+    begins = max(body.rfind(". ", start), body.rfind("\n", start))
+    if body.endswith(",") or (body[-1:].isalnum() and named[-1].span[0] < begins):
+        return None  # cut off before it came to an answer
     others = {statement.letters for statement in said if statement.kind == "part-of-name"}
     if len({statement.letters for statement in named} | others) > 1 or len(named[0].letters) > 1:
         return Decision(None, "ambiguous", named[0].span)
