@@ -31,7 +31,7 @@ _ALIKE = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))
 _WRAPS_LEFT = frozenset("([*`\"'${_<")
 _WRAPS_RIGHT = frozenset(")]*`\"'$}_>.")
 _LONG_NAME = 3  # spaces; so many words are no part of another name
-_OPERATORS = frozenset("+×*/÷^")
+_OPERATORS = frozenset("+×/÷^")  # a star may be Markdown
 _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make a compound: "cat person"
 _VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
 _PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
