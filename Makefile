@@ -27,7 +27,9 @@ versions:        ## the fast tests with every other Python from 3.11 on that is 
 CPU_TORCH ?= torch==2.13.0
 EXTRAS := $(VENV)-extras
 
-test-extras: $(EXTRAS)/.done   ## the tests that need torch: local weights on tiny models, on the CPU
+test-extras: $(EXTRAS)/.done   ## the tests that need torch, Ray, servers or a browser, on the CPU
+	@command -v chromium >/dev/null || { echo "installing chromium for the tests of pages"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends chromium >/dev/null; }
 	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(EXTRAS)/bin/python -m pytest tests/extras
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
@@ -75,11 +77,11 @@ $(VENV)/.pip:
 	@touch $@
 
 $(EXTRAS)/.done: pyproject.toml
-	@echo "installing eyechart, torch and transformers into $(EXTRAS) (about a minute)"
+	@echo "installing eyechart, torch, transformers and Ray into $(EXTRAS) (about a minute)"
 	$(PYTHON) -m venv $(EXTRAS)
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  "$(CPU_TORCH)" --editable ".[hf]" --group extras
+	  "$(CPU_TORCH)" --editable ".[hf,ray,view]" --group extras
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.pip pyproject.toml
