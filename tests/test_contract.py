@@ -23,6 +23,7 @@ CALLED = """
     eyechart.run eyechart.load eyechart.estimate eyechart.benchmark eyechart.scorer eyechart.model
     eyechart.exporter eyechart.judged_scorer
     eyechart.score.choice.infer
+    eyechart.score.choice.read
     eyechart.score.text.anls eyechart.score.text.relaxed eyechart.score.text.vqa_accuracy
     eyechart.score.text.yes_no
     eyechart.score.infochartqa.check eyechart.score.multi.score
@@ -65,6 +66,8 @@ def test_it_can_be_imported_and_called(path: str) -> None:
 
 
 def test_scores_are_reached_from_the_package() -> None:
+    assert ec.score.choice.read("The answer is B.", {"A": "a pie chart", "B": "a bar chart"}) == "B"
+    assert ec.score.choice.read("It is unclear.", {"A": "a pie chart", "B": "a bar chart"}) is None
     assert ec.score.choice.infer("The answer is B.", {"A": "a pie chart", "B": "a bar chart"}) == "B"
     assert ec.score.text.anls("ten", ["ten"]) == 1.0
 

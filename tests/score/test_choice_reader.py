@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.score.choice import infer, read
+from eyechart.score.choice import infer, read_choice
 from support.cases import for_each
 
 ANIMALS = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
@@ -242,7 +242,7 @@ UNREAD = [
 
 @for_each(READ)
 def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str) -> None:
-    reading = read(reply, choices)
+    reading = read_choice(reply, choices)
     assert reading.letter == letter, reading
     assert reading.rule.startswith("choice:")
     assert infer(reply, choices, rules="eyechart") == letter
@@ -250,7 +250,7 @@ def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str)
 
 @for_each(UNREAD)
 def test_an_unclear_reply_is_not_guessed(reply: str, choices: dict[str, str], rule: str | None) -> None:
-    reading = read(reply, choices)
+    reading = read_choice(reply, choices)
     assert reading.letter is None, reading
     assert rule is None or reading.rule == f"choice:{rule}"
 
@@ -271,7 +271,7 @@ def test_an_unclear_reply_is_not_guessed(reply: str, choices: dict[str, str], ru
     ],
 )
 def test_a_reading_names_its_rule_and_its_evidence(reply: str, rule: str, evidence: str) -> None:
-    reading = read(reply, ANIMALS)
+    reading = read_choice(reply, ANIMALS)
     assert reading.rule == f"choice:{rule}"
     assert reading.evidence(reply) == evidence
 
@@ -286,15 +286,15 @@ CHOICES = st.dictionaries(st.sampled_from("ABCDEFIZ"), st.text(max_size=12), max
 @pytest.mark.slow
 @given(REPLIES, CHOICES)
 def test_any_reply_gives_an_option_or_nothing(reply: str, choices: dict[str, str]) -> None:
-    reading = read(reply, choices)
+    reading = read_choice(reply, choices)
     assert reading.letter is None or reading.letter in choices
     assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)
-    assert read(reply, choices) == reading
+    assert read_choice(reply, choices) == reading
 
 
 @given(REPLIES, st.text(" \n\t", max_size=5), st.text(" \n\t", max_size=5))
 def test_padding_changes_nothing(reply: str, before: str, after: str) -> None:
-    padded, plain = read(before + reply + after, ANIMALS), read(reply, ANIMALS)
+    padded, plain = read_choice(before + reply + after, ANIMALS), read_choice(reply, ANIMALS)
     assert (padded.letter, padded.rule) == (plain.letter, plain.rule)
 
 
@@ -306,7 +306,7 @@ def test_padding_changes_nothing(reply: str, before: str, after: str) -> None:
 def test_rotating_the_options_keeps_the_text_that_is_read(frame: str, chosen: int, turn: int) -> None:
     texts = list(COLOURS.values())
     rotated = dict(zip(COLOURS, texts[turn:] + texts[:turn], strict=True))
-    letter = read(frame.format(texts[chosen]), rotated).letter
+    letter = read_choice(frame.format(texts[chosen]), rotated).letter
     assert letter is not None
     assert rotated[letter] == texts[chosen]
 

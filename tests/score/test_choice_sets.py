@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.score.choice import read
+from eyechart.score.choice import read_choice
 from eyechart.score.languages import LANGUAGES
 
 REPLIES = Path(__file__).parent / "replies"
@@ -43,7 +43,7 @@ def test_replies_by_class_are_read_as_labelled(name: str) -> None:
     wrong = [
         (row["reply"], row["expected"], reading)
         for row in load(name)
-        if ((reading := read(row["reply"], row["options"])).letter or "none") != row["expected"]  # type: ignore[arg-type]
+        if ((reading := read_choice(row["reply"], row["options"])).letter or "none") != row["expected"]  # type: ignore[arg-type]
     ]
     assert wrong == []
 
@@ -59,7 +59,7 @@ def test_wrapping_does_not_change_a_bare_letter(letter: str, wraps: list[str]) -
     reply = letter
     for wrap in wraps:
         reply = wrap.format(reply)
-    assert read(reply, ANIMALS).letter == letter
+    assert read_choice(reply, ANIMALS).letter == letter
 
 
 DENIALS = (
@@ -72,7 +72,7 @@ DENIALS = (
 
 @given(st.sampled_from(DENIALS), st.sampled_from("ABCD"), st.booleans())
 def test_a_denied_option_is_never_read(denial: str, letter: str, in_words: bool) -> None:
-    assert read(denial.format(ANIMALS[letter] if in_words else letter), ANIMALS).letter is None
+    assert read_choice(denial.format(ANIMALS[letter] if in_words else letter), ANIMALS).letter is None
 
 
 UNSURE = (
@@ -85,13 +85,15 @@ UNSURE = (
 
 @given(st.sampled_from(UNSURE), st.sampled_from("ABCD"))
 def test_what_is_supposed_reported_or_taken_back_is_not_read(frame: str, letter: str) -> None:
-    assert read(frame.format(letter), ANIMALS).letter is None
+    assert read_choice(frame.format(letter), ANIMALS).letter is None
 
 
 @given(st.sampled_from(UNSURE), st.sampled_from("ABCD"), st.sampled_from("ABCD"))
 def test_a_conclusion_after_that_is_read(frame: str, first: str, letter: str) -> None:
     assert (
-        read(f"{frame.format(first)} But it is clear now: the correct answer is {letter}.", ANIMALS).letter
+        read_choice(
+            f"{frame.format(first)} But it is clear now: the correct answer is {letter}.", ANIMALS
+        ).letter
         == letter
     )
 
@@ -111,7 +113,7 @@ def test_a_conclusion_after_that_is_read(frame: str, first: str, letter: str) ->
 )
 def test_letter_and_words_must_agree(letter: str, other: str, frame: str) -> None:
     expected = letter if letter == other else None
-    assert read(frame.format(letter, ANIMALS[other]), ANIMALS).letter == expected
+    assert read_choice(frame.format(letter, ANIMALS[other]), ANIMALS).letter == expected
 
 
 @given(
@@ -119,7 +121,7 @@ def test_letter_and_words_must_agree(letter: str, other: str, frame: str) -> Non
     st.sampled_from(["{}", "The answer is {}.", "\\boxed{{{}}}", "I choose {}", "{} is correct.", "So {}."]),
 )
 def test_a_letter_that_is_no_option_is_never_read(letter: str, frame: str) -> None:
-    assert read(frame.format(letter), ANIMALS).letter is None
+    assert read_choice(frame.format(letter), ANIMALS).letter is None
 
 
 WORDS = sorted(
@@ -143,6 +145,6 @@ WORDS = sorted(
     ).map(" ".join)
 )
 def test_any_words_of_the_table_give_an_option_or_nothing(reply: str) -> None:
-    reading = read(reply, ANIMALS)
+    reading = read_choice(reply, ANIMALS)
     assert reading.letter is None or reading.letter in ANIMALS
     assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)

@@ -1,6 +1,7 @@
 """Multiple choice: the letter that a reply chooses, and whether it is the gold.
 
-There are two readers. `read` is our own: it knows many ways of stating a choice and never guesses.
+There are two readers. `read` is our own: it knows many ways of stating a choice and does not guess;
+`read_choice` also says which rule decided, and where.
 `infer` is VLMEvalKit's, quirks included, for numbers that must compare with published ones.
 """
 
@@ -40,7 +41,7 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     A sample without options is read by letters alone. A sample whose gold is not an option is unscored.
     """
     choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
-    reading = read(reply.text, choices)
+    reading = read_choice(reply.text, choices)
     wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
     if sample.golds and not wanted:
         return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
@@ -82,7 +83,17 @@ _MARKUP = re.compile(
 )
 
 
-def read(reply: str, options: Mapping[str, str]) -> Reading:
+def read(reply: str, options: Mapping[str, str]) -> str | None:
+    """The letter of the option that a reply chooses; None where it does not clearly choose one.
+
+    >>> options = {"A": "cat", "B": "dog"}
+    >>> read("At first I thought A, but it barks: B.", options), read("It might be a dog.", options)
+    ('B', None)
+    """
+    return read_choice(reply, options).letter
+
+
+def read_choice(reply: str, options: Mapping[str, str]) -> Reading:
     """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
 
     The rules, all named in the route of the score:
@@ -100,9 +111,9 @@ def read(reply: str, options: Mapping[str, str]) -> Reading:
     ``choice:contradiction`` (letter and words disagree), ``choice:ambiguous`` (several), a
     ``choice:part-of-name``, ``choice:not-an-option``; else ``choice:empty`` or ``choice:unread``.
 
-    >>> read("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
+    >>> read_choice("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
     Reading(answer='C', rule='choice:stated', span=(43, 44), is_whole=False)
-    >>> read("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
+    >>> read_choice("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
     'choice:unread'
     """
     plain, prepared = normalise_characters(reply), prepare_options(options)
@@ -273,7 +284,7 @@ def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> 
     ('B', None, 'B')
     """
     if rules == "eyechart":
-        return read(str(reply), options).letter
+        return read(str(reply), options)
     if rules not in RULES:
         known = ", ".join([*RULES, "eyechart"])
         raise UsageError(f"no rules named {rules!r} for reading a choice", hint=f"use one of: {known}")

@@ -159,7 +159,7 @@ def _choice(gold: str, text: str, sample: Sample) -> Judged:
     choices = _choices(sample, wanted)
     if letters := read_letters(text, choices):
         return Reading(",".join(sorted(letters)), "choice:letters"), letters == wanted
-    reading = choice.read(text, choices)
+    reading = choice.read_choice(text, choices)
     return reading, reading.letter is not None and wanted == {reading.letter}
 
 
