@@ -61,6 +61,7 @@ def find_run(given: str, *, is_changed: bool = False) -> Path:
 
     A run that will be changed must be named if there are several.
     """
+    from eyechart.store.folder import list_journals
     from eyechart.store.journal import FILE_NAME
 
     path = Path(given)
@@ -68,8 +69,10 @@ def find_run(given: str, *, is_changed: bool = False) -> Path:
         path = path.parent
     if (path / FILE_NAME).is_file():
         return path
-    found = path.glob(f"**/{FILE_NAME}") if path.is_dir() else ()
-    below = [file.parent for file in sorted(found, key=lambda file: (-file.stat().st_mtime, str(file)))]
+    below = [
+        file.parent
+        for file in sorted(list_journals(path), key=lambda file: (-file.stat().st_mtime, str(file)))
+    ]
     if is_changed and len(below) > 1:
         listed = "\n    ".join(str(one) for one in below[:10])
         raise UsageError(

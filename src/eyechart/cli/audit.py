@@ -74,9 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         choices=("image", "any"),
         help="any: rows without an image are asked as text, and left out of the comparison",
     )
-    add_options(
-        parser, Options, *(group for group in GROUPS if group not in (COST, RUN)), without=SET_BY_CONDITIONS
-    )
+    groups = [group for group in GROUPS if group not in (COST, RUN)]
+    add_options(parser, Options, *groups, without=(*SET_BY_CONDITIONS, "shard"))
     add_options(parser, Switches, COST)
     add_options(parser, Options, COST)
     add_options(parser, Options, RUN, without=["progress"])

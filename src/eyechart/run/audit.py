@@ -166,6 +166,8 @@ def plan_audit(
     for name in SET_BY_CONDITIONS:
         if given.get(name) not in (None, False, IMAGE, "any"):
             raise UsageError(f"{name} is set by the conditions of the audit", hint=f"leave out --{name}")
+    if given.get("shard") is not None:
+        raise UsageError("an audit compares whole runs", hint="leave out --shard")
     models = [model] if text_model is None else [model, text_model]
     chosen = [(one, own if needs_keys else drop_keys(own)) for one, own in choose_models(models, given)]
     (of_model, common), *rest = chosen

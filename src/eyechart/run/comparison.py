@@ -158,6 +158,7 @@ def _find_runs(
     given: Sequence[Run | str | Path], *, cluster: str | None, benchmark: str | None, out: str | Path
 ) -> tuple[list[Run], bool]:
     """The runs that are meant, and whether each was named by itself."""
+    from eyechart.store.folder import list_journals
     from eyechart.store.journal import FILE_NAME
 
     found: list[Run] = []
@@ -175,7 +176,7 @@ def _find_runs(
         if (folder / FILE_NAME).is_file():
             found.append(Run(folder, cluster=cluster))
             continue
-        below = sorted(file.parent for file in folder.glob(f"**/{FILE_NAME}")) if folder.is_dir() else []
+        below = [file.parent for file in list_journals(folder)]
         if not below:
             hint = f"give a run folder (it holds {FILE_NAME}), a folder with runs, or a file of replies"
             raise UsageError(f"no run in {one}", hint=hint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,6 +175,7 @@ def _prepared(
 ) -> Iterator[tuple[int, list[Prepared]]]:
     """Number and trials of each sample in turn; trials that would share a request come together."""
     from eyechart.run.evaluate import open_earlier
+    from eyechart.run.shards import select_shard
     from eyechart.store.folder import StoredReplies
     from eyechart.store.journal import FILE_NAME
 
@@ -189,8 +190,11 @@ def _prepared(
             stack.enter_context(contextlib.closing(earlier))
         own = None if options.fresh else plan.folder / FILE_NAME
         kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
-        for n, sample in enumerate(_shown(plan, told), start=1):
-            for task in kept.tasks(n - 1, sample, options.trials, together=together):
+        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, told))
+        if plan.shard is not None:
+            samples = select_shard(plan, plan.shard, _shown(plan, told))
+        for n, (position, sample) in enumerate(samples, start=1):
+            for task in kept.tasks(position, sample, options.trials, together=together):
                 # Only a request that was sent before can be recognised by the content of its images.
                 is_known = any(one.keys for one in (task, *task.siblings))
                 item = (prepare_exactly if is_known else prepare)(task)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import EyechartError, ModelError
+from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, carry_kept, has_shared_requests, make_preparer
 from eyechart.run.results import Run
@@ -36,6 +36,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
+    _refuse_shared_folder(plan)
     folders.prepare_folder(plan.folder)
     with folders.lock_folder(plan.folder):
         folders.prepare_folder(plan.folder, fresh=plan.options.fresh)
@@ -55,12 +56,27 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
         return finish_run(plan.folder, session, with_files=with_files)
 
 
+def _refuse_shared_folder(plan: Plan) -> None:
+    """Refuse shards where a pipeline chose the folder, which all of them would then share."""
+    from eyechart.run.shards import find_whole
+
+    if plan.shard is not None and find_whole(plan.folder) is None:
+        raise UsageError(
+            "--shard is not available for this command", hint="use it with: eyechart run SOURCE -m MODEL"
+        )
+
+
 def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
     """Read the whole source into the journal before the first request."""
     from eyechart.run.cost import record_judge_prices
+    from eyechart.run.shards import keep_shard
     from eyechart.run.sources import watch_samples
 
     n_samples = journal.replace_samples(watch_samples(plan, told))
+    if isinstance(plan.model, Studious):
+        plan.model.study(journal.samples())
+    if plan.shard is not None:
+        n_samples = keep_shard(plan, plan.shard, journal)
     journal.set_meta("manifest", carry_kept(plan.manifest(), journal.read_mapping("manifest")))
     record_judge_prices(journal, plan.scorers.judges, plan.prices)
     return n_samples
@@ -70,8 +86,6 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     """Ask and score what the journal does not have yet; raises an error that leaves nothing to report."""
     from eyechart.run.loop import run_async
 
-    if isinstance(plan.model, Studious):
-        plan.model.study(journal.samples())
     session = Session()
     journal.start_session()
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
@@ -93,7 +107,7 @@ async def _drive(plan: Plan, journal: Journal, n_samples: int, known: KnownRepli
 
     executor = _make_executor(plan, journal, known)
     executor.progress.total = n_samples * plan.options.trials
-    label = f"{plan.benchmark.name} · {plan.model.name}"
+    label = f"{plan.benchmark.name} · {plan.model.name}" + (f" · shard {plan.shard}" if plan.shard else "")
     line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
     executor.announce_to(line.say)
     try:
@@ -234,8 +248,10 @@ def open_earlier(
 
     A run with another selection or other settings has another folder; a request that both make is sent once.
     """
+    from eyechart.run.shards import find_whole
     from eyechart.store.folder import EarlierRuns, find_siblings
 
     if options.fresh:
         return None
-    return EarlierRuns([*find_siblings(folder), *journals], identity) or None
+    # Other shards are not searched: other machines may be writing them, and they hold other samples.
+    return EarlierRuns([*find_siblings(find_whole(folder) or folder), *journals], identity) or None

@@ -197,6 +197,13 @@ class Options:
         help="one request per trial (default: one for all trials, if the endpoint returns several replies)",
     )
 
+    shard: str | None = option(
+        None,
+        group=QUESTIONS,
+        metavar="K/N",
+        help="only part K of N, for array jobs; eyechart merge joins all parts (see docs/scale.md)",
+    )
+
     input: Literal["image", "any", "none", "caption", "ocr", "blank", "shuffled"] = option(
         "image",
         group=PROMPT,
@@ -468,8 +475,22 @@ class Options:
         for name in ("endpoint_name", "judge_endpoint_name"):
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
+        if self.shard is not None:
+            self._check_shard(self.shard)
         if self.cluster == "":
             raise UsageError("cluster is empty", hint="name a column, or none")
+
+    def _check_shard(self, shard: str) -> None:
+        from eyechart.run.shards import Shard
+
+        Shard.parse(shard)
+        for name in ("judge_repeat", "judge_check"):
+            if getattr(self, name):
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"{name} draws from all replies of a run, which a shard does not have",
+                    hint=f"merge the shards, then run the same command with {flag} and without --shard",
+                )
 
     def make_model_settings(self) -> ModelSettings:
         """The settings from which the model is made."""

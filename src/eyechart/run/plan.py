@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from eyechart.engine.judge import JudgeSetup
     from eyechart.engine.prepare import ImageSource, Preparer
     from eyechart.model.prices import Price
+    from eyechart.run.shards import Shard
 
 _LOOKED_AT = 1000  # samples at most, to find the first question with rotations
 
@@ -51,6 +52,13 @@ class Plan:
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
     earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
     shares_budget: tuple[Path, ...] = ()  # journals of other runs whose spending counts against the limits
+
+    @property
+    def shard(self) -> Shard | None:
+        """Which part of the samples is asked; None for all."""
+        from eyechart.run.shards import Shard
+
+        return Shard.parse(self.options.shard) if self.options.shard else None
 
     @property
     def scorer(self) -> Scorer:
@@ -103,7 +111,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     }
     if benchmark.settings:
         identity["settings"] = dict(benchmark.settings)
-    return Plan(
+    plan = Plan(
         benchmark=benchmark,
         model=the_model,
         prompt=prompt,
@@ -112,6 +120,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
         prices=find_prices(the_model, scorers.judges, options),
     )
+    return plan if plan.shard is None else replace(plan, folder=plan.shard.name_folder(plan.folder))
 
 
 def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:

@@ -157,8 +157,16 @@ class Run:
             return {}
         # With other inputs, the image that was sent is not the one that the question is about.
         found = self.journal.belongings(with_sent=not self.replaced_input)
-        # A single rule is the user's choice; a benchmark's own columns may be missing from a file.
-        return find_clusters(check_column(found, rules[0]) if len(rules) == 1 else found, rules)
+        # A single rule is the user's choice; a benchmark's own columns may be missing from a file, and a
+        # shard may hold only samples without a value.
+        is_checked = len(rules) == 1 and not self.is_shard
+        return find_clusters(check_column(found, rules[0]) if is_checked else found, rules)
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether it is one part of a run, made with ``--shard``."""
+        options = self.manifest.get("options")
+        return isinstance(options, Mapping) and bool(options.get("shard"))
 
     @property
     def replaced_input(self) -> str:

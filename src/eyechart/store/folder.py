@@ -23,6 +23,7 @@ from eyechart.types import Reply, Sample
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
+SHARDS = ".shards"  # ends the name of the folder, beside that of the whole run, that holds its shards
 _NAME_BYTES = 100  # file systems allow 255 bytes
 
 
@@ -124,6 +125,19 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     text = msgspec.json.format(msgspec.json.encode(content), indent=2)
     with atomic_write(path) as place:
         place.write_bytes(text + b"\n")
+
+
+def remove_log(journal: Path) -> None:
+    """Remove SQLite's files beside a journal that is about to be replaced."""
+    for suffix in ("-wal", "-shm"):
+        journal.with_name(journal.name + suffix).unlink(missing_ok=True)
+
+
+def list_journals(folder: Path) -> list[Path]:
+    """The journals of all runs below a folder. Shards count where no whole run is there."""
+    found = sorted(folder.glob(f"**/{FILE_NAME}")) if folder.is_dir() else []
+    whole = [path for path in found if not path.parent.parent.name.endswith(SHARDS)]
+    return whole or found
 
 
 def discard_folder(folder: Path) -> None:

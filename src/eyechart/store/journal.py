@@ -108,6 +108,15 @@ class Journal(JournalReader):
             db.execute(_FORGET_OLD_VERDICTS)
         return count
 
+    def keep_samples(self, positions: Iterable[int]) -> int:
+        """Remove all samples but those at these positions; returns how many are left."""
+        with store_errors(self.path), contextlib.closing(connect(self.path)) as db, db:
+            db.execute("CREATE TEMP TABLE kept (position INTEGER PRIMARY KEY)")
+            db.execute("BEGIN IMMEDIATE")
+            db.executemany("INSERT INTO kept VALUES (?)", ((position,) for position in positions))
+            db.execute("DELETE FROM samples WHERE position NOT IN (SELECT position FROM kept)")
+            return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
+
     def set_meta(self, name: str, value: Any) -> None:
         """Store a value about the whole run."""
         self._writing.put([WriteStatement("meta", _REPLACE["meta"], (name, _encode(value).decode()))])

@@ -137,6 +137,11 @@ class JournalReader:
         with store_errors(self.path):
             return msgspec.convert(self.meta(name) or {}, dict[str, Any])
 
+    def list_meta(self) -> dict[str, Any]:
+        """All values about the whole run, by name."""
+        with self._reading() as db:
+            return {name: msgspec.json.decode(value) for name, value in db.execute("SELECT * FROM meta")}
+
     def samples(self) -> Iterator[Sample]:
         """The source as it was read, in order."""
         sql = "SELECT body FROM samples WHERE position > ?1 AND position <= ?2 ORDER BY position"

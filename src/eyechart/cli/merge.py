@@ -1,0 +1,49 @@
+"""``eyechart merge``: one run of the shards that ``eyechart run --shard K/N`` made."""
+
+from __future__ import annotations
+
+import argparse
+
+from eyechart.console import JSON_HELP, note, print_runs, reserve_stdout
+from eyechart.registry import Execute, command
+
+DESCRIPTION = """\
+Make one run of all shards of a run. The merged run equals the one that a single process would have made, and
+gets its folder: the same command without --shard resumes it.
+
+RUN is the folder of a shard, a folder that holds shards, or the folder of the whole run beside them. Shards
+of different runs are refused, and missing ones are named. The shards are only read; merging again after a
+shard was resumed replaces the merged run, unless replies would be lost.
+"""
+
+EXAMPLES = """\
+  eyechart run mine.tsv -m openai/my-model --shard 1/2
+  eyechart run mine.tsv -m openai/my-model --shard 2/2
+  eyechart merge runs/mine/openai-my-model-1a2b3c4d
+  eyechart merge node1/1-of-2 node2/2-of-2 --out merged
+"""
+
+
+@command("merge", "make one run of the shards of a run", description=DESCRIPTION, examples=EXAMPLES)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the command."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="shards, or folders that hold them")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for run folders (default: beside the shards, else runs)"
+    )
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
+    return execute
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Merge, summarise, print the table."""
+    from eyechart.run.shards import merge_runs
+
+    with reserve_stdout(is_json=args.json):
+        done = merge_runs(args.runs, out=args.out)
+    print_runs([done], as_json=args.json)
+    if n_pending := done.summary.n - sum(done.summary.outcomes.values()):
+        note(
+            f"{n_pending:,} samples have no outcome yet: run their shards again, or this run without --shard"
+        )
+    return done.exit_code

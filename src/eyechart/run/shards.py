@@ -1,0 +1,323 @@
+"""Shards: one part of a run per process (``--shard K/N``), and one run of all parts (``eyechart merge``).
+
+A sample's shard follows from its id alone, so every process of an array job chooses the same parts without
+talking to the others. Samples that belong together (rotations of one question, the columns that a benchmark
+declares as clusters) are in the same shard. A shard keeps the positions that its samples have in the whole
+run, so the merged journal is the one that a single process would have written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eyechart.errors import StoreError, UsageError, join_names
+from eyechart.run.evaluate import Session, finish_run
+from eyechart.run.results import Run
+from eyechart.store.folder import SHARDS
+from eyechart.types import Sample
+
+if TYPE_CHECKING:
+    from eyechart.run.plan import Plan
+    from eyechart.store.journal import Journal
+    from eyechart.store.reader import Belonging
+
+_MOST = 100_000  # shards of a run
+# What may differ between the shards of one run: none of it changes a reply or a score.
+_OWN_OPTIONS = frozenset({
+    "shard", "out", "fresh", "progress", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after",
+    "timeout_s", "max_cost", "max_total_tokens", "cache", "base_url", "judge_base_url", "api_key",
+    "api_key_env", "judge_api_key", "judge_api_key_env", "executor", "ray_address", "workers",
+    "gpus_per_worker", "ship_images", "separate_trials",
+})  # fmt: skip
+
+
+class Shard(NamedTuple):
+    """Part `number` of `count`, counted from 1.
+
+    >>> Shard.parse("2/8"), str(Shard(2, 8))
+    (Shard(number=2, total=8), '2/8')
+    """
+
+    number: int
+    total: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``K/N``."""
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
+        shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)
+        if not 1 <= shard.number <= shard.total <= _MOST:
+            raise UsageError(
+                f"--shard {text!r} is not K/N",
+                hint="write the number of the part and how many there are, counted from 1: --shard 3/8",
+            )
+        return shard
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.total}"
+
+    def owns(self, key: str) -> bool:
+        """Whether the sample or cluster with this id is in this shard."""
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest) % self.total == self.number - 1
+
+    def name_folder(self, whole: Path) -> Path:
+        """The folder of this shard of the run in `whole`.
+
+        >>> Shard(2, 8).name_folder(Path("runs/demo/openai-m-e4ff4911")).as_posix()
+        'runs/demo/openai-m-e4ff4911.shards/2-of-8'
+        """
+        return whole.with_name(whole.name + SHARDS) / f"{self.number}-of-{self.total}"
+
+
+def find_whole(folder: Path) -> Path | None:
+    """The folder of the whole run that a shard belongs to; None if the folder is not named as a shard's."""
+    parent = folder.parent if folder.parent.name else folder.absolute().parent
+    return parent.with_name(parent.name.removesuffix(SHARDS)) if parent.name.endswith(SHARDS) else None
+
+
+# -- Choosing the samples of a shard
+
+
+def list_rules(plan: Plan) -> list[str]:
+    """What keeps samples in one shard: the rules of the run's clusters, except a common image.
+
+    Questions on one image may be answered anywhere; with them, one picture that most rows show would put
+    most of a benchmark into one shard.
+    """
+    from eyechart.report.clusters import CIRCLE, IMAGE, choose_rules
+
+    chosen = choose_rules(plan.benchmark.cluster, plan.options.cluster)
+    return list(dict.fromkeys(rule for rule in (CIRCLE, *plan.benchmark.cluster, *chosen) if rule != IMAGE))
+
+
+def keep_shard(plan: Plan, shard: Shard, journal: Journal) -> int:
+    """Leave only the shard's samples in a journal that holds them all; returns how many there are."""
+    from eyechart.report.clusters import find_clusters
+
+    clusters = find_clusters(journal.belongings(with_sent=False), list_rules(plan))
+    described = describe_samples(journal.samples())
+    own = (
+        sample.position
+        for sample in journal.belongings(with_sent=False)
+        if shard.owns(clusters.get(sample.position, sample.id))
+    )
+    n_own = journal.keep_samples(own)
+    journal.set_meta("shard", {"number": shard.number, "total": shard.total, "own": n_own, **described})
+    return n_own
+
+
+def describe_samples(samples: Iterable[Sample]) -> dict[str, Any]:
+    """How many samples the whole run has, and a digest of their texts: the same in every shard."""
+    import msgspec
+
+    digest, n = hashlib.sha256(), 0
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    for sample in samples:
+        n += 1
+        read = (sample.id, sample.question, sample.golds, sample.choices, sample.hint, sample.meta)
+        digest.update(encode((*read, sample.weight, sample.circle, len(sample.images))))
+    return {"samples": n, "sha256": digest.hexdigest()}
+
+
+def select_shard(plan: Plan, shard: Shard, samples: Iterable[Sample]) -> Iterator[tuple[int, Sample]]:
+    """Position and sample of those in the shard, without a journal; reads the source once before."""
+    from eyechart.report.clusters import find_clusters
+
+    clusters = find_clusters(_list_belongings(plan.benchmark.source), list_rules(plan))
+    for position, sample in enumerate(samples):
+        if shard.owns(clusters.get(position, sample.id)):
+            yield position, sample
+
+
+def _list_belongings(samples: Iterable[Sample]) -> Iterator[Belonging]:
+    from eyechart.store.reader import Belonging
+
+    for position, one in enumerate(samples):
+        yield Belonging(position=position, id=one.id, circle=one.circle, meta=one.meta, withheld=one.withheld)
+
+
+# -- Merging
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A shard on disk."""
+
+    run: Run
+    shard: Shard
+    n_own: int
+    whole: Mapping[str, Any]  # of the samples: their number and digest
+
+    @property
+    def folder(self) -> Path:
+        return self.run.folder
+
+
+def merge_runs(folders: Sequence[str | Path], *, out: str | Path | None = None) -> Run:
+    """Make one run of all shards of a run, and return it.
+
+    `folders` are the folders of shards, or folders that hold them. The merged run gets the folder that the
+    whole run would have, beside the shards or below `out`; the command without ``--shard`` then resumes it.
+    """
+    parts = [_open_part(folder) for folder in _list_folders(folders)]
+    _refuse_strangers(parts)
+    _refuse_missing(parts)
+    folder = _choose_folder(parts[0], out)
+    return _merge(sorted(parts, key=lambda part: part.shard), folder)
+
+
+def _list_folders(given: Sequence[str | Path]) -> list[Path]:
+    from eyechart.store.journal import FILE_NAME
+
+    found: list[Path] = []
+    for one in given:
+        path = Path(one)
+        path = path.parent if path.name == FILE_NAME else path
+        beside = path.with_name(path.name + SHARDS)
+        if (path / FILE_NAME).is_file() and not (beside.is_dir() and find_whole(path) is None):
+            found.append(path)
+            continue
+        below = sorted(file.parent for file in path.glob(f"**/{FILE_NAME}")) if path.is_dir() else []
+        below = [folder for folder in below if find_whole(folder) is not None]
+        if not below and beside.is_dir():  # the whole run's folder stands for the shards beside it
+            below = sorted(file.parent for file in beside.glob(f"*/{FILE_NAME}"))
+        if not below:
+            raise UsageError(f"no shard in {one}", hint="give the folders that eyechart run --shard K/N made")
+        found += below
+    return list({folder.resolve(): folder for folder in found}.values())
+
+
+def _open_part(folder: Path) -> _Part:
+    run = Run(folder)
+    said = run.journal.read_mapping("shard")
+    if not said:
+        raise UsageError(
+            f"{folder} is not a shard", hint="merge takes runs that were started with --shard K/N"
+        )
+    try:
+        shard = Shard(int(said["number"]), int(said["total"]))
+        whole = {"samples": int(said["samples"]), "sha256": str(said["sha256"])}
+        part = _Part(run, shard, int(said["own"]), whole)
+    except (KeyError, TypeError, ValueError) as err:
+        raise StoreError(
+            f"{folder}: the description of the shard is damaged", hint="run the shard again"
+        ) from err
+    if run.journal.count_samples() != part.n_own:
+        raise UsageError(
+            f"{folder}: shard {shard} was stopped while it read the data", hint="run the shard again"
+        )
+    return part
+
+
+def _refuse_strangers(parts: Sequence[_Part]) -> None:
+    """Refuse shards that are not of one run, naming what differs."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.shard.total != first.shard.total:
+            what = f"{first.shard} and {part.shard} divide a run differently"
+        elif part.whole != first.whole:
+            what = "the data changed in between: the questions are not the same"
+        else:
+            mine, theirs = _describe(first.run.manifest), _describe(part.run.manifest)
+            names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+            if not names:
+                continue
+            what = f"they differ in {join_names(names, 6)}"
+        raise UsageError(
+            f"{first.folder} and {part.folder} are shards of different runs: {what}",
+            hint="merge the shards of one command, each started with the same options except --shard",
+        )
+
+
+def _describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """All of a manifest that the shards of one run have in common."""
+    said = {name: value for name, value in manifest.items() if name not in ("options", "kept")}
+    options = manifest.get("options")
+    if isinstance(options, Mapping):
+        said |= {f"--{name}": value for name, value in options.items() if name not in _OWN_OPTIONS}
+    return said
+
+
+def _refuse_missing(parts: Sequence[_Part]) -> None:
+    by_number: dict[int, _Part] = {}
+    for part in parts:
+        other = by_number.setdefault(part.shard.number, part)
+        if other is not part:
+            raise UsageError(
+                f"shard {part.shard} is given twice: {other.folder} and {part.folder}",
+                hint="leave one of them out",
+            )
+    count = parts[0].shard.total
+    missing = [f"{number}/{count}" for number in range(1, count + 1) if number not in by_number]
+    if missing:
+        raise UsageError(
+            f"{len(missing)} of {count} shards {'is' if len(missing) == 1 else 'are'} missing: "
+            f"{join_names(missing, 20)}",
+            hint=f"run the command with --shard {missing[0]}, or name the folder if it is elsewhere",
+        )
+    n_found, n_whole = sum(part.n_own for part in parts), parts[0].whole["samples"]
+    if n_found != n_whole:
+        raise UsageError(
+            f"the shards hold {n_found:,} samples, but the run has {n_whole:,}", hint="run the shards again"
+        )
+
+
+def _choose_folder(part: _Part, out: str | Path | None) -> Path:
+    from eyechart.store.folder import make_file_name
+
+    beside = find_whole(part.folder)
+    if out is None and beside is not None:
+        return beside
+    name = beside.name if beside is not None else f"{make_file_name(part.run.manifest['model'])}-merged"
+    benchmark = make_file_name(str(part.run.manifest.get("benchmark", "")))
+    return Path("runs" if out is None else out) / benchmark / name
+
+
+def _merge(parts: Sequence[_Part], folder: Path) -> Run:
+    from eyechart.files import atomic_write
+    from eyechart.store import folder as folders
+    from eyechart.store.journal import FILE_NAME
+    from eyechart.store.merge import count_unmerged, merge_journals
+
+    folders.prepare_folder(folder)
+    target = folder / FILE_NAME
+    with folders.lock_folder(folder):
+        try:
+            with atomic_write(target) as draft:
+                merge_journals(draft, [part.folder / FILE_NAME for part in parts], _merge_meta(parts))
+                if target.is_file() and (n := count_unmerged(target, draft)):
+                    raise UsageError(
+                        f"{folder} already holds a run with {n:,} replies that no shard has",
+                        hint="choose another folder with --out, so that no reply is lost",
+                    )
+                folders.remove_log(target)
+        except BaseException:
+            if not target.is_file():
+                folders.discard_folder(folder)
+            raise
+        with_files = bool(parts[0].run.manifest.get("files"))
+        return finish_run(folder, Session(), with_files=with_files)
+
+
+def _merge_meta(parts: Sequence[_Part]) -> dict[str, Any]:
+    """What a single run would have written about itself."""
+    meta: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.run.journal.list_meta().items():
+            held = meta.setdefault(name, value)
+            if name != "manifest" and isinstance(held, Mapping) and isinstance(value, Mapping):
+                meta[name] = {**held, **value}
+    manifest = dict(meta["manifest"])
+    if isinstance(manifest.get("options"), Mapping):
+        manifest["options"] = {**manifest["options"], "shard": None}
+    if "kept" in manifest:  # earlier scorings that every shard has
+        each = [set(part.run.manifest.get("kept", ())) for part in parts]
+        manifest["kept"] = [name for name in manifest["kept"] if all(name in one for one in each)]
+    del meta["shard"]
+    return {**meta, "manifest": manifest}
