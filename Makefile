@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras versions torture check format bench bench-rescoring simulate map wheel core clean
+.PHONY: help demo test fast test-extras versions torture check format bench bench-rescoring simulate catalogue map wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -54,6 +54,9 @@ bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 
 simulate: $(VENV)/.dev ## how often the intervals of ec.stats hold the truth: the table of docs/intervals.md
 	@$(BIN)/python bench/simulate.py
+
+catalogue: $(VENV)/.dev ## write the names of the catalogue's benchmarks, after a change of a declaration
+	$(BIN)/python tools/write_catalogue.py
 
 map: $(VENV)/.dev     ## rooms, modules, lines, imports between rooms, repeated names, the traced path of a sample
 	@$(BIN)/python tools/map.py

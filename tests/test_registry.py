@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.registry import Registry, benchmarks, find_near_names, read_entry_points
+from eyechart.registry import Registry, benchmarks, find_near_names, read_announced
 from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, answer_calls
 
 
@@ -47,7 +47,7 @@ class Announced:
 @pytest.fixture
 def announced(monkeypatch: pytest.MonkeyPatch) -> Announced:
     made = Announced()
-    monkeypatch.setattr(registry, "read_entry_points", made)
+    monkeypatch.setattr(registry, "read_announced", made)
     return made
 
 
@@ -235,9 +235,10 @@ def test_all_that_a_benchmark_is_recognised_by_is_announced() -> None:
     """Its module is imported for its own files alone, so the entry points must name each of them."""
     for name in benchmarks.names():
         benchmarks.get(name)
-    announced = set(read_entry_points(tuple(sys.path))["eyechart.published"])
-    lower = {name.lower() for name in announced}
-    assert all({f"file:{name}", f"hub:{name}"} & lower for name in registry._published)
+    announced = set(read_announced(tuple(sys.path))["eyechart.published"])
+    assert {f"file:{name}" for name in registry._files} <= announced
+    hubs = {(place, part) for place, parts in registry._hubs.items() for part in parts}
+    assert {f"hub:{place}:{part}".removesuffix(":") for place, part in hubs} <= announced
     assert {f"layout:{'/'.join(parts)}" for parts in registry._layouts.values()} <= announced
     columns = {frozenset(name.removeprefix("columns:").split("+")) for name in announced}
     assert {one for several in registry._columns.values() for one in several} <= columns

@@ -88,7 +88,7 @@ class Registry(Generic[T]):
             )
 
     def _announced(self) -> Mapping[str, EntryPoint]:
-        return read_entry_points(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
+        return read_announced(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
 
 
 def load_entry(entry: EntryPoint, kind: str) -> None:
@@ -287,27 +287,36 @@ def summarise_command(name: str, source: str = "") -> str:
 # -- benchmarks and the files they are published as
 
 
-_published: dict[str, str] = {}  # a hub data set or the stem of a file, to its benchmark
+_files: dict[str, str] = {}  # the stem of a published file to its benchmark
+_hubs: dict[str, dict[str, str]] = {}  # a hub data set to its parts and their benchmarks
 _columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that only its files have
-_rules: dict[str, PublishedRule] = {}
 _layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
 
 
 def benchmark(
-    name: str, *, hub: str = "", file: str = "", columns: Sequence[Collection[str]] = (), layout: str = ""
+    name: str,
+    *,
+    hub: str | Sequence[str] = (),
+    file: str | Sequence[str] = (),
+    columns: Sequence[Collection[str]] = (),
+    layout: str = "",
 ) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
     """Declare a benchmark: the function returns a `Benchmark`; its parameters are the benchmark's options.
 
-    `hub` is the data set (``ORG/NAME``) and `file` the published file (without its suffix) that the benchmark
-    reads. `layout` is the path of its file below a data folder (``Signs/test/metadata.jsonl``). A file that
-    has all of one entry of `columns` is recognised as one of its files, and refused as a plain file.
+    `hub` is the data set (``ORG/NAME``, or one part of it: ``ORG/NAME:config/split``) and `file` the
+    published file (without its suffix) that the benchmark reads; each may be several. `layout` is the path of
+    its file below a data folder (``Signs/test/metadata.jsonl``). A file that has all of one entry of
+    `columns` is recognised as one of its files, and refused as a plain file.
 
     A package also announces these as entry points of the group ``eyechart.published``, so that it is imported
     only for its own files: ``hub:ORG/NAME``, ``file:STEM``, ``layout:PATH`` or ``columns:NAME+NAME``, whose
     value is the module.
     """
-    for published in filter(None, (hub, file)):
-        _published[published.lower()] = name
+    for one in filter(None, [file] if isinstance(file, str) else file):
+        _files[one] = name
+    for one in filter(None, [hub] if isinstance(hub, str) else hub):
+        place, _, part = one.partition(":")
+        _hubs.setdefault(place, {})[part] = name
     _columns[name] = tuple(frozenset(one) for one in columns)
     if layout:
         _layouts[name] = tuple(layout.split("/"))
@@ -315,20 +324,32 @@ def benchmark(
 
 
 def find_published_benchmark(published: str, path: Path | None = None) -> str | None:
-    """The benchmark that published a hub data set or a file of that name.
+    """The benchmark that published a file of that name.
 
     `path` is the file, or a folder that may be part of a benchmark's layout.
     """
-    wanted = published.lower()
-    _load_announced("hub", lambda name: name.lower() == wanted)
-    _load_announced("file", lambda name: name.lower() == wanted)
-    found = _published.get(wanted)
+    _load_announced("file", lambda name: name == published)
+    found = _files.get(published)
     if found or path is None:
         return found
     whole = path.absolute()
     _load_announced("layout", lambda name: _leads_to(whole, tuple(name.split("/"))))
     laid_out = [name for name, parts in _layouts.items() if _leads_to(whole, parts)]
     return laid_out[0] if len(laid_out) == 1 else None  # a folder may hold the files of several
+
+
+def find_hub_benchmarks(place: str, part: str = "") -> list[str]:
+    """The benchmarks that read a hub data set, or this part (``config/split``, a config or a split) of it."""
+    wanted = place.lower()
+    _load_announced("hub", lambda name: name.partition(":")[0].lower() == wanted)
+    found = [
+        name
+        for other, parts in _hubs.items()
+        if other.lower() == wanted
+        for known, name in parts.items()
+        if not known or not part or part in (known, *known.split("/"))
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _leads_to(path: Path, parts: tuple[str, ...]) -> bool:
@@ -346,29 +367,9 @@ def find_benchmark_by_columns(columns: Collection[str]) -> tuple[str, frozenset[
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedRule:
-    """How another tool asks and scores a published file that is not a benchmark here."""
-
-    tool: str
-    scorer: str
-    closing: str = ""  # a line after the question
-
-
-def record_published_rule(stem: str, rule: PublishedRule) -> None:
-    """Record how a tool treats the published file of that name."""
-    _rules[stem] = rule
-
-
-def find_published_rule(stem: str) -> PublishedRule | None:
-    """The rule for a published file; its module is announced as ``file:STEM``, as a benchmark's is."""
-    _load_announced("file", lambda name: name == stem)
-    return _rules.get(stem)
-
-
 def _load_announced(kind: str, is_wanted: Callable[[str], bool]) -> None:
     """Import the modules that announce a wanted name of that kind, and no others."""
-    for name, entry in read_entry_points(tuple(sys.path)).get("eyechart.published", {}).items():
+    for name, entry in read_announced(tuple(sys.path)).get("eyechart.published", {}).items():
         found, _, rest = name.partition(":")
         if found == kind and is_wanted(rest):
             load_entry(entry, "benchmark")
@@ -468,15 +469,44 @@ class EntryPoint(NamedTuple):
 
     def read_source(self) -> str:
         """The text of the module, without importing it; empty if it is not a file in a folder of the path."""
+        return self._read(".py", "/__init__.py")
+
+    def read_names(self) -> str:
+        """The text of a file of names, ``my.package.names`` for ``my/package/names.txt``."""
+        if text := self._read(".txt"):
+            return text
+        from pkgutil import get_data  # the package is in an archive
+
+        package, _, name = self.module.rpartition(".")
+        try:
+            return (get_data(package, f"{name}.txt") or b"").decode("utf-8", "replace")
+        except (OSError, ImportError, ValueError):
+            return ""
+
+    def _read(self, *endings: str) -> str:
         path = self.module.replace(".", "/")
         for place in sys.path:
-            for file in (f"{place or '.'}/{path}.py", f"{place or '.'}/{path}/__init__.py"):
+            for ending in endings:
                 try:
-                    with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - as below
+                    with open(f"{place or '.'}/{path}{ending}", encoding="utf-8") as opened:  # noqa: PTH123
                         return opened.read()
                 except (OSError, UnicodeDecodeError):
                     continue
         return ""
+
+
+@lru_cache(maxsize=1)
+def read_announced(path: tuple[str, ...]) -> Mapping[str, Mapping[str, EntryPoint]]:
+    """The entry points, and those that packages list in a file of their own: by group, then by name.
+
+    A package with many parts announces the file in the group ``eyechart.names``. It is written like an
+    entry_points.txt and read without importing the package. Entry points have precedence.
+    """
+    found = {group: dict(named) for group, named in read_entry_points(path).items()}
+    for entry in list(found.get("eyechart.names", {}).values()):
+        for group, one in parse_entry_points(entry.read_names()):
+            found.setdefault(group, {}).setdefault(one.name, one)
+    return found
 
 
 @lru_cache(maxsize=1)

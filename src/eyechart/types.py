@@ -560,6 +560,21 @@ LogFormat = Callable[[FileSigns], LogReader | None]  # None: the file is of anot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """Facts about a published benchmark: no number depends on them. ``eyechart data list`` shows them."""
+
+    group: str = ""  # charts, documents, math, ...
+    size: str = ""  # how many questions
+    paper: str = ""  # a URL
+    licence: str = ""  # of the data, as its page states it
+    file: str = ""  # VLMEvalKit's name of the file, without its suffix
+    hub: tuple[str, ...] = ()  # its parts on the hub: ORG/NAME:config/split
+    metric: str = ""  # the published number, in words
+    parity: str = ""  # with which kits the verdicts agree
+    note: str = ""  # what differs from the kits or between them, and why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A source, a prompt, a scorer, and how the numbers are grouped.
 
@@ -590,6 +605,7 @@ class Benchmark:
     settings: Mapping[str, Any] = field(default_factory=dict)  # its own options as they stand, for the record
     prompt_settings: tuple[str, ...] = ()  # those that only shape its prompt: nothing under another one
     about: str = ""
+    card: Card = field(default_factory=Card)
 
     def __post_init__(self) -> None:
         _check_benchmark(self)

@@ -180,7 +180,10 @@ def test_published_files_asked_by_another_rule(tmp_path: Path, server: Server) -
     assert "MMBench_DEV_EN is mmbench-dev-en" in run(server, path, "--as", "plain").err
     assert BLOCK not in run(server, path).err
     path = table(tmp_path / "ChartQA_TEST.tsv", "question\tanswer\timage\nWhich?\tA\ta.png\n")
-    assert "VLMEvalKit scores ChartQA_TEST by relaxed" in run(server, path).err
+    assert (
+        "ChartQA_TEST is chartqa, scored by relaxed; here: default" in run(server, path, "--as", "plain").err
+    )
+    assert BLOCK not in run(server, path).err
 
 
 def test_the_same_block_is_printed_once_for_several_models(tmp_path: Path) -> None:

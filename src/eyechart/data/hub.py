@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
+from eyechart.data.parquet import is_image_type
 from eyechart.data.rows import (
     Blob,
     OnProblem,
@@ -43,7 +44,8 @@ PREFIX = "hf:"
 FORM = "hf:ORG/NAME, hf:ORG/NAME:split@revision, hf:ORG/NAME:config/split or hf:./folder:split"
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_PART = re.compile(r"[^\s/:@\[\]]+(/[^\s/:@\[\]]+)?")
+_NAME = r"[^\s/:@\[\]]+(?: [^\s/:@\[\]]+)*"  # of a config or a split; some have spaces
+_PART = re.compile(rf"{_NAME}(?:/{_NAME})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,7 +495,7 @@ class HubReader(msgspec.Struct, frozen=True):
     def image_columns(self) -> tuple[str, ...]:
         """Columns with an image type."""
         schema = self.loaded.dataset.with_format("arrow").data.schema
-        return tuple(name for name in schema.names if _is_image_type(schema.field(name).type))
+        return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order; no image is in memory."""
@@ -508,7 +510,7 @@ class HubReader(msgspec.Struct, frozen=True):
                 yield Row(number, 0, {name: next(values) for name, values in columns.items()})
 
     def _values(self, column: Any, name: str, before: int, *, is_blob: bool) -> Iterator[Any]:
-        if _is_image_type(column.type):
+        if is_image_type(column.type):
             for index, cell in enumerate(column):
                 yield self._make_ref(cell, name, before + index) if is_blob else None
             return
@@ -577,12 +579,44 @@ def _named(item: Any, column: str) -> Any:
     return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
 
 
-def _is_image_type(kind: Any) -> bool:
-    """Whether a type is bytes, the library's struct of bytes and path, or a list of either."""
-    import pyarrow as pa
+# -- Repositories on this machine, and downloading them
 
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _is_image_type(kind.value_type)
-    if pa.types.is_struct(kind):
-        return "bytes" in {field.name for field in kind}
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+def find_snapshot(place: str) -> Path | None:
+    """The folder of a repository in the hub library's cache; None if it was not downloaded."""
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        return None
+    try:
+        return Path(snapshot_download(place, repo_type="dataset", local_files_only=True))
+    except Exception:  # not cached; the exception depends on the version
+        return None
+
+
+def find_part_files(folder: Path, part: str) -> list[Path]:
+    """The Parquet files of a part (``config/split`` or ``split``) below a folder, in order."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
+    return [folder / name for name in choose_part_files(names, part)]
+
+
+def choose_part_files(names: Iterable[str], part: str) -> list[str]:
+    """Those of a repository's Parquet files that hold a part; empty if their names do not say.
+
+    >>> names = ["A/test-00000-of-00001.parquet", "A/val-00000-of-00001.parquet", "B/test-0-of-1.parquet"]
+    >>> choose_part_files(names, "A/test"), choose_part_files(names, "C/test")
+    (['A/test-00000-of-00001.parquet'], [])
+    """
+    config, _, split = part.rpartition("/")
+    files = [name for name in names if name.endswith(".parquet")]
+    of_split = [name for name in files if _names_split(name, split)]
+    of_config = [name for name in of_split if config in name.split("/")[:-1]] if config else of_split
+    if config or len({name.rpartition("/")[0] for name in of_split}) < 2:
+        return of_config
+    return []  # the same split in several folders: the configs have to be told apart
+
+
+def _names_split(name: str, split: str) -> bool:
+    """Whether a file is called ``split-00000-of-00001.parquet``, ``split.parquet`` or is in ``split/``."""
+    *folders, last = name.removesuffix(".parquet").split("/")
+    return not split or last == split or last.startswith((f"{split}-", f"{split}.")) or split in folders[-1:]

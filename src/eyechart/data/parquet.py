@@ -68,6 +68,12 @@ class ParquetReader(msgspec.Struct):
         with _parquet_file(self.path) as file:
             return tuple(file.schema_arrow.names)
 
+    def image_columns(self) -> tuple[str, ...]:
+        """Columns with an image type."""
+        with _parquet_file(self.path) as file:
+            schema = file.schema_arrow
+            return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
+
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order. Image bytes are not read if the file's statistics say that none is missing."""
         with _parquet_file(self.path) as file:
@@ -259,3 +265,20 @@ def _group_of(file: Any, row: int) -> tuple[int, int]:
             return group, row
         row -= n_rows
     raise IndexError("no such row")
+
+
+def count_rows(path: Path) -> int:
+    """How many rows a file has, from its metadata."""
+    with _parquet_file(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def is_image_type(kind: Any) -> bool:
+    """Whether a type is bytes, the library's struct of bytes and path, or a list of either."""
+    import pyarrow as pa
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return is_image_type(kind.value_type)
+    if pa.types.is_struct(kind):
+        return "bytes" in {field.name for field in kind}
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from eyechart.data.columns import (
     ALIASES,
@@ -37,6 +37,7 @@ from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
 
 Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
+ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 CellMode = Literal["text", "pandas"]
 
 _DETECTION_ROWS = 20
@@ -53,6 +54,10 @@ class SourceOptions:
     image_root: Path | str | None = None
     allow_urls: bool = True
     allow_absolute: bool = True  # not in data from a hub, a URL or an archive
+    # For a benchmark whose data set has other columns on the hub than in its published file: from the values
+    # of a row to those that differ (None drops a column). Applies to hub data sets and Parquet files.
+    change_row: ChangeRow | None = None
+    first_number: int = 0  # with `change_row`: of the first row, where rows have no id
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         raise UsageError(f"{path.name}: --encoding does not apply to Parquet", hint="leave out --encoding")
     reader = open_reader(path, format, encoding, options)
     # The first rows are read as plain text: types are inferred only when all rows are read.
-    text_reader = open_reader(path, format, encoding, SourceOptions())
+    text_reader = open_reader(path, format, encoding, SourceOptions(change_row=options.change_row))
     detection = _detect(path, format, encoding, text_reader, options)
     detection = replace(detection, reasons=(f"{format}: {why}", *detection.reasons))
     return FileSource(found.name, path, detection, options, reader)
@@ -123,16 +128,19 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
         raise UsageError(f"{spec}: --format, --encoding and --cells apply to files, not to a hub data set")
     from eyechart.data.hub import open_hub
 
-    reader = open_hub(spec)
-    images = reader.image_columns()
+    hub = open_hub(spec)
+    images = hub.image_columns()
+    reader: Reader = hub
+    if options.change_row:
+        reader = ChangedRows(hub, options.change_row, images, options.first_number)
     fields = dict(options.fields)
     is_named = any(resolve_target(name) == "image" for name in fields)
     if not is_named and len(images) == 1 and images[0] not in _list_named_columns(fields):
         fields["image"] = images[0]  # the type is more reliable than names
     options = replace(options, fields=fields, allow_absolute=False)
-    path = Path(reader.origin)
+    path = Path(hub.origin)
     detection = replace(_detect(path, "hub", "utf-8", reader, options, images), has_named_images=is_named)
-    reason = f"hub: split {reader.loaded.split or 'unnamed'}, {len(reader.loaded.dataset):,} rows"
+    reason = f"hub: split {hub.loaded.split or 'unnamed'}, {len(hub.loaded.dataset):,} rows"
     detection = replace(detection, reasons=(reason, *detection.reasons))
     return FileSource(parse_hub(spec).name, path, detection, options, reader)
 
@@ -190,9 +198,40 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
     if format == "json":
         return JsonReader(path, encoding)
     if format == "parquet":
-        return ParquetReader(path)
+        reader = ParquetReader(path)
+        if options.change_row:
+            return ChangedRows(reader, options.change_row, reader.image_columns(), options.first_number)
+        return reader
     known = ", ".join(dict.fromkeys(SUFFIXES.values()))
     raise UsageError(f"unknown format {format!r}", hint=f"known: {known}")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRows:
+    """A reader whose rows have the columns of the benchmark's published file.
+
+    Rows without an id are numbered from 0, as in VLMEvalKit's files.
+    """
+
+    reader: Reader
+    change: ChangeRow
+    images: Sequence[str]  # columns of the reader that may hold images
+    first_number: int = 0
+
+    def columns(self) -> tuple[str, ...]:
+        return ()  # each row names its own values
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        for row in self.reader.rows({*blobs, *self.images}, on_problem):
+            changes = self.change(row.values)
+            values = {
+                name: changes.get(name, value)
+                for name, value in {**row.values, **changes}.items()
+                if name not in changes or changes[name] is not None
+            }
+            if not any(name in values for name in ALIASES["id"]):
+                values = {"index": str(self.first_number + row.number - 1), **values}
+            yield Row(row.number, row.line, values)
 
 
 def _path_rules(source: FileSource) -> PathRules:
@@ -200,8 +239,9 @@ def _path_rules(source: FileSource) -> PathRules:
     if source.detection.format == "hub":
         from eyechart.data.hub import HubReader
 
-        assert isinstance(source._reader, HubReader)
-        return source._reader.path_rules(options.image_root)
+        reader = source._reader.reader if isinstance(source._reader, ChangedRows) else source._reader
+        assert isinstance(reader, HubReader)
+        return reader.path_rules(options.image_root)
     lmu = next((root for root in list_lmu_roots() if root.is_dir()), None)
     roots = [source.path.parent]
     roots += [Path(options.image_root)] if options.image_root else []
@@ -381,6 +421,19 @@ class ChangedSource:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedSource:
+    """Several sources, one after the other, such as the shards or configs of a hub data set."""
+
+    name: str
+    origin: str
+    sources: tuple[Source, ...] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Sample]:
+        for source in self.sources:
+            yield from source
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySource:
     """Samples held in memory, such as the questions of a reply file."""
 
@@ -400,9 +453,12 @@ def get_remarks(source: Source) -> tuple[str, ...] | None:
 
 
 def find_file_source(source: Source) -> FileSource | None:
-    """The file that a source reads, also through selections and rotations; None if it reads no file."""
-    while isinstance(source, ChangedSource):
-        source = source.source
+    """The file that a source reads, also through selections and rotations; None if it reads no file.
+
+    Opens a lazy source.
+    """
+    while isinstance(source, LazySource | ChangedSource):
+        source = source.opened if isinstance(source, LazySource) else source.source
     return source if isinstance(source, FileSource) else None
 
 

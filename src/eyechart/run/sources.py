@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
 from eyechart.prompt.default import build_custom_prompt
-from eyechart.registry import benchmarks, find_published_benchmark, find_published_rule, suggest_name
+from eyechart.registry import benchmarks, find_hub_benchmarks, find_published_benchmark, suggest_name
 from eyechart.run.inputs import IN_PLACE, InputCheck
 from eyechart.run.options import Options
 from eyechart.terminal import print_note
@@ -118,7 +118,14 @@ def _find_published(source: str | Path) -> str | None:
     from eyechart.data.hub import is_hub, parse_hub
 
     if is_hub(source):
-        return find_published_benchmark(parse_hub(str(source)).place)
+        spec = parse_hub(str(source))
+        found = find_hub_benchmarks(spec.place, spec.part)
+        if len(found) > 1:
+            raise UsageError(
+                f"{source} is the data of several benchmarks: {', '.join(found)}",
+                hint=f"run one by name: eyechart run {found[0]}, or add --as NAME",
+            )
+        return found[0] if found else None
     return find_published_benchmark(Path(source).stem, Path(source))
 
 
@@ -252,15 +259,11 @@ def make_lint(benchmark: Benchmark, options: Options) -> Lint:
 
 def _compare_published(stem: str, benchmark: Benchmark, options: Options) -> tuple[str, str] | None:
     """A finding and its hint where a file has a published name but is scored by another rule."""
+    name = find_published_benchmark(stem)
+    if name is None or name == benchmark.name:
+        return None
     scorer = options.scorer or benchmark.scorer
-    if (name := find_published_benchmark(stem)) is not None:
-        return f"{stem} is {name}, scored by {benchmarks.get(name)().scorer}; here: {scorer}", f"--as {name}"
-    rule = find_published_rule(stem)
-    if rule is not None and rule.scorer != scorer:
-        closing = f" and with {rule.closing!r} after each question" if rule.closing else ""
-        hint = f"--scorer {rule.scorer}" + (", and a --prompt-template" if rule.closing else "")
-        return f"{rule.tool} scores {stem} by {rule.scorer}{closing}; here: {scorer}", hint
-    return None
+    return f"{stem} is {name}, scored by {benchmarks.get(name)().scorer}; here: {scorer}", f"--as {name}"
 
 
 def refuse_blind_run(benchmark: Benchmark, options: Options) -> None:

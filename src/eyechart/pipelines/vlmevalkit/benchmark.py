@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from eyechart.errors import DataError
-from eyechart.prompt.default import build_custom_prompt, build_framed_prompt
-from eyechart.registry import BenchmarkFactory, PublishedRule, benchmark, record_published_rule
+from eyechart.prompt.default import build_custom_prompt
+from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Message, Prompt, Sample, Source
 
 if TYPE_CHECKING:
@@ -226,43 +226,3 @@ def build_note_prompt(sample: Sample) -> list[Message]:
     lead = f"There are several options:\n{options}" if options else ""
     text = " ".join(part for part in (sample.hint, sample.question, lead) if part)
     return [Message("user", (*sample.images, text))]
-
-
-# -- Published sets outside the catalogue for which VLMEvalKit has its own prompts and rules
-#
-# Accuracies are fractions here; VLMEvalKit counts to a hundred or a thousand. F1, points and accuracies per
-# image are not computed.
-
-_BRIEFLY = "Answer the question using a single word or phrase."
-# By the exact file name.
-RULES: Mapping[str, PublishedRule] = {
-    "TextVQA_VAL": PublishedRule("VLMEvalKit", "vqa-accuracy", _BRIEFLY),
-    "DocVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
-    "InfoVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
-    "ChartQA_TEST": PublishedRule("VLMEvalKit", "relaxed", _BRIEFLY),
-    "OCRBench": PublishedRule("VLMEvalKit", "ocrbench"),
-    "POPE": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
-    "MME": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
-    "HallusionBench": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
-    "AMBER": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit", "Please answer yes or no."),
-}
-
-
-for _stem, _rule in RULES.items():
-    record_published_rule(_stem, _rule)
-
-
-def make_published_benchmark(path: Path, rule: PublishedRule) -> Benchmark:
-    """The file of a published set as a benchmark."""
-    from eyechart.data.source import open_source
-    from eyechart.run.sources import make_custom_benchmark
-
-    def prompt(sample: Sample) -> list[Message]:
-        """One turn: the images, the question, and the closing line of the set."""
-        (message,) = build_framed_prompt(sample)
-        *before, question = message.parts
-        return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]
-
-    return replace(
-        make_custom_benchmark(open_source(path)), prompt=prompt, scorer=rule.scorer, judged_scorer=""
-    )

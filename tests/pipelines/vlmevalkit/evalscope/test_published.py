@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from eyechart.compat.evalscope import run_task
-from eyechart.pipelines.vlmevalkit.benchmark import RULES
-from eyechart.registry import scorers
 from support.files import picture_base64
 from support.runs import number_of
 from support.tasks import M, User, sheet
@@ -46,8 +44,3 @@ def test_each_has_its_own_rule(
     kept = sheet(folder / M / f"{M}_{name}.xlsx")
     assert list(kept[0]) == ["index", "question", "answer", "prediction"]
     assert run_task(user.config(name, mode="eval")) == done
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_the_rules_are_official(name: str) -> None:
-    assert scorers.get(RULES[name].scorer).parity == "official"

@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, UsageError
-from eyechart.pipelines.vlmevalkit.benchmark import RULES, make_published_benchmark
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.folders import (
     RUNS,
@@ -54,7 +53,7 @@ from eyechart.run.options import Options
 from eyechart.store.folder import find_siblings
 from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import print_note
-from eyechart.types import Benchmark, Export, Message, Result, Sample
+from eyechart.types import Benchmark, Export, JudgedScorer, Message, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
@@ -508,20 +507,42 @@ def open_questions(entry: DataEntry) -> Questions:
     """
     from eyechart.data.hub import is_hub
     from eyechart.registry import find_published_benchmark
+    from eyechart.run.sources import list_settings
 
     path = None if is_hub(entry.source) else _find(entry)
     if path is None:
         return Questions(entry=entry, source=entry.source)
-    if find_published_benchmark(path.stem):
-        return Questions(entry=entry, source=path, file=path)
-    if (rule := RULES.get(path.stem)) is None:
+    name = find_published_benchmark(path.stem)
+    if name is None:
         return _open_custom(entry, path)
+    if "kit" not in list_settings(name):  # MMBench
+        return Questions(entry=entry, source=path, file=path)
+    return _open_published(entry, path, name)
+
+
+def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
+    """A benchmark of the catalogue, asked and scored as in VLMEvalKit; all splits, as there.
+
+    Methods that a script has changed have precedence.
+    """
+    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
+    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
+    from eyechart.registry import scorers
+    from eyechart.run.sources import list_settings, make_benchmark
+
+    if bridge.is_changed(choose_class(detect_kind(list_columns(path)))):
+        return _open_custom(entry, path)
+    whole = {"split": "all"} if "split" in list_settings(name) else {}
+    benchmark = make_benchmark(name, {"file": str(path), "kit": "vlmevalkit", **whole})
+    scorer = scorers.get(benchmark.scorer)
+    if isinstance(scorer, JudgedScorer):
+        return Questions(entry=entry, source=benchmark, file=path)
     return Questions(
         entry=entry,
-        source=make_published_benchmark(path, rule),
+        source=benchmark,
         file=path,
         takes_judge=False,
-        remark=f"{entry.name}: scored by the published rule {rule.scorer} without a judge, as fractions",
+        remark=f"{entry.name}: scored by the published rule {scorer.name} without a judge, as fractions",
     )
 
 

@@ -1,0 +1,99 @@
+"""Every benchmark of the catalogue, asked of a local server: questions in, score, report and files out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eyechart as ec
+from catalogue.made import MADE, write_clone, write_file
+from eyechart.registry import benchmarks
+from eyechart.run.options import Options
+from eyechart.run.sources import find_benchmark, make_benchmark
+from eyechart.types import Benchmark, Sample
+from support.server import Asked, Server
+
+DECLARED = sorted(
+    name for name in benchmarks.names() if benchmarks.get(name).__module__.startswith("eyechart.catalogue.")
+)
+NAMES = [name for name in DECLARED if name != "demo"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+def answer_from(name: str, kit: str, path: Path) -> Any:
+    """What the model says: the reply of the row whose prompt it is."""
+    made = make_benchmark(name, {"file": str(path), "kit": kit})
+    told = {}
+    for sample, reply in zip(made.source, MADE[name].replies, strict=True):
+        told["\n".join(message.text for message in made.prompt(sample))] = reply
+
+    def answer(asked: Asked) -> str:
+        said = asked.text if len(asked.body["messages"]) == 1 else None
+        return next((reply for text, reply in told.items() if said is None or text.endswith(said)), "?")
+
+    return answer
+
+
+def test_there_is_an_example_of_each() -> None:
+    assert set(NAMES) == set(MADE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_asked_and_scored(
+    name: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, card = MADE[name], make_benchmark(name, {}).card
+    path = write_file(tmp_path / "LMUData", card.file or "questions", made)
+    monkeypatch.setenv("LMUData", str(path.parent))
+    monkeypatch.chdir(tmp_path)
+    kits = {str(make_benchmark(name, {}).settings["kit"]): made.score, **made.kits}
+    for kit, score in kits.items():
+        server.answer = answer_from(name, kit, path)
+        settings = {"kit": kit} | ({} if card.file else {"file": str(path)})
+        run = ec.run(name, model="openai/m", base_url=server.base_url, settings=settings, progress=False)
+        assert run.score == pytest.approx(score), kit
+        assert run.summary.n == len(made.rows)
+        assert run.files_trouble == ""
+        assert run.files
+        assert all(file.exists() for file in run.files)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_found_by_its_published_names(name: str, tmp_path: Path) -> None:
+    card = make_benchmark(name, {}).card
+    assert all((card.group, card.size, card.paper, card.licence, card.metric, card.parity))
+    assert card.file or card.hub
+    if card.file:
+        path = write_file(tmp_path, card.file, MADE[name])
+        assert find_benchmark(path, Options()).name == name
+    for part in card.hub:
+        assert find_benchmark(f"hf:{part}", Options()).name == name
+
+
+def tell(sample: Sample) -> tuple[object, ...]:
+    return sample.id, sample.question, dict(sample.choices), sample.golds, len(sample.images)
+
+
+def read(name: str, **settings: str) -> list[tuple[object, ...]]:
+    made: Benchmark = make_benchmark(name, settings)
+    return [tell(sample) for sample in made.source]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if MADE[name].hub])
+def test_the_hub_and_the_file_give_the_same_samples(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    made, card = MADE[name], make_benchmark(name, {}).card
+    path = write_file(tmp_path, card.file, made)
+    clone = write_clone(tmp_path / "clone", card.hub[0].partition(":")[2], made.hub)
+    wanted = read(name, file=str(path))
+    assert len(wanted) == len(made.rows)
+    assert read(name, file=f"hf:{clone}") == wanted
