@@ -1,4 +1,4 @@
-"""What commands share: adding a command, finding a run folder, and printing runs, estimates and JSON.
+"""What commands share: adding a command, and printing runs, estimates and JSON.
 
 Results go to stdout; everything else goes to stderr.
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eyechart.errors import EyechartError, UsageError, join_names
+from eyechart.errors import EyechartError, join_names
 from eyechart.terminal import UNSAFE, escape_controls, print_note, print_text, show_status, write
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 JSON_HELP = "print one JSON object on stdout and nothing else"
-RUN_HELP = "a run folder; of a folder with several runs, the newest"
+RUN_HELP = "a run: its folder, the beginning of its name or hash, or latest; see eyechart runs"
 
 Verbs = Any  # the type of argparse's sub-parsers is private
 
@@ -54,35 +54,6 @@ def add_verb(
     )
     parser.set_defaults(execute=execute, parser=parser)
     return parser
-
-
-def find_run(given: str, *, is_changed: bool = False) -> Path:
-    """The run folder that a user means: the folder itself, that of a journal, or the newest run below it.
-
-    A run that will be changed must be named if there are several.
-    """
-    from eyechart.store.folder import list_journals
-    from eyechart.store.journal import FILE_NAME
-
-    path = Path(given)
-    if path.name == FILE_NAME:
-        path = path.parent
-    if (path / FILE_NAME).is_file():
-        return path
-    below = [
-        file.parent
-        for file in sorted(list_journals(path), key=lambda file: (-file.stat().st_mtime, str(file)))
-    ]
-    if is_changed and len(below) > 1:
-        listed = "\n    ".join(str(one) for one in below[:10])
-        raise UsageError(
-            f"{given} holds {len(below)} runs", hint=f"name one of them (newest first):\n    {listed}"
-        )
-    if len(below) > 1:
-        note(f"{given} holds {len(below)} runs; using the newest: {below[0]}")
-    if below:
-        return below[0]
-    raise UsageError(f"no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
 
 
 def load_dotenv() -> None:

@@ -31,7 +31,9 @@ EXAMPLES = """\
 @command("compare", "compare runs: is the difference real?", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, folders with runs, reply files")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="runs, folders with runs, reply files; see eyechart runs"
+    )
     parser.add_argument(
         "--baseline", metavar="RUN", help="compare all others with this run: its folder or its model"
     )

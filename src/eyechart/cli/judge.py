@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import JSON_HELP, add_verb, find_run, note, print_json, print_rich
+from eyechart.console import JSON_HELP, RUN_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
+from eyechart.run.listing import find_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         examples="  eyechart judge audit runs/mine/openai-m-1a2b3c4d -n 200 --out audit.xlsx\n"
         "  eyechart judge audit runs/mine/openai-m-1a2b3c4d --sheet audit.xlsx\n",
     )
-    audit.add_argument("run", metavar="RUN", help="a run folder")
+    audit.add_argument("run", metavar="RUN", help=RUN_HELP)
     audit.add_argument("-n", type=int, metavar="N", help="replies to draw (default: 200)")
     audit.add_argument(
         "--out",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from eyechart.console import JSON_HELP, note, print_runs, reserve_stdout
 from eyechart.registry import Execute, command
+from eyechart.run.listing import find_run
 
 DESCRIPTION = """\
 Make one run of all shards of a run. The merged run equals the one that a single process would have made, and
@@ -40,7 +42,9 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.run.shards import merge_runs
 
     with reserve_stdout(is_json=args.json):
-        done = merge_runs(args.runs, out=args.out)
+        # A folder is left to the merge, which knows shards; anything else is the name of a run.
+        given = [one if Path(one).exists() else find_run(one, is_changed=True) for one in args.runs]
+        done = merge_runs(given, out=args.out)
     print_runs([done], as_json=args.json)
     if n_pending := done.summary.n - sum(done.summary.outcomes.values()):
         note(

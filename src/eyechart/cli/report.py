@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.console import RUN_HELP, build_changes_table, find_run, note, print_json, print_rich
+from eyechart.console import RUN_HELP, build_changes_table, note, print_json, print_rich
 from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option
 from eyechart.registry import Execute, command
+from eyechart.run.listing import find_runs
 from eyechart.run.options import Options
 
 if TYPE_CHECKING:
@@ -20,13 +22,17 @@ FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
 @command(
     "report",
-    "print a run's table, export its samples as XLSX, CSV, JSONL, Parquet or JSON",
-    examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
+    "print a run's table, or that of many; export samples as XLSX, CSV, JSONL, Parquet or JSON",
+    examples="  eyechart report latest\n"
+    "  eyechart report runs/mine                                  all runs in one table\n"
+    "  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
     "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help=f"{RUN_HELP}; several, or a folder with several: one table"
+    )
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
     parser.add_argument(
@@ -67,7 +73,10 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.report.table import make_run_table
     from eyechart.run.results import Run
 
-    done = Run(find_run(args.run), cluster=args.cluster)
+    folders = list(dict.fromkeys(folder for given in args.runs for folder in find_runs(given)))
+    if len(folders) > 1:
+        return _report_many([Run(folder, cluster=args.cluster) for folder in folders], args)
+    done = Run(folders[0], cluster=args.cluster)
     _check_files(args)
     for name in FORMATS:
         if path := getattr(args, name):
@@ -87,6 +96,26 @@ def execute(args: argparse.Namespace) -> int:
         write_json(done.samples(), args.json, done.summary, done.price())
         note(f"wrote {args.json}")
     print_rich(make_run_table(done.summary, with_shrunk=args.shrink))
+    return 0
+
+
+def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
+    """One table of all runs, a section per benchmark."""
+    from eyechart.report.table import make_runs_table
+
+    of_one = [*FORMATS, "official", "files", "differences"]
+    given = [f"--{name}" for name in of_one if getattr(args, name) is not None]
+    given += ["--json FILE"] if args.json not in (None, "-") else []
+    given += ["--shrink"] if args.shrink else []
+    if given:
+        listed = "\n    ".join(str(run.folder) for run in runs[:10])
+        raise UsageError(
+            f"{given[0]} takes one run, and here are {len(runs)}", hint=f"name one of them:\n    {listed}"
+        )
+    if args.json:
+        print_json({"runs": [run.summary.to_json() for run in runs]})
+    else:
+        print_rich(make_runs_table(run.summary for run in runs))
     return 0
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.console import (
     JSON_HELP,
+    RUN_HELP,
     build_changes_table,
-    find_run,
     load_dotenv,
     make_counter,
     note,
@@ -21,6 +21,7 @@ from eyechart.console import (
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command
+from eyechart.run.listing import find_run
 from eyechart.run.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
 from eyechart.types import JudgedScorer
 
@@ -56,7 +57,7 @@ _JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COS
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
+    parser.add_argument("run", nargs="?", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--list", action="store_true", help="list the scorers")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from eyechart.console import JSON_HELP, RUN_HELP, find_run, print_json, print_rich
+from eyechart.console import JSON_HELP, RUN_HELP, print_json, print_rich
 from eyechart.registry import Execute, command
+from eyechart.run.listing import find_run
 
 
 @command(

@@ -8,6 +8,7 @@ sampling or judge weaken a comparison: they become warnings that name every valu
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 from array import array
@@ -30,6 +31,7 @@ from eyechart.report.compare import (
 )
 from eyechart.report.counting import NO_VALUE, compute_credit, group_trials, name_group
 from eyechart.run.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
+from eyechart.run.listing import find_run, find_runs
 from eyechart.run.results import Run
 from eyechart.terminal import show_status
 
@@ -158,7 +160,6 @@ def _find_runs(
     given: Sequence[Run | str | Path], *, cluster: str | None, benchmark: str | None, out: str | Path
 ) -> tuple[list[Run], bool]:
     """The runs that are meant, and whether each was named by itself."""
-    from eyechart.store.folder import list_journals
     from eyechart.store.journal import FILE_NAME
 
     found: list[Run] = []
@@ -172,16 +173,8 @@ def _find_runs(
             folder = _score_file(path, benchmark, out)
             found.append(Run(folder, cluster=cluster))
             continue
-        folder = path.parent if path.name == FILE_NAME else path
-        if (folder / FILE_NAME).is_file():
-            found.append(Run(folder, cluster=cluster))
-            continue
-        below = [file.parent for file in list_journals(folder)]
-        if not below:
-            hint = f"give a run folder (it holds {FILE_NAME}), a folder with runs, or a file of replies"
-            raise UsageError(f"no run in {one}", hint=hint)
-        is_listed = False
-        found += [Run(place, cluster=cluster) for place in below]
+        is_listed &= not path.is_dir() or (path / FILE_NAME).is_file()
+        found += [Run(place, cluster=cluster) for place in find_runs(one)]
     by_place: dict[Path, Run] = {}
     for run in found:
         if by_place.setdefault(run.folder.resolve(), run) is not run and is_listed:
@@ -201,6 +194,10 @@ def _find_baseline(baseline: Run | str | Path, runs: Sequence[Run]) -> Run:
     folder = baseline.folder if isinstance(baseline, Run) else Path(baseline)
     found = [run for run in runs if run.folder.resolve() == folder.resolve()]
     found = found or [run for run in runs if run.manifest.get("model") == str(baseline)]
+    if not found and not isinstance(baseline, Run):
+        with contextlib.suppress(UsageError):  # the beginning of a name, a hash
+            named = find_run(baseline).resolve()
+            found = [run for run in runs if run.folder.resolve() == named]
     if len(found) != 1:
         what = "is not among the runs" if not found else f"names {len(found)} of the runs"
         raise UsageError(f"the baseline {baseline} {what}", hint=f"name a run folder: {_tell_runs(runs)}")

@@ -32,6 +32,7 @@ class Run:
         cluster: str | None = None,  # as --cluster: a column, "image" or "none"
         is_interrupted: bool = False,
         trouble: ModelError | None = None,
+        is_untouched: bool = False,  # reading creates no files in the folder: for short reads only
     ) -> None:
         from eyechart.report.clusters import choose_rules
         from eyechart.store.journal import FILE_NAME, Journal
@@ -43,7 +44,7 @@ class Run:
         self.files_trouble = ""  # why they could not be written
         self.n_asked: int | None = None  # requests that this start has sent; None: the run was only opened
         self.cache_trouble = ""  # why the response cache could not be used
-        self.journal = Journal.open(self.folder / FILE_NAME)
+        self.journal = Journal.open(self.folder / FILE_NAME, is_untouched=is_untouched)
         self.manifest: dict[str, Any] = self.journal.read_mapping("manifest")
         if cluster is not None or "cluster" not in self.manifest:
             self.manifest["cluster"] = choose_rules((), cluster)

@@ -133,13 +133,6 @@ def remove_log(journal: Path) -> None:
         journal.with_name(journal.name + suffix).unlink(missing_ok=True)
 
 
-def list_journals(folder: Path) -> list[Path]:
-    """The journals of all runs below a folder. Shards count where no whole run is there."""
-    found = sorted(folder.glob(f"**/{FILE_NAME}")) if folder.is_dir() else []
-    whole = [path for path in found if not path.parent.parent.name.endswith(SHARDS)]
-    return whole or found
-
-
 def discard_folder(folder: Path) -> None:
     """Remove a run that never began, and its benchmark's folder if it was the only one."""
     with contextlib.suppress(OSError):

@@ -47,8 +47,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 class Journal(JournalReader):
     """The journal of a run, for writing and reading."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, *, is_untouched: bool = False) -> None:
+        super().__init__(path, is_untouched=is_untouched)
         self._writer: Writer | None = None
         self._session: tuple[int, float] | None = None
         # Most runs have none; then no reply needs a statement to clear them.
@@ -75,11 +75,11 @@ class Journal(JournalReader):
         return journal
 
     @classmethod
-    def open(cls, path: Path) -> Journal:
+    def open(cls, path: Path, *, is_untouched: bool = False) -> Journal:
         """Open an existing journal for reading."""
         if not path.is_file():
             raise StoreError(f"no run in {path.parent}", hint="give the folder that holds run.sqlite")
-        journal = cls(path)
+        journal = cls(path, is_untouched=is_untouched)
         with journal._reading():
             pass
         return journal

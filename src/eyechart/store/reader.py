@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from eyechart.store import sqlite
-from eyechart.store.sqlite import connect_to_read, store_errors
+from eyechart.store.sqlite import connect_to_read, connect_untouched, store_errors
 from eyechart.types import Failure, ImageRef, Reply, Result, Sample, Score, Scorer, Usage
 
 PROVISIONAL = "?"  # ends the version of a verdict that waits for a judge; it is scored again next time
@@ -123,8 +123,9 @@ _sent = msgspec.json.Decoder(list[_SentTurn])
 class JournalReader:
     """Everything about a run, read at any time and from any thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_untouched: bool = False) -> None:
         self.path = path
+        self.is_untouched = is_untouched  # reads create no files beside the journal: for short reads only
 
     def meta(self, name: str) -> Any:
         """A value about the whole run; None if it was never set."""
@@ -408,6 +409,11 @@ class JournalReader:
             seconds, sent, retried, cached = db.execute(sql).fetchone()
         return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
 
+    def read_last_start(self) -> float:
+        """When the run was last started, in seconds since 1970; 0 if it never was."""
+        with self._reading() as db:
+            return float(db.execute("SELECT coalesce(max(started_at), 0) FROM sessions").fetchone()[0])
+
     # -- Connections and pages
 
     def _pages(self, sql: str, *values: object, only: str | None = None) -> Iterator[tuple[Any, ...]]:
@@ -430,14 +436,15 @@ class JournalReader:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with store_errors(self.path), contextlib.closing(open_to_read(self.path)) as db:
+        opened = open_to_read(self.path, is_untouched=self.is_untouched)
+        with store_errors(self.path), contextlib.closing(opened) as db:
             yield db
 
 
-def open_to_read(path: Path) -> sqlite3.Connection:
+def open_to_read(path: Path, *, is_untouched: bool = False) -> sqlite3.Connection:
     """A connection to a journal of any version that this eyechart reads."""
     with store_errors(path):
-        db = connect_to_read(path)
+        db = connect_untouched(path) if is_untouched else connect_to_read(path)
         try:
             sqlite.check_version(db, str(path))
             sqlite.complete_tables(db)

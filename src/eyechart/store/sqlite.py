@@ -63,6 +63,21 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     return db
 
 
+def connect_untouched(path: Path) -> sqlite3.Connection:
+    """A connection for a short read that changes no file beside the journal, and creates none.
+
+    With a write-ahead log, a process is writing or was killed: the log is read, never moved into the file.
+    Without one the file is complete.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        has_log = log.stat().st_size > 0
+    except OSError:
+        has_log = False
+    where = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
+    return sqlite3.connect(where, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
+
+
 @contextlib.contextmanager
 def store_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors, and those of damage that SQLite does not notice, into `StoreError`."""

@@ -1,0 +1,155 @@
+"""``eyechart runs``: one line per run folder."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eyechart.console import JSON_HELP, note, print_json, print_rich
+from eyechart.errors import UsageError
+from eyechart.registry import Execute, command
+from eyechart.run.listing import ROOT, STATES, list_runs, select_runs, sort_runs
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.run.listing import ListedRun
+
+DESCRIPTION = """\
+List all runs at and below a folder, the one written last first: benchmark, model, address, selection,
+samples, score with its interval, when it was last started, and its state.
+
+Wherever a command takes a RUN, it may be named by its folder, by the beginning of its name or of its hash,
+or as latest:
+
+  eyechart report latest
+  eyechart show demo/baseline-look
+  eyechart compare 1a2b 9f8e
+"""
+
+
+@command(
+    "runs",
+    "all runs, one line each",
+    description=DESCRIPTION,
+    examples="  eyechart runs                                  those in runs/\n"
+    "  eyechart runs /data/runs --grep gpt-4o --grep mmbench\n"
+    "  eyechart runs --state incomplete --json\n",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the command."""
+    parser.add_argument("folder", nargs="?", metavar="DIR", help=f"a folder with runs (default: {ROOT})")
+    parser.add_argument(
+        "--grep",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="only runs with this in their line; repeatable",
+    )
+    parser.add_argument(
+        "--state", action="append", choices=STATES, help="only runs in this state; repeatable"
+    )
+    parser.add_argument(
+        "--sort",
+        choices=("date", "score", "benchmark", "model", "n"),
+        default="date",
+        help="date (newest first, the default), score (by benchmark, highest first), benchmark, model, n",
+    )
+    parser.add_argument("-n", "--limit", type=int, metavar="N", help="at most N runs")
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
+    return execute
+
+
+def execute(args: argparse.Namespace) -> int:
+    """List the runs."""
+    folder = args.folder or ROOT
+    if not Path(folder).is_dir():
+        raise UsageError(
+            f"no folder {folder}", hint="start a run first, or name the folder: eyechart runs DIR"
+        )
+    if args.limit is not None and args.limit < 1:
+        raise UsageError(f"--limit is {args.limit}, but must be at least 1")
+    everything = list_runs(folder)
+    found = sort_runs(select_runs(everything, args.grep), args.sort)
+    found = [run for run in found if not args.state or run.state in args.state]
+    shown = found[: args.limit]
+    if args.json:
+        print_json({"folder": str(folder), "n": len(found), "runs": [run.to_json() for run in shown]})
+        return 0
+    if shown:
+        print_rich(_draw(shown))
+    elif everything:
+        note(f"none of the {len(everything):,} runs in {folder} matches")
+    else:
+        note(f"no runs in {folder}")
+    if len(shown) < len(found):
+        note(f"{len(shown):,} of {len(found):,} runs; -n shows more")
+    for run in shown:
+        if run.trouble:
+            note(f"{run.name} cannot be read: {run.trouble}")
+    return 0
+
+
+def _draw(runs: list[ListedRun]) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import to_one_line
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    rows = [(name, *_make_cells(run)) for name, run in zip(_name(runs), runs, strict=True)]
+    names = (
+        "run", "benchmark", "model", "address", "selection", "n", "score %", "95 % interval", "started",
+        "state",
+    )  # fmt: skip
+    told = [index for index, name in enumerate(names) if name == "n" or any(row[index] for row in rows)]
+    for index in told:
+        is_number = names[index] in ("n", "score %", "95 % interval")
+        table.add_column(
+            names[index],
+            justify="right" if is_number else "left",
+            overflow="fold",
+            no_wrap=is_number or names[index] in ("run", "started", "state"),
+        )
+    styles = {"running": "cyan", "failures": "red", "incomplete": "yellow", "unreadable": "red"}
+    for run, row in zip(runs, rows, strict=True):
+        cells = [Text(to_one_line(row[index])) for index in told]
+        cells[-1].stylize(styles.get(run.state, ""))
+        table.add_row(*cells)
+    return table
+
+
+def _name(runs: list[ListedRun]) -> list[str]:
+    """The shortest name of each run that commands understand: its hash, where no other has the same."""
+    hashes = [run.folder.name.rpartition("-")[2] for run in runs]
+    return [
+        tail if re.fullmatch("[0-9a-f]{8}", tail) and hashes.count(tail) == 1 else run.name
+        for tail, run in zip(hashes, runs, strict=True)
+    ]
+
+
+def _make_cells(run: ListedRun) -> tuple[str, ...]:
+    from datetime import datetime
+
+    from eyechart.report.table import format_percent
+
+    state = run.state
+    told = {
+        "running": f"running, {run.n_done:,} of {run.n_total:,}",
+        "incomplete": f"{run.n_done:,} of {run.n_total:,}",
+        "failures": f"{run.n_failed:,} failed",
+    }.get(state, state)
+    return (
+        run.benchmark,
+        run.model,
+        run.address,
+        run.selection,
+        f"{run.n:,}",
+        "" if run.score is None else format_percent(run.score),
+        "–".join(map(format_percent, run.ci95)) if run.ci95 else "",
+        f"{datetime.fromtimestamp(run.at or run.changed):%Y-%m-%d %H:%M}",
+        told,
+    )

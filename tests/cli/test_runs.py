@@ -1,0 +1,55 @@
+"""`eyechart runs`, and many runs in one report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.command import eyechart
+from support.runs import questions_fixture, run_here
+
+questions = questions_fixture(4)
+
+
+@pytest.fixture
+def folder(questions: Path) -> Path:
+    for model in ("baseline/random", "baseline/majority"):
+        run_here(questions, model)
+    return questions.parent
+
+
+def test_runs_are_listed_and_chosen(folder: Path) -> None:
+    done = eyechart("runs", cwd=folder)
+    assert done.code == 0
+    assert [name in done.out for name in ("baseline/random", "baseline/majority", "complete")] == [True] * 3
+    one = eyechart("runs", "--grep", "MAJOR", "--json", cwd=folder).json
+    assert (one["n"], one["runs"][0]["model"], one["runs"][0]["n"]) == (1, "baseline/majority", 4)
+    by_score = eyechart("runs", "runs", "--sort", "score", "-n", 1, "--json", cwd=folder).json
+    scores = [run["score"] for run in eyechart("runs", "--json", cwd=folder).json["runs"]]
+    assert by_score["runs"][0]["score"] == max(scores)
+    assert eyechart("runs", "--state", "running", "--json", cwd=folder).json["runs"] == []
+    nowhere = eyechart("runs", "nowhere", cwd=folder)
+    assert (nowhere.code, "no folder nowhere" in nowhere.err) == (2, True)
+
+
+def test_many_runs_are_one_table(folder: Path) -> None:
+    table = eyechart("report", "runs/q", cwd=folder)
+    assert table.code == 0
+    assert "baseline/random" in table.out
+    assert "baseline/majority" in table.out
+    named = eyechart("report", "baseline-r", "baseline-m", "--json", cwd=folder).json
+    assert [run["model"] for run in named["runs"]] == ["baseline/random", "baseline/majority"]
+    assert eyechart("report", "baseline-r", "--json", cwd=folder).json["model"] == "baseline/random"
+    one = eyechart("report", "runs", "--csv", "all.csv", cwd=folder)
+    assert (one.code, "--csv takes one run, and here are 2" in one.err) == (2, True)
+
+
+def test_every_command_takes_a_name(folder: Path) -> None:
+    assert eyechart("show", "latest", "1", cwd=folder).code == 0
+    assert eyechart("score", "baseline-r", cwd=folder).code == 0
+    assert eyechart("compare", "baseline-r", "baseline-m", "--baseline", "baseline-m", cwd=folder).code == 0
+    assert eyechart("judge", "audit", "latest", "--out", "sheet.csv", cwd=folder).code == 0
+    assert eyechart("score", "runs", cwd=folder).code == 2
+    power = eyechart("power", "--like", "baseline-r", "baseline-m", "--n", 100, cwd=folder)
+    assert "the same score on every question" in power.err, "both runs were found and read"
