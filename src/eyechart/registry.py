@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from eyechart.errors import EyechartError, UnknownName, UsageError
 from eyechart.types import (
+    Aggregate,
     Benchmark,
     Converter,
     Exporter,
@@ -135,6 +136,7 @@ class Checkup:
 
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
+aggregates: Registry[Aggregate] = Registry("aggregate", see="docs/metrics.md")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 converters: Registry[Converter] = Registry("converter", see="eyechart data convert --help")
@@ -177,6 +179,11 @@ class _NamedScorer:
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return check_score(self.function(reply, sample))
+
+
+def record_aggregate(part: Aggregate) -> Aggregate:
+    """Declare an aggregate, for `Benchmark.aggregate`; entry points: ``eyechart.aggregates``."""
+    return aggregates.record(part.name, part)
 
 
 def judged_scorer(

@@ -6,7 +6,7 @@ comes from outside is checked once, at the door, and trusted from there on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -471,6 +471,70 @@ class JudgedScorer(Scorer, Protocol):
         ...
 
 
+# -- Aggregates: official numbers that are not the mean over rows (F1, pairs, points, the worst of variants)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredRow:
+    """One scored reply, as an aggregate sees it."""
+
+    value: float  # the credit of the score, 0 to 1
+    read: str | None = None
+    golds: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)  # the columns of the benchmark's file
+    detail: Mapping[str, Any] = field(default_factory=dict)  # of the score
+    id: str = ""
+    question: str = ""
+    position: int = 0  # in the benchmark's order, from 0
+    cluster: str = ""  # rows that intervals count as one; empty: the row is alone
+
+
+MetricTable: TypeAlias = Mapping[str, Mapping[str, float | None]]  # group to metric to value; "" is all rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """An official number over all rows of a benchmark, in two steps.
+
+    `count` turns rows that belong together into counts, `combine` turns the sums of all counts into metrics,
+    those of all rows under the key ``""`` and `headline` among them. `unit` says which rows belong together
+    (two questions on one image, the variants of a question); without it, each row is counted alone. Because
+    counts can be added up, an interval resamples clusters of them and never counts a row again.
+
+    `scale`: ``fraction`` (0 to 1, shown in percent) or ``points``. A number that cannot be computed from the
+    rows is None; `CannotAggregate` says that the rows are not what the official code takes.
+    """
+
+    name: str
+    version: str
+    about: str
+    count: Callable[[Sequence[ScoredRow]], Mapping[Hashable, float]]
+    combine: Callable[[Mapping[Hashable, float]], MetricTable]
+    headline: str
+    unit: Callable[[ScoredRow], Hashable] | None = None
+    scale: Literal["fraction", "points"] = "fraction"
+    parity: str = ""
+
+    def __call__(self, rows: Iterable[ScoredRow]) -> MetricTable:
+        """The metrics of these rows, without intervals."""
+        total: dict[Hashable, float] = {}
+        for unit in self.split(rows).values():
+            for key, n in self.count(unit).items():
+                total[key] = total.get(key, 0) + n
+        return self.combine(total)
+
+    def split(self, rows: Iterable[ScoredRow]) -> Mapping[Hashable, Sequence[ScoredRow]]:
+        """The rows that are counted together, in order of appearance."""
+        units: dict[Hashable, list[ScoredRow]] = {}
+        for number, row in enumerate(rows):
+            units.setdefault(self.unit(row) if self.unit else number, []).append(row)
+        return units
+
+
+class CannotAggregate(EyechartError):
+    """The rows are not what an aggregate's official code takes: half of a pair, an unknown category."""
+
+
 class Source(Protocol):
     """Where samples come from. Iterating reads lazily, and may be done more than once."""
 
@@ -592,6 +656,7 @@ class Benchmark:
     macro: str = (
         ""  # one of these: the mean over its groups, each counting the same, is shown beside the score
     )
+    aggregate: str = ""  # an `Aggregate`: the official number, where it is not the mean over rows
     # Columns whose equal values belong together, besides samples with the same image and rotations of one
     # question: intervals then count them as one cluster.
     cluster: tuple[str, ...] = ()

@@ -233,6 +233,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         for value, group in groups.items():
             yield [key, value, *_group_cells(group)]
     yield []
+    yield from _metric_rows(summary)
     facts: dict[str, Cell] = {
         "benchmark": summary.benchmark,
         "model": summary.model,
@@ -253,6 +254,26 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
     for name, fact in facts.items():
         if fact not in (None, ""):
             yield [name, fact]
+
+
+def _metric_rows(summary: Summary) -> Iterator[list[Cell]]:
+    """The benchmark's official number, a row per metric; fractions or points."""
+    metrics = summary.metrics
+    if metrics is None:
+        return
+    yield [
+        f"{metrics.aggregate} ({metrics.scale})",
+        metrics.problem or None,
+        "value",
+        "ci95 low",
+        "ci95 high",
+    ]
+    for name, metric in metrics.overall.items():
+        yield ["overall", name, metric.value, *(metric.ci95 or (None, None))]
+    for group, values in metrics.by.items():
+        for name, value in values.items():
+            yield [group, name, value]
+    yield []
 
 
 def _group_cells(group: Group) -> list[Cell]:

@@ -23,6 +23,7 @@ What counts as what, for a group and for the whole run alike:
 - **judge** is the judge card: see judges.py.
 - **also** holds other readings of the same replies: the plain score over all rotations of a circular run, the
   mean over groups where a benchmark declares it, and the scores of further scorers.
+- **metrics** holds the benchmark's official number where it is not the mean over rows: see metrics.py.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from eyechart.types import Export, Outcome, Result
 
 if TYPE_CHECKING:
     from eyechart.report.judges import JudgeCard
+    from eyechart.report.metrics import Metrics
 
 
 def summarise(
@@ -125,6 +127,7 @@ class Summary:
     scorer: str = ""
     parity: str = ""
     version: str = ""
+    metrics: Metrics | None = None  # if the benchmark declares an aggregate
     judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person
 
     @property
@@ -158,6 +161,7 @@ class Summary:
                 for key, groups in self.by.items()
             },
             "also": {name: group.to_json() for name, group in self.also.items()},
+            "metrics": self.metrics.to_json() if self.metrics else None,
             "trials": self.trials.to_json() if self.trials else None,
             "requests": dict(self.requests),
             "tokens": dict(self.tokens),

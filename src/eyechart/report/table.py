@@ -39,6 +39,7 @@ _FIRST_TO_GO = (
     "wrong", "correct", "failed", _SHRUNK, "95 % interval",
 )  # fmt: skip
 _NO_PART: tuple[Outcome, ...] = ("failed", "unscored")
+_MOST_GROUPS = 40  # of an official number; all of them are in --json
 _MIN_NAME = 22  # a group's name is wrapped to this before a column is left out
 
 
@@ -63,7 +64,40 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
     title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
     hidden = frozenset[str]() if with_shrunk else frozenset({_SHRUNK})
     table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True, hidden=hidden)
-    return Stack(title, table, *(Text(note, style="dim") for note in _notes(summary)))
+    official = [Text(line) for line in list_metrics(summary)]
+    return Stack(title, table, *official, *(Text(note, style="dim") for note in _notes(summary)))
+
+
+def list_metrics(summary: Summary) -> Iterator[str]:
+    """The lines of the benchmark's official number: over all rows with its interval, then by group."""
+    metrics = summary.metrics
+    if metrics is None:
+        return
+    if metrics.problem:
+        yield to_one_line(f"{metrics.aggregate}: not computed: {metrics.problem}")
+        return
+
+    def format_value(name: str, value: float | None) -> str:
+        if value is None:
+            return "—"
+        if name.partition(" ")[0] == "n":
+            return f"{value:,.0f}"
+        return format_percent(value) if metrics.scale == "fraction" else f"{value:,.1f}"
+
+    def join(values: Iterable[tuple[str, float | None]]) -> str:
+        return " · ".join(f"{name} {format_value(name, value)}" for name, value in values)
+
+    top = metrics.overall.get(metrics.headline)
+    ends = [format_value("", end) for end in (top.ci95 if top and top.ci95 else ())]
+    interval = f" ({'–'.join(ends)})" if ends else ""
+    rest = join((name, one.value) for name, one in metrics.overall.items() if name != metrics.headline)
+    headline = join([(metrics.headline, top.value if top else None)])
+    yield to_one_line(f"{metrics.aggregate}: {headline}{interval}" + (f" · {rest}" if rest else ""))
+    for number, (group, values) in enumerate(metrics.by.items()):
+        if number == _MOST_GROUPS:
+            yield f"  … {len(metrics.by) - number} more groups: --json"
+            return
+        yield "  " + to_one_line(f"{group}: {join(values.items())}")
 
 
 def _is_told_by_name(key: str, summary: Summary) -> bool:

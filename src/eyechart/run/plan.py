@@ -230,6 +230,7 @@ def describe_run(
         "origin": benchmark.source.origin,
         "group_by": list(benchmark.group_by),
         "macro": benchmark.macro,
+        "aggregate": benchmark.aggregate,
         "cluster": choose_rules(benchmark.cluster, cluster),
         "circular": benchmark.circular,
         "files": benchmark.files,

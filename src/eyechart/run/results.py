@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eyechart.model.prices import Price
     from eyechart.report.counting import Group
     from eyechart.report.judges import JudgeCard
+    from eyechart.report.metrics import Metrics
     from eyechart.report.summary import Summary
     from eyechart.store.reader import JudgeTotals, Verdict
 
@@ -119,7 +120,19 @@ class Run:
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
                 also["circular"] = merged.overall
-        return replace(summary, also={**also, **self._by_further_scorers()}, judge=self._make_judge_card())
+        return replace(
+            summary,
+            also={**also, **self._by_further_scorers()},
+            metrics=self._compute_metrics(),
+            judge=self._make_judge_card(),
+        )
+
+    def _compute_metrics(self) -> Metrics | None:
+        """The benchmark's official number, if it declares one that is not the mean over rows."""
+        from eyechart.report.metrics import compute_metrics
+
+        name = self.manifest.get("aggregate")
+        return compute_metrics(name, self.counted()) if name else None
 
     def _make_judge_card(self) -> JudgeCard | None:
         """Who judged, and what a person found; None where rules alone decided and no person looked."""

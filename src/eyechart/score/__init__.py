@@ -3,6 +3,18 @@
 `eyechart.score.choice`, `eyechart.score.text` and the other modules load on first use. So do modules that lie
 elsewhere: `eyechart.score.circular`, and the scorers of pipelines, under the names of their entry points
 (`eyechart.score.multi` is the module of the scorer ``multi``).
+
+Scorers with an official rule, by module; ``-lmms`` follows lmms-eval, the others VLMEvalKit or, for MMMU, the
+authors' parser. `aggregates/` has the official numbers over all rows.
+
+| module | scorers |
+|---|---|
+| text | anls, relaxed, vqa-accuracy, ocrbench, yes-no-vlmevalkit |
+| short_answers | gqa, ocrvqa, mtvqa, countbenchqa, zerobench, tallyqa; gqa-lmms, chartqa-lmms, pope-lmms, |
+| | mme-lmms, ocrbench-lmms, vqa-accuracy-lmms |
+| letters | choice-lmms, wemath, visulogic |
+| mmmu | mmmu, mmmu-vlmevalkit, mmmu-vlmevalkit-2026-06, mmmu-pro-cot-vlmevalkit, |
+| | mmmu-pro-vision-lmms |
 """
 
 from __future__ import annotations

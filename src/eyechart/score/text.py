@@ -206,14 +206,25 @@ def get_answers(sample: Sample) -> Answers:
 
 def _list_literal(cell: str) -> list[object] | None:
     text = cell.strip()
-    if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    value = parse_literal(text)
+    return value if isinstance(value, list) else None
+
+
+def parse_literal(text: str) -> object:
+    """The value of a Python literal; None of any other text, and of one that is very long.
+
+    >>> parse_literal("['a', 2]"), parse_literal("a + 2")
+    (['a', 2], None)
+    """
+    if len(text) > MAX_CELL_CHARS:
         return None
     with suppress_warnings():  # of a stray backslash in the file
         try:
-            value = ast.literal_eval(text)
+            return ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return None
-    return value if isinstance(value, list) else None
 
 
 # -- ANLS, average normalised Levenshtein similarity: DocVQA and InfoVQA

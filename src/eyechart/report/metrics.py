@@ -1,0 +1,197 @@
+"""The official number of a run, where it is not the mean over rows, with an interval.
+
+A benchmark names an `Aggregate` (score/aggregates/). Its counts are computed once per unit of rows, added up
+by cluster, and combined; the interval comes from resampling whole clusters (percentile bootstrap with a fixed
+seed), so the questions on one image, or the variants of a question, stay together. With several trials, each
+trial is combined alone and the metrics are averaged.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eyechart.registry import aggregates
+from eyechart.report.counting import compute_credit
+from eyechart.types import Aggregate, CannotAggregate, MetricTable, Result, ScoredRow
+
+SEED = 20_260
+MAX_DRAWS = 1000  # resamples
+MIN_DRAWS = 200
+_MOST_WORK = 2_000_000  # clusters drawn in all: of large sets fewer resamples, whose intervals are steady
+MIN_CLUSTERS = 10  # of fewer, no interval
+ALL = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One number; `ci95` of those over all rows."""
+
+    value: float | None
+    ci95: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"value": self.value, "ci95": list(self.ci95) if self.ci95 else None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What an aggregate makes of a run; `problem` says why there is nothing."""
+
+    aggregate: str
+    version: str
+    parity: str
+    headline: str
+    scale: str  # "fraction" or "points"
+    overall: Mapping[str, Metric] = field(default_factory=dict)
+    by: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    method: str = ""
+    problem: str = ""
+
+    @property
+    def score(self) -> float | None:
+        """The headline."""
+        found = self.overall.get(self.headline)
+        return found.value if found else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; fractions from 0 to 1, points as they are."""
+        return {
+            "aggregate": self.aggregate,
+            "version": self.version,
+            "parity": self.parity,
+            "headline": self.headline,
+            "scale": self.scale,
+            "overall": {name: metric.to_json() for name, metric in self.overall.items()},
+            "by": {group: dict(values) for group, values in self.by.items()},
+            "method": self.method,
+            "problem": self.problem,
+        }
+
+
+def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
+    """Compute the aggregate of that name over the scored results of a run."""
+    aggregate = aggregates.get(name)
+    by_trial: dict[int, list[ScoredRow]] = {}
+    for result in results:
+        if (row := to_row(result)) is not None:
+            by_trial.setdefault(result.trial, []).append(row)
+    named: dict[str, Any] = {
+        "aggregate": name, "version": aggregate.version, "parity": aggregate.parity,
+        "headline": aggregate.headline, "scale": aggregate.scale,
+    }  # fmt: skip
+    if not by_trial:
+        return Metrics(**named, problem="no row has a score")
+    try:
+        clusters = _count_clusters(aggregate, [by_trial[trial] for trial in sorted(by_trial)])
+    except CannotAggregate as err:
+        return Metrics(**named, problem=err.message)
+    table = _combine(aggregate, clusters)
+    spread = _resample(aggregate, clusters)
+    overall = {
+        name: Metric(value=value, ci95=None if value is None else spread.get(name))
+        for name, value in table.get(ALL, {}).items()
+    }
+    by = {group: values for group, values in table.items() if group != ALL}
+    method = f"bootstrap over {len(clusters):,} clusters" if spread else ""
+    return Metrics(**named, overall=overall, by=by, method=method)
+
+
+def to_row(result: Result) -> ScoredRow | None:
+    """A result as an aggregate sees it; None if it has no score."""
+    value, score = compute_credit(result), result.score
+    if value is None or score is None:
+        return None
+    sample = result.sample
+    return ScoredRow(
+        value=value,
+        read=score.read,
+        golds=sample.golds,
+        meta=sample.meta,
+        detail=score.detail,
+        id=sample.id,
+        question=sample.question,
+        position=result.position,
+        cluster=result.cluster,
+    )
+
+
+_Counted = tuple[tuple[tuple[Hashable, float], ...], ...]  # per trial: the sums of counts
+
+
+def _count_clusters(aggregate: Aggregate, trials: Sequence[Sequence[ScoredRow]]) -> list[_Counted]:
+    """The counts of every cluster and trial. Clusters that share a unit of rows are one."""
+    parents: dict[Hashable, Hashable] = {}
+
+    def find(name: Hashable) -> Hashable:
+        while (parent := parents.setdefault(name, name)) != name:
+            parents[name] = parents[parent]
+            name = parent
+        return name
+
+    units: list[tuple[int, Hashable, Mapping[Hashable, float]]] = []
+    for trial, rows in enumerate(trials):
+        for unit in aggregate.split(rows).values():
+            names = [row.cluster or f"row {row.id}" for row in unit]
+            for other in names[1:]:
+                parents[find(other)] = find(names[0])
+            units.append((trial, names[0], aggregate.count(unit)))
+    sums: dict[Hashable, list[dict[Hashable, float]]] = {}
+    for trial, cluster, counts in units:
+        mine = sums.setdefault(find(cluster), [{} for _ in trials])[trial]
+        for key, n in counts.items():
+            mine[key] = mine.get(key, 0) + n
+    return [tuple(tuple(counts.items()) for counts in trial) for trial in sums.values()]
+
+
+def _combine(aggregate: Aggregate, clusters: Iterable[_Counted] | Mapping[_Counted, int]) -> MetricTable:
+    """The metrics of these clusters, averaged over trials."""
+    weighed = clusters.items() if isinstance(clusters, Mapping) else ((one, 1) for one in clusters)
+    totals: list[dict[Hashable, float]] = []
+    for counted, times in weighed:
+        totals = totals or [{} for _ in counted]
+        for total, counts in zip(totals, counted, strict=True):
+            for key, n in counts:
+                total[key] = total.get(key, 0) + n * times
+    tables = [aggregate.combine(total) for total in totals]
+    if len(tables) == 1:
+        return tables[0]
+    return {
+        group: {name: _average([table.get(group, {}).get(name) for table in tables]) for name in metrics}
+        for group, metrics in tables[0].items()
+    }
+
+
+def _average(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _resample(aggregate: Aggregate, clusters: Sequence[_Counted]) -> dict[str, tuple[float, float]]:
+    """The 2.5 % and 97.5 % quantiles of every overall metric over resamples of the clusters."""
+    if len(clusters) < MIN_CLUSTERS:
+        return {}
+    rng = random.Random(SEED)  # noqa: S311 - the same interval at every call
+    kinds = Counter(clusters)  # rows of the same kind give the same counts: few of them are different
+    names, weights = list(kinds), list(kinds.values())
+    draws: dict[str, list[float]] = {}
+    for _ in range(min(MAX_DRAWS, max(MIN_DRAWS, _MOST_WORK // len(clusters)))):
+        drawn = Counter(rng.choices(names, weights, k=len(clusters)))
+        for name, value in _combine(aggregate, drawn).get(ALL, {}).items():
+            if value is not None:
+                draws.setdefault(name, []).append(value)
+    return {name: _quantiles(values) for name, values in draws.items() if not _is_count(name)}
+
+
+def _is_count(name: str) -> bool:
+    return name == "n"
+
+
+def _quantiles(values: list[float]) -> tuple[float, float]:
+    values.sort()
+    last = len(values) - 1
+    return values[math.floor(0.025 * last)], values[math.ceil(0.975 * last)]

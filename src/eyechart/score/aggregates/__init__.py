@@ -1,0 +1,138 @@
+"""Official numbers that are not the mean over rows: F1, pairs and groups, points, macro means, worst cases.
+
+Each is an `Aggregate`: counts per row (or per group of rows), sums, and a formula over the sums. A benchmark
+names one as its `aggregate`; `eyechart.report.metrics` computes it for a run, with an interval. All values
+are fractions unless the aggregate counts points. "As published" marks what the official code does and a
+reader might not expect; docs/metrics.md has a section on each.
+
+| aggregate | benchmark | numbers (the headline first) |
+|---|---|---|
+| `pope-f1`, `pope-f1-lmms` | POPE | F1, accuracy, precision, recall; also by category |
+| `mme`, `mme-lmms` | MME | points: total, perception, reasoning, and acc + acc+ of every category |
+| `hallusion`, `hallusion-lmms` | HallusionBench | mean of aAcc, fAcc, qAcc; also by category |
+| `amber` | AMBER | mean accuracy of attribute, existence, relation |
+| `mmvp` | MMVP | pairs with both questions right, rows |
+| `ocrbench` | OCRBench | points of 1000 and by part |
+| `mmmu` | MMMU, MMMU-Pro | all rows, six domains, subjects; what random picks would add |
+| `macro-category`, `macro-l2-category`, `macro-task`, … | BLINK, MMStar | mean of groups, all alike |
+| `mathvista`, `mathvision`, `mathverse`, `logicvista`, `charxiv-…` | the same | accuracy by their groups |
+| `wemath` | We-Math | strict and loose score, four classes of mastery |
+| `dynamath` | DynaMath | average, worst case over a question's variants |
+| `mmvet` | MM-Vet | score, six capabilities, their combinations |
+| `llavabench` | LLaVABench | points relative to the reference answers |
+| `simplevqa` | SimpleVQA | F1 of accuracy and accuracy given attempted |
+| `mmlongbench` | MMLongBench-Doc | F1, accuracy, by source of evidence and pages |
+| `screenspot`, `screenspot-lmms` | ScreenSpot, v2, Pro | accuracy by type and category |
+| `boxes-lmms` | ScreenSpot, RefCOCO | accuracy at five thresholds of IoU |
+| `refcoco` | RefCOCO, +, g | mean over the official splits |
+| `chartqa`, `chartqapro`, `mtvqa` | the same | by split, question type, language |
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+from eyechart.registry import record_aggregate
+from eyechart.types import Aggregate, MetricTable, ScoredRow
+
+Counts = Mapping[Hashable, float]
+ALL = ""  # the group of all rows
+
+
+def divide(part: float, whole: float) -> float | None:
+    """A share; None of nothing."""
+    return part / whole if whole else None
+
+
+def get_column(row: ScoredRow, *names: str) -> str:
+    """The first of these columns that the row has, as text."""
+    for name in names:
+        value = row.meta.get(name)
+        if value is not None and value == value:
+            return str(value)
+    return ""
+
+
+# -- Means by group
+
+Groups = Callable[[ScoredRow], Iterable[str]]
+
+
+def count_by(groups: Groups) -> Callable[[Sequence[ScoredRow]], Counts]:
+    """Count values and rows, of all rows and of the groups that a row belongs to."""
+
+    def count(rows: Sequence[ScoredRow]) -> Counts:
+        found: Counter[Hashable] = Counter()
+        for row in rows:
+            for group in (ALL, *groups(row)):
+                found[group, "n"] += 1
+                found[group, "value"] += row.value  # type: ignore[assignment]
+        return found
+
+    return count
+
+
+def average(total: Counts, *, name: str = "accuracy") -> dict[str, dict[str, float | None]]:
+    """The mean of every group, with its number of rows."""
+    groups = [ALL, *(key[0] for key in total if isinstance(key, tuple) and key[1] == "n")]
+    return {
+        group: {name: divide(total.get((group, "value"), 0), n), "n": n}
+        for group in dict.fromkeys(groups)
+        if (n := total.get((group, "n"), 0)) or group == ALL
+    }
+
+
+def declare_means(
+    name: str, about: str, groups: Groups, *, version: str = "1", parity: str = "official"
+) -> Aggregate:
+    """Declare an aggregate that is the mean over all rows and over groups of them."""
+    return record_aggregate(
+        Aggregate(
+            name=name,
+            version=version,
+            about=about,
+            count=count_by(groups),
+            combine=average,
+            headline="accuracy",
+            parity=parity,
+        )
+    )
+
+
+def declare_macro(name: str, about: str, *columns: str) -> Aggregate:
+    """Declare the mean of group means, each group counting the same."""
+
+    def combine(total: Counts) -> MetricTable:
+        found = average(total)
+        means = [one["accuracy"] or 0.0 for group, one in found.items() if group != ALL]
+        found[ALL] = {"macro": divide(sum(means), len(means)), **found[ALL]}
+        return found
+
+    def groups(row: ScoredRow) -> Iterable[str]:
+        return (get_column(row, *columns) or "(none)",)
+
+    return record_aggregate(
+        Aggregate(
+            name=name,
+            version="1",
+            about=about,
+            count=count_by(groups),
+            combine=combine,
+            headline="macro",
+            parity="official",
+        )
+    )
+
+
+declare_macro(
+    "macro-category", "the mean of the categories' accuracies (BLINK as a group of tasks)", "category"
+)
+declare_macro(
+    "macro-l2-category",
+    "the mean of the finer categories' accuracies (MMStar in lmms-eval)",
+    "l2-category",
+    "l2_category",
+)
+declare_macro("macro-task", "the mean of the tasks' accuracies", "task", "category")
+declare_macro("macro-split", "the mean of the splits' accuracies", "split")

@@ -1,0 +1,496 @@
+"""Aggregates of sets with subjects, skills, variants or grades.
+
+OCRBench, MMMU, MathVista, MathVision, MathVerse, LogicVista, CharXiv, We-Math, DynaMath, MM-Vet, LLaVABench,
+SimpleVQA, MMLongBench-Doc, ChartQA, ChartQAPro, MTVQA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from eyechart.registry import record_aggregate
+from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_means, divide, get_column
+from eyechart.score.text import parse_literal
+from eyechart.types import Aggregate, CannotAggregate, MetricTable, ScoredRow
+
+# -- OCRBench: points of 1000
+
+TEXT_RECOGNITION = (
+    "Regular Text Recognition", "Irregular Text Recognition", "Artistic Text Recognition",
+    "Handwriting Recognition", "Digit String Recognition", "Non-Semantic Text Recognition",
+)  # fmt: skip
+OTHER_PARTS = (
+    "Scene Text-centric VQA", "Doc-oriented VQA", "Key Information Extraction",
+    "Handwritten Mathematical Expression Recognition",
+)  # fmt: skip
+
+
+def _count_points(rows: Sequence[ScoredRow]) -> Counts:
+    category = get_column(rows[0], "category", "question_type")
+    if category not in (*TEXT_RECOGNITION, *OTHER_PARTS):
+        raise CannotAggregate(
+            f"OCRBench: {category!r} is not one of its ten categories", hint="see docs/metrics.md"
+        )
+    return {category: sum(row.value for row in rows)}
+
+
+def _combine_points(total: Counts) -> MetricTable:
+    parts = {"Text Recognition": sum(total.get(one, 0) for one in TEXT_RECOGNITION)}
+    parts |= {one: total.get(one, 0) for one in OTHER_PARTS}
+    return {ALL: {"Final Score": sum(parts.values()), **parts}}
+
+
+record_aggregate(
+    Aggregate(
+        name="ocrbench",
+        version="1",
+        about="right answers, of 1000 in the published set, and by part",
+        count=_count_points,
+        combine=_combine_points,
+        headline="Final Score",
+        scale="points",
+        parity="official",
+    )
+)
+
+
+# -- MMMU, MMMU-Pro: all rows, six domains, their subjects
+#
+# Yue et al., 2023 (https://arxiv.org/abs/2311.16502). The official parser picks a letter at random where it
+# reads none. Here such a reply is unparsed and counts 0; what the pick would have added is shown beside: its
+# expectation (1 / options each), and the range from all wrong to all right.
+
+DOMAINS: Mapping[str, tuple[str, ...]] = {
+    "Art and Design": ("Art", "Art_Theory", "Design", "Music"),
+    "Business": ("Accounting", "Economics", "Finance", "Manage", "Marketing"),
+    "Science": ("Biology", "Chemistry", "Geography", "Math", "Physics"),
+    "Health and Medicine": (
+        "Basic_Medical_Science", "Clinical_Medicine", "Diagnostics_and_Laboratory_Medicine", "Pharmacy",
+        "Public_Health",
+    ),
+    "Humanities and Social Science": ("History", "Literature", "Sociology", "Psychology"),
+    "Tech and Engineering": (
+        "Agriculture", "Architecture_and_Engineering", "Computer_Science", "Electronics", "Energy_and_Power",
+        "Materials", "Mechanical_Engineering",
+    ),
+}  # fmt: skip
+_DOMAIN_OF = {subject: domain for domain, subjects in DOMAINS.items() for subject in subjects}
+
+
+def find_subject(sample_id: str) -> str:
+    """The subject in an id of MMMU: ``split_Subject_number``.
+
+    >>> find_subject("validation_Art_Theory_12")
+    'Art_Theory'
+    """
+    parts = sample_id.split("_")
+    if len(parts) < 3 or not parts[-1].isdecimal():
+        raise CannotAggregate(
+            f"MMMU: the id {sample_id!r} does not name a subject", hint="e.g. validation_Art_1"
+        )
+    return "_".join(parts[1:-1])
+
+
+def _groups_mmmu(row: ScoredRow) -> Iterable[str]:
+    subject = (get_column(row, "subject", "category") or find_subject(row.id)).replace(" ", "_")
+    domain = _DOMAIN_OF.get(subject)
+    return (*((f"domain: {domain}",) if domain else ()), subject)
+
+
+def _count_mmmu(rows: Sequence[ScoredRow]) -> Counts:
+    found = dict(count_by(_groups_mmmu)(rows))
+    for row in rows:
+        pick = row.detail.get("random pick")
+        if isinstance(pick, int | float):
+            found["picks"] = found.get("picks", 0) + 1
+            found["expected"] = found.get("expected", 0) + float(pick)
+    return found
+
+
+def _combine_mmmu(total: Counts) -> MetricTable:
+    found = average(total)
+    n, value = total.get((ALL, "n"), 0), total.get((ALL, "value"), 0)
+    if n and total.get("picks"):
+        found[ALL] |= {
+            "with random picks": (value + total["expected"]) / n,
+            "with picks, lowest": value / n,
+            "with picks, highest": (value + total["picks"]) / n,
+        }
+    return found
+
+
+record_aggregate(
+    Aggregate(
+        name="mmmu",
+        version="1",
+        about="accuracy over all rows, by domain and subject",
+        count=_count_mmmu,
+        combine=_combine_mmmu,
+        headline="accuracy",
+        parity="official",
+    )
+)
+
+
+# -- Means by the set's own groups
+
+
+def _list_skills(row: ScoredRow) -> Iterable[str]:
+    """Task and skills of MathVista; skills are written as a list."""
+    written = row.meta.get("skills")
+    skills = parse_literal(written) if isinstance(written, str) else written
+    listed = skills if isinstance(skills, list | tuple) else [written]
+    return [str(one) for one in (*listed, get_column(row, "task")) if one]
+
+
+def _read_version(row: ScoredRow) -> Iterable[str]:
+    """The version of a problem of MathVerse, and within it subject and subfield."""
+    written = row.meta.get("metadata")
+    told = parse_literal(written) if isinstance(written, str) else written
+    facts = {**row.meta, **(told if isinstance(told, Mapping) else {})}
+    version = get_column(row, "problem_version")
+    finer = dict.fromkeys(str(facts[name]) for name in ("subject", "subfield") if facts.get(name))
+    return (version, *(f"{version}: {one}" for one in finer))
+
+
+LOGIC_SKILLS = ("inductive", "deductive", "numerical", "spatial", "mechanical")
+CHARXIV_REASONING = {1: "Text-in-Chart", 2: "Text-in-General", 3: "Number-in-Chart", 4: "Number-in-General"}
+CHARXIV_DESCRIPTIVE = {
+    **dict.fromkeys(range(1, 8), "Information Extraction"),
+    **dict.fromkeys((8, 9, 13, 14, 15), "Enumeration"),
+    **dict.fromkeys((10, 12, 19), "Counting"),
+    **dict.fromkeys((11, 16, 18), "Pattern Recognition"),
+    17: "Compositionality",
+}
+
+
+def _find_charxiv(row: ScoredRow, column: str, names: Mapping[int, str]) -> Iterable[str]:
+    number = get_column(row, column).removesuffix(".0")
+    if not number.isdecimal() or int(number) not in names:
+        raise CannotAggregate(
+            f"CharXiv: the {column} {number!r} is unknown", hint=f"known: 1 to {max(names)}"
+        )
+    return (names[int(number)],)
+
+
+_HUMAN = ("human_test", "test_human", "human", "0")
+
+declare_means("mathvista", "accuracy by task and skill", _list_skills)
+declare_means("mathvision", "accuracy by subject", lambda row: (get_column(row, "category", "subject"),))
+declare_means(
+    "mathverse", "accuracy by problem version, and within it by subject and subfield", _read_version
+)
+declare_means(
+    "logicvista",
+    "accuracy by skill; a question may need several",
+    lambda row: [one for one in LOGIC_SKILLS if one in get_column(row, "skill")],
+)
+declare_means(
+    "charxiv-reasoning",
+    "accuracy by where the answer is: text or number, in the chart or in general",
+    lambda row: _find_charxiv(row, "inst_category", CHARXIV_REASONING),
+)
+declare_means(
+    "charxiv-descriptive", "accuracy by kind of question",
+    lambda row: _find_charxiv(row, "qid", CHARXIV_DESCRIPTIVE),
+)  # fmt: skip
+declare_means(
+    "chartqapro", "relaxed accuracy by question type", lambda row: (get_column(row, "question_type", "type"),)
+)
+declare_means("mtvqa", "accuracy by language", lambda row: (get_column(row, "category"),))
+declare_means(
+    "chartqa",
+    "relaxed accuracy of the human and the augmented split",
+    lambda row: ("human" if get_column(row, "split", "type", "human_or_machine") in _HUMAN else "augmented",),
+)
+
+
+# -- We-Math: what a model knows, by its answers to a problem and to its steps
+#
+# Qiao et al., 2024 (https://arxiv.org/abs/2407.01284). The `key` of a row is ``2steps_1`` … ``3steps_multi``,
+# the rows of a problem share their `ID`. As published, every share is of 525 problems.
+
+WEMATH_PROBLEMS = 525
+
+
+def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
+    by_key = {get_column(row, "key"): row.value >= 1 for row in rows}
+    found: dict[Hashable, float] = {}
+    for n_steps in (2, 3):
+        steps = [by_key.get(f"{n_steps}steps_{number}") for number in range(1, n_steps + 1)]
+        whole = by_key.get(f"{n_steps}steps_multi")
+        if steps[0] is None or whole is None:
+            continue
+        any_wrong, all_wrong = False in steps, steps == [False] * n_steps
+        any_right, all_right = True in steps, steps == [True] * n_steps
+        facts = {
+            "rote, strict": whole and any_wrong, "rote, loose": whole and all_wrong,
+            "mastery, strict": whole and all_right, "mastery, loose": whole and any_right,
+            "generalization": not whole and all_right, "knowledge": not whole and any_wrong,
+        }  # fmt: skip
+        for name, holds in facts.items():
+            found[name] = found.get(name, 0) + holds
+    return found
+
+
+def _combine_wemath(total: Counts) -> MetricTable:
+    gaps, unable = total.get("knowledge", 0), total.get("generalization", 0)
+    table: dict[str, dict[str, float | None]] = {ALL: {}}
+    for kind in ("strict", "loose"):
+        rote, mastery = total.get(f"rote, {kind}", 0), total.get(f"mastery, {kind}", 0)
+        table[ALL][kind] = (WEMATH_PROBLEMS - unable / 2 - rote - gaps) / WEMATH_PROBLEMS
+        table[kind] = {
+            "score": table[ALL][kind],
+            "insufficient knowledge": gaps / WEMATH_PROBLEMS,
+            "inadequate generalization": unable / WEMATH_PROBLEMS,
+            "complete mastery": mastery / WEMATH_PROBLEMS,
+            "rote memorization": divide(rote, mastery + rote),
+            "n insufficient": gaps, "n inadequate": unable, "n mastery": mastery, "n rote": rote,
+        }  # fmt: skip
+    return table
+
+
+record_aggregate(
+    Aggregate(
+        name="wemath",
+        version="1",
+        about="strict and loose score over problems of two and three steps, of 525",
+        unit=lambda row: get_column(row, "ID", "problem_id", "id") or row.id,
+        count=_count_problem,
+        combine=_combine_wemath,
+        headline="strict",
+        parity="official",
+    )
+)
+
+
+# -- DynaMath: the average, and the worst of a question's variants
+#
+# Zou et al., 2024 (https://arxiv.org/abs/2411.00836).
+
+
+def _list_dynamath(row: ScoredRow) -> Iterable[str]:
+    return (f"Subject-{get_column(row, 'subject')}", f"Level-{get_column(row, 'knowledge_level')}")
+
+
+def _count_variants(rows: Sequence[ScoredRow]) -> Counts:
+    found = dict(count_by(_list_dynamath)(rows))
+    firsts = [row for row in rows if get_column(row, "varid").removesuffix(".0") == "1"]
+    if not firsts:
+        raise CannotAggregate(
+            f"DynaMath: question {get_column(rows[0], 'qid')!r} has no scored variant 1",
+            hint="run it again for the missing replies; --limit must not cut a question in half",
+        )
+    for first in firsts:
+        for group in (ALL, *_list_dynamath(first)):
+            found[group, "questions"] = found.get((group, "questions"), 0) + 1
+            found[group, "worst"] = found.get((group, "worst"), 0) + min(row.value for row in rows)
+    return found
+
+
+def _combine_dynamath(total: Counts) -> MetricTable:
+    table: dict[str, dict[str, float | None]] = {}
+    for group, one in average(total).items():
+        worst = divide(total.get((group, "worst"), 0), total.get((group, "questions"), 0))
+        table[group] = {"average": one["accuracy"], "worst case": worst}
+    return table
+
+
+record_aggregate(
+    Aggregate(
+        name="dynamath",
+        version="1",
+        about="accuracy over all variants, and of questions with every variant right",
+        unit=lambda row: get_column(row, "qid", "question_id"),
+        count=_count_variants,
+        combine=_combine_dynamath,
+        headline="worst case",
+        parity="official",
+    )
+)
+
+
+# -- MM-Vet: grades by capability, and by combination of capabilities
+#
+# Yu et al., 2023 (https://arxiv.org/abs/2308.02490).
+
+CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
+
+
+def _list_capabilities(row: ScoredRow) -> Iterable[str]:
+    """The capabilities of a question, and their combination.
+
+    As published, a combination of one has the name of its capability, so the two are counted together.
+    """
+    category = get_column(row, "category")
+    return [*(one for one in CAPABILITIES if one in category), category.replace(",", "_")]
+
+
+def _combine_mmvet(total: Counts) -> MetricTable:
+    return average(total, name="score")
+
+
+record_aggregate(
+    Aggregate(
+        name="mmvet",
+        version="1",
+        about="the judge's grades, by capability and combination of capabilities",
+        count=count_by(_list_capabilities),
+        combine=_combine_mmvet,
+        headline="score",
+        parity="official",
+    )
+)
+
+
+# -- LLaVABench: grades of 1 to 10, relative to those of the reference answers
+#
+# Liu et al., 2023 (https://arxiv.org/abs/2304.08485). `llavabench` of score/judges.py puts both grades into
+# the detail of a score.
+
+
+def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
+    found: dict[Hashable, float] = {}
+    for row in rows:
+        for group in (ALL, get_column(row, "category")):
+            for name in ("grade", "reference grade"):
+                found[group, name] = found.get((group, name), 0) + float(row.detail[name])
+            found[group, "n"] = found.get((group, "n"), 0) + 1
+    return found
+
+
+def _combine_grades(total: Counts) -> MetricTable:
+    groups = dict.fromkeys(str(key[0]) for key in total if isinstance(key, tuple))
+    return {
+        group: {
+            "relative": _scale(divide(total[group, "grade"], total[group, "reference grade"]), 100),
+            "grade": _scale(divide(total[group, "grade"], total[group, "n"]), 10),
+            "reference grade": _scale(divide(total[group, "reference grade"], total[group, "n"]), 10),
+        }
+        for group in groups
+    }
+
+
+def _scale(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+record_aggregate(
+    Aggregate(
+        name="llavabench",
+        version="1",
+        about="points: mean grade, as percent of the reference answers' mean grade",
+        count=_count_grades,
+        combine=_combine_grades,
+        headline="relative",
+        scale="points",
+        parity="official",
+    )
+)
+
+
+# -- SimpleVQA: F1 of the share of right answers and that among the attempted
+#
+# Cheng et al., 2025 (https://arxiv.org/abs/2502.13059). The score's detail says what the judge decided. As
+# published, the shares are rounded to four decimals before F1 is taken.
+
+JUDGED = ("correct", "incorrect", "not attempted")
+
+
+def _count_attempts(rows: Sequence[ScoredRow]) -> Counts:
+    found: dict[Hashable, float] = {"n": len(rows)}
+    for row in rows:
+        told = str(row.detail.get("judged"))
+        found[told] = found.get(told, 0) + 1
+    return found
+
+
+def _combine_attempts(total: Counts) -> MetricTable:
+    right, wrong, idle = (
+        round(total.get(one, 0) / total["n"], 4) if total.get("n") else 0.0 for one in JUDGED
+    )
+    attempted = round(right + wrong, 4)
+    given = divide(right, attempted) or 0.0
+    f1 = divide(2 * given * right, given + right) or 0.0
+    return {
+        ALL: {
+            "F1": f1, "correct": right, "incorrect": wrong, "not attempted": idle, "attempted": attempted,
+            "accuracy given attempted": given,
+        }
+    }  # fmt: skip
+
+
+record_aggregate(
+    Aggregate(
+        name="simplevqa",
+        version="1",
+        about="F1 of right answers among all questions and among those attempted",
+        count=_count_attempts,
+        combine=_combine_attempts,
+        headline="F1",
+        parity="official",
+    )
+)
+
+
+# -- MMLongBench-Doc: F1 over answerable questions, accuracy by source of evidence and number of pages
+#
+# Ma et al., 2024 (https://arxiv.org/abs/2407.01523).
+
+UNANSWERABLE = "Not answerable"
+_SOURCES = {
+    "Pure-text (Plain-text)": "text", "Generalized-text (Layout)": "layout", "Table": "table",
+    "Chart": "chart", "Figure": "image",
+}  # fmt: skip
+
+
+def _list_evidence(row: ScoredRow) -> Iterable[str]:
+    sources, pages = (
+        parse_literal(value) if isinstance(value := row.meta.get(name), str) else value
+        for name in ("evidence_sources", "evidence_pages")
+    )
+    listed = sources if isinstance(sources, list | tuple) else ()
+    n_pages = len(pages) if isinstance(pages, list | tuple) else None
+    by_pages = {0: "unanswerable", 1: "single-page", None: ""}.get(n_pages, "multi-page")
+    return [
+        *(name for source, name in _SOURCES.items() if source in listed),
+        *([by_pages] if by_pages else []),
+    ]
+
+
+def _count_answerable(rows: Sequence[ScoredRow]) -> Counts:
+    found = dict(count_by(_list_evidence)(rows))
+    for row in rows:
+        for name, is_answered in (
+            ("answerable", UNANSWERABLE not in row.golds),
+            ("answered", row.read != UNANSWERABLE),
+        ):
+            if is_answered:
+                found[name, "rows"] = found.get((name, "rows"), 0) + 1
+                found[name, "total"] = found.get((name, "total"), 0) + row.value
+    return found
+
+
+def _combine_answerable(total: Counts) -> MetricTable:
+    table = average(total)
+    recall, precision = (
+        divide(total.get((name, "total"), 0), total.get((name, "rows"), 0))
+        for name in ("answerable", "answered")
+    )
+    f1 = None
+    if recall is not None and precision is not None:
+        f1 = divide(2 * recall * precision, recall + precision)
+    return {**table, ALL: {"F1": f1, "recall": recall, "precision": precision, **table.get(ALL, {})}}
+
+
+record_aggregate(
+    Aggregate(
+        name="mmlongbench",
+        version="1",
+        about="F1 of recall (answerable questions) and precision (answered ones)",
+        count=_count_answerable,
+        combine=_combine_answerable,
+        headline="F1",
+        parity="official",
+    )
+)

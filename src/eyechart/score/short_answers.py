@@ -1,0 +1,272 @@
+"""Short answers by the rules of two kits: GQA, MTVQA, counting, ZEROBench, and lmms-eval's for the classics.
+
+text.py has VLMEvalKit's rules for ANLS, relaxed accuracy, VQA accuracy, OCRBench and yes or no. lmms-eval
+0.7.3 strips every reply before it is scored; so do its rules here. Parity: tests/catalogue/vectors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from string import punctuation
+
+from eyechart.registry import scorer
+from eyechart.score.number import add_in_order
+from eyechart.score.reading import score_official
+from eyechart.score.text import (
+    ARTICLES,
+    CONTRACTIONS,
+    HANDWRITTEN_MATHS,
+    NUMBER_WORDS,
+    PUNCTUATION,
+    get_answers,
+    list_accepted,
+    relaxed,
+)
+from eyechart.types import Reply, Sample, Score
+
+_PERIODS_DROPPED = 32  # as published: a regex flag is passed where the count belongs
+
+
+def _score(
+    reply: Reply, sample: Sample, value: float, read: str | None, route: str, *, is_whole: bool = True
+) -> Score:
+    return score_official(reply, sample, value=value, read=read or None, route=route, is_whole=is_whole)
+
+
+# -- Exact matches
+
+
+@scorer("gqa", version="1", parity="official")
+def score_gqa(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's rule for GQA: equal but for case and outer white space.
+
+    As published, a list of accepted answers scores the share that is equal.
+    """
+    value = gqa(reply.text, list_accepted(get_answers(sample)))
+    return _score(reply, sample, value, reply.text.strip(), "gqa")
+
+
+def gqa(reply: str, answers: Sequence[str]) -> float:
+    """The share of accepted answers that the reply equals.
+
+    >>> gqa(" Left ", ["left"]), gqa("left.", ["left"]), gqa("a", ["a", "b"])
+    (1.0, 0.0, 0.5)
+    """
+    text = reply.strip().lower()
+    return sum(answer.strip().lower() == text for answer in answers) / len(answers) if answers else 0.0
+
+
+@scorer("ocrvqa", version="1", parity="official")
+def score_ocrvqa(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's rule for OCR-VQA: equal to an accepted answer but for case and outer white space."""
+    hit = any(gqa(reply.text, [answer]) for answer in list_accepted(get_answers(sample)))
+    return _score(reply, sample, float(hit), reply.text.strip(), "ocrvqa")
+
+
+_WITHOUT_PUNCTUATION = str.maketrans("", "", punctuation)
+
+
+@scorer("gqa-lmms", version="1", parity="official")
+def score_gqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's exact match: case and ASCII punctuation are deleted, so ``light-blue`` is ``lightblue``."""
+    hit = any(gqa_lmms(reply.text, gold) for gold in sample.golds)
+    return _score(reply, sample, float(hit), reply.text.strip(), "gqa-lmms")
+
+
+def gqa_lmms(reply: str, answer: str) -> bool:
+    """Whether the two are equal without case and ASCII punctuation.
+
+    >>> gqa_lmms("Light-blue.", "lightblue")
+    True
+    """
+    text, gold = (one.lower().translate(_WITHOUT_PUNCTUATION) for one in (reply.strip(), answer))
+    return text == gold
+
+
+@scorer("chartqa-lmms", version="1", parity="official")
+def score_chartqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """ChartQA's relaxed match against a single answer, as lmms-eval computes it."""
+    value = relaxed(reply.text, list(sample.golds[:1]))
+    return _score(reply, sample, value, reply.text.strip(), "chartqa-lmms")
+
+
+# -- The answer within the reply
+
+
+@scorer("mtvqa", version="1", parity="official")
+def score_mtvqa(reply: Reply, sample: Sample) -> Score:
+    """MTVQA: the answer occurs in the reply, without case and full stops. The same in both kits."""
+    hit = any(mtvqa(reply.text, gold) for gold in sample.golds)
+    return _score(reply, sample, float(hit), reply.text.strip(), "mtvqa", is_whole=False)
+
+
+def mtvqa(reply: str, answer: str) -> bool:
+    """Whether the answer occurs in the reply.
+
+    >>> mtvqa("Das ist Nr. 5", "nr 5")
+    True
+    """
+    text, gold = (one.strip().lower().replace(".", "") for one in (reply, answer))
+    return gold in text
+
+
+@scorer("countbenchqa", version="1", parity="official")
+def score_countbenchqa(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's CountBenchQA: the number occurs in the reply. As published, 3 occurs in 13."""
+    hit = any(gold in reply.text for gold in sample.golds)
+    return _score(reply, sample, float(hit), reply.text.strip(), "countbenchqa", is_whole=False)
+
+
+_BRACES = re.compile(r"\{([^\n}]*)\}")
+
+
+@scorer("zerobench", version="1", parity="official")
+def score_zerobench(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's ZEROBench: the last braces of the reply contain the answer."""
+    found = _BRACES.findall(reply.text.strip().lower())
+    read = found[-1] if found else ""
+    hit = any(gold.strip().lower() in read for gold in sample.golds)
+    return _score(reply, sample, float(hit), read, "zerobench", is_whole=False)
+
+
+_COUNTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+_COUNT = re.compile(rf"\b(?:[0-9]|1[0-9]|20|{'|'.join(_COUNTS)})\b")
+
+
+@scorer("tallyqa", version="1", parity="official")
+def score_tallyqa(reply: Reply, sample: Sample) -> Score:
+    """TallyQA: the first number from 0 to 20, in digits or as an English word."""
+    count = read_count(reply.text)
+    hit = count is not None and any(gold.strip().removesuffix(".0") == str(count) for gold in sample.golds)
+    return _score(reply, sample, float(hit), None if count is None else str(count), "tallyqa", is_whole=False)
+
+
+def read_count(reply: str | float) -> int | None:
+    """The first number from 0 to 20 in a reply; a number, as a spreadsheet holds it, must be in that range.
+
+    >>> read_count("About 45, no: Three"), read_count("45"), read_count(20.5)
+    (3, None, None)
+    """
+    if not isinstance(reply, str):
+        return int(reply) if 0 <= reply <= 20 else None
+    found = _COUNT.search(reply.lower())
+    if found is None:
+        return None
+    return int(found[0]) if found[0].isdigit() else _COUNTS.index(found[0])
+
+
+# -- lmms-eval: yes and no
+
+
+@scorer("pope-lmms", version="1", parity="official")
+def score_pope_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's POPE: the whole reply is yes or no. As published, ``Yes.`` is wrong."""
+    read = reply.text.lower().strip()
+    hit = read in {gold.lower().strip() for gold in sample.golds}
+    return _score(reply, sample, float(hit), read, "pope-lmms")
+
+
+@scorer("mme-lmms", version="1", parity="official")
+def score_mme_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's MME: yes or no within the first four characters. As published, ``snow`` is no."""
+    read = read_mme(reply.text)
+    hit = read in {gold.lower().strip().replace(".", "") for gold in sample.golds}
+    return _score(reply, sample, float(hit), None if read == "other" else read, "mme-lmms")
+
+
+def read_mme(reply: str) -> str:
+    """``yes``, ``no`` or ``other``.
+
+    >>> read_mme("Yes, it is"), read_mme("n"), read_mme("Maybe")
+    ('yes', 'no', 'other')
+    """
+    text = reply.lower().strip().replace(".", "")
+    if len(text) == 1:
+        return {"y": "yes", "n": "no"}.get(text, "other")
+    return next((word for word in ("yes", "no") if word in text[:4]), "other")
+
+
+# -- lmms-eval: OCRBench
+
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: ord(" ")}
+
+
+@scorer("ocrbench-lmms", version="1", parity="official")
+def score_ocrbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's OCRBench: as VLMEvalKit's, with full-width ASCII folded.
+
+    Formulas are told by the column ``dataset`` (HME100k), or by the category as in VLMEvalKit.
+    """
+    is_formula = sample.meta.get("dataset") == "HME100k" or HANDWRITTEN_MATHS in (
+        sample.meta.get("category"), sample.meta.get("question_type"),
+    )  # fmt: skip
+    hit = ocrbench_lmms(reply.text, list_accepted(get_answers(sample)), is_formula=is_formula)
+    return _score(reply, sample, float(hit), reply.text.strip(), "ocrbench-lmms", is_whole=False)
+
+
+def ocrbench_lmms(reply: str, answers: Sequence[str], *, is_formula: bool = False) -> bool:
+    """Whether an accepted answer occurs in the reply.
+
+    >>> ocrbench_lmms("It says ＡＢＣ", ["abc"]), ocrbench_lmms("X ^ 2", ["X^2"], is_formula=True)
+    (True, True)
+    """
+
+    def tidy(text: str) -> str:
+        if is_formula:
+            return text.strip().replace("\n", " ").replace(" ", "")
+        return text.translate(_FULL_WIDTH).lower().strip().replace("\n", " ")
+
+    text = tidy(reply.strip())
+    return any(tidy(answer) in text for answer in answers)
+
+
+# -- lmms-eval: VQA accuracy of TextVQA, OK-VQA and VizWiz
+#
+# The steps are those of text.py but for two: commas, question marks and ``'s`` are dealt with first, and a
+# full stop after a digit is deleted unless a digit follows.
+
+_PERIOD = re.compile(r"\.(?!\d)")
+_COMMA = re.compile(r"\d,+\d")
+
+
+@scorer("vqa-accuracy-lmms", version="1", parity="official")
+def score_vqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """VQA accuracy as lmms-eval computes it for TextVQA, OK-VQA and VizWiz."""
+    read = normalise_lmms(reply.text)
+    value = vqa_accuracy_lmms(reply.text, list_accepted(get_answers(sample)))
+    return _score(reply, sample, value, read, "vqa-accuracy-lmms")
+
+
+def vqa_accuracy_lmms(reply: str, answers: Sequence[str]) -> float:
+    """How many people gave this answer, three others or more making 1, averaged over who is left out.
+
+    >>> vqa_accuracy_lmms("The dog's", ["dog 's"] * 4)
+    1.0
+    """
+    read = normalise_lmms(reply.strip())
+    golds = [normalise_lmms(answer) for answer in answers]
+    agreeing = golds.count(read)
+    credits = [min(1.0, (agreeing - (gold == read)) / 3) for gold in golds]
+    return add_in_order(credits) / len(credits) if credits else 0.0
+
+
+def normalise_lmms(text: str) -> str:
+    """The form in which lmms-eval compares answers.
+
+    >>> normalise_lmms("The 2,000 dog's.")
+    "2000 dog 's"
+    """
+    text = text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip()
+    text = text.replace("\n", " ").replace("\t", " ").strip()
+    stripped = text
+    has_digit_comma = _COMMA.search(text) is not None
+    for mark in PUNCTUATION:
+        is_deleted = has_digit_comma or f"{mark} " in text or f" {mark}" in text
+        stripped = stripped.replace(mark, "" if is_deleted else " ")
+    stripped = _PERIOD.sub("", stripped, count=_PERIODS_DROPPED)
+    words = [NUMBER_WORDS.get(word, word) for word in stripped.lower().split()]
+    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)

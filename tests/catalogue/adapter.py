@@ -1,0 +1,642 @@
+"""From a golden vector's `fn` to our own function of its `input`: scorers and aggregates, no rules.
+
+What an official function returns in another shape (percent, rounded, as columns and rows) is brought
+into that shape here; where it raises and ours gives None or `CannotAggregate`, `raises` says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from eyechart.registry import aggregates, scorers
+from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+
+ALL = ""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+Input = Mapping[str, Any]
+VERDICTS: dict[str, Callable[[Any], object]] = {}
+
+
+def offered(*names: str) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
+    def record(function: Callable[[Any], object]) -> Callable[[Any], object]:
+        for name in names:
+            VERDICTS[name] = function
+        return function
+
+    return record
+
+
+def aggregate(name: str, rows: Iterable[ScoredRow]) -> MetricTable:
+    return aggregates.get(name)(list(rows))
+
+
+def score(
+    name: str,
+    reply: object,
+    *golds: object,
+    choices: Sequence[str] | Mapping[str, str] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Score:
+    """A scorer's verdict on one reply, without a judge."""
+    options = choices if isinstance(choices, Mapping) else dict(zip(LETTERS, choices, strict=False))
+    sample = Sample(id="1", question="", golds=tuple(map(str, golds)), choices=options, meta=meta or {})
+    return scorers.get(name)(Reply(text=str(reply)), sample)
+
+
+def percent(value: float | None) -> float | str:
+    return "__nan__" if value is None else 100 * value
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> dict[str, object]:
+    return {"columns": list(columns), "rows": [list(row) for row in rows]}
+
+
+def raises(error: str) -> dict[str, str]:
+    return {"raises": error}
+
+
+# -- Aggregates
+
+
+@offered("vlmeval.yorn.POPE_rating")
+def pope(given: Input) -> object:
+    found = aggregate(
+        "pope-f1",
+        (
+            ScoredRow(
+                value=float(row["score"]),
+                read=row["extracted"],
+                golds=(row["answer"],),
+                meta={"category": row["category"]},
+            )
+            for row in given["rows"]
+        ),
+    )
+    names = ("F1", "accuracy", "precision", "recall")
+    groups = [ALL, *sorted(group for group in found if group != ALL)]
+    return table(
+        ["split", "Overall", "acc", "precision", "recall"],
+        ([group or "Overall", *(percent(found[group][name]) for name in names)] for group in groups),
+    )
+
+
+@offered("vlmeval.yorn.VSR_rating")
+def vsr(given: Input) -> object:
+    rows = (
+        ScoredRow(value=float(row["score"]), read=row["extracted"], golds=(row["answer"],))
+        for row in given["rows"]
+    )
+    found = aggregate("pope-f1", rows)[ALL]
+    values = [percent(found["precision"]), percent(found["recall"]), percent(found["accuracy"]), found["F1"]]
+    return table(["precision", "recall", "acc", "f1_score"], [values])
+
+
+@offered("vlmeval.yorn.MME_rating")
+def mme(given: Input) -> object:
+    rows = (
+        ScoredRow(
+            value=float(row["score"]), meta={"category": row["category"], "image_path": row["image_path"]}
+        )
+        for row in given["rows"]
+    )
+    try:
+        found = aggregate("mme", rows)
+    except CannotAggregate:
+        return raises("IndexError")
+    whole = found[ALL]
+    points = {group: values["acc + acc+"] for group, values in found.items() if group != ALL}
+    return table(
+        ["perception", "reasoning", *points], [[whole["perception"], whole["reasoning"], *points.values()]]
+    )
+
+
+@offered("vlmeval.yorn.AMBER_rating")
+def amber(given: Input) -> object:
+    rows = (ScoredRow(value=float(row["score"]), meta={"category": row["category"]}) for row in given["rows"])
+    found = aggregate("amber", rows)
+    groups = [group for group in found if group != ALL]
+    values = [*(percent(found[group]["accuracy"]) for group in groups), percent(found[ALL]["macro"])]
+    return table([*groups, "Avg ACC"], [values])
+
+
+@offered("vlmeval.yorn.Hallusion_rating")
+def hallusion(given: Input) -> object:
+    rows = (ScoredRow(value=float(row["score"]), id=row["index"], meta=row) for row in given["rows"])
+    found = aggregate("hallusion", rows)
+    groups = [ALL, *sorted(group for group in found if group != ALL)]
+    names = ("aAcc", "fAcc", "qAcc")
+    return table(
+        ["split", *names],
+        ([group or "Overall", *(percent(found[group][name]) for name in names)] for group in groups),
+    )
+
+
+@offered("vlmeval.mcq.report_acc_MMVP")
+def mmvp(given: Input) -> object:
+    rows = (
+        ScoredRow(value=float(row["hit"]), question=row["question"], position=number)
+        for number, row in enumerate(given["rows"])
+    )
+    try:
+        found = aggregate("mmvp", rows)[ALL]
+    except CannotAggregate:
+        return raises("AssertionError")
+    return table(["Average", "Overall"], [[found["accuracy"], found["pairs"]]])
+
+
+@offered("vlmeval.mmvet.acc")
+def mmvet(given: Input) -> object:
+    rows = [ScoredRow(value=row["score"], meta={"category": row["category"]}) for row in given["rows"]]
+    found = aggregate("mmvet", rows)
+    names = ["rec", "ocr", "know", "gen", "spat", "math"]
+    if any(name not in found for name in names):
+        return raises("ZeroDivisionError")
+    combined = list(dict.fromkeys(str(row["category"]).replace(",", "_") for row in given["rows"]))
+
+    def lines(groups: list[str]) -> Iterable[Sequence[object]]:
+        return (
+            [group or "Overall", found[group]["n"], percent(found[group]["score"])]
+            for group in [*groups, ALL]
+        )
+
+    columns = ["Category", "tot", "acc"]
+    return {"capabilities": table(columns, lines(names)), "combinations": table(columns, lines(combined))}
+
+
+@offered("lmms.mmvet.aggregate")
+def mmvet_lmms(given: Input) -> object:
+    rows = [ScoredRow(value=row["score"], meta={"category": row["category"]}) for row in given["rows"]]
+    found = aggregate("mmvet", rows)
+    return {"score": percent(found[ALL]["score"])} if rows else raises("ZeroDivisionError")
+
+
+@offered("vlmeval.logicvista.aggregate")
+def logicvista(given: Input) -> object:
+    rows = [ScoredRow(value=row["hit"], meta={"skill": row["skill"]}) for row in given["rows"]]
+    found = aggregate("logicvista", rows)
+    nothing: Mapping[str, float | None] = {"n": 0, "accuracy": None}
+    lines = []
+    for group in (ALL, "inductive", "deductive", "numerical", "spatial", "mechanical"):
+        one = found.get(group, nothing)
+        n, share = one["n"] or 0, one["accuracy"]
+        lines.append([group or "Overall", n, round(n * (share or 0.0)), percent(share)])
+    return table(["Task&Skill", "tot", "hit", "acc"], lines)
+
+
+@offered("vlmeval.mathverse.acc")
+def mathverse(given: Input) -> object:
+    rows = [ScoredRow(value=float(row["score"]), meta=row) for row in given["rows"]]
+    found = aggregate("mathverse", rows)
+    versions = sorted({str(row["problem_version"]) for row in given["rows"]})
+    finer = sorted({group.split(": ", 1)[1] for group in found if ": " in group})
+
+    def cell(version: str, name: str) -> object:
+        return percent(found.get(f"{version}: {name}", {}).get("accuracy"))
+
+    lines = (
+        [version, percent(found[version]["accuracy"]), *(cell(version, name) for name in finer)]
+        for version in versions
+    )
+    return table(["split", "Overall", *finer], lines)
+
+
+@offered("vlmeval.charxiv.scores")
+def charxiv(given: Input) -> object:
+    kind = "descriptive" if "descriptive" in given["dataset"] else "reasoning"
+    try:
+        found = aggregate(
+            f"charxiv-{kind}", [ScoredRow(value=row["score"], meta=row) for row in given["rows"]]
+        )
+    except CannotAggregate:
+        return raises("KeyError")
+    return {group or "Overall": values["accuracy"] for group, values in found.items()}
+
+
+@offered("vlmeval.llavabench.score")
+def llavabench(given: Input) -> object:
+    rows = [
+        ScoredRow(
+            value=0.0,
+            meta={"category": row["category"]},
+            detail={"grade": row["score"], "reference grade": row["gpt4_score"]},
+        )
+        for row in given["rows"]
+    ]
+    found = aggregate("llavabench", rows)
+    names = ("relative", "grade", "reference grade")
+    groups = [ALL, *sorted(group for group in found if group != ALL)]
+    lines = (
+        [group or "overall", *(round(found[group][name] or 0.0, 1) for name in names)] for group in groups
+    )
+    return table(["split", "Relative Score (main)", "VLM Score", "GPT4 Score"], lines)
+
+
+@offered("vlmeval.dynamath.aggregate")
+def dynamath(given: Input) -> object:
+    rows = [ScoredRow(value=float(row["correct"]), meta=row) for row in given["rows"]]
+    try:
+        found = aggregate("dynamath", rows)
+    except CannotAggregate:
+        return raises("KeyError")
+    return {
+        title: {
+            group or "Overall": values[name] for group, values in found.items() if values[name] is not None
+        }
+        for title, name in (("Average", "average"), ("Worst Case", "worst case"))
+    }
+
+
+@offered("vlmeval.wemath.evaluate", "lmms.wemath.aggregate")
+def wemath(given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        is_scored = "hit" in row
+        value = row["hit"] if is_scored else score("wemath", row["prediction"], row["answer"]).value
+        rows.append(ScoredRow(value=float(value), meta=row))
+    found = aggregate("wemath", rows)
+    written: dict[str, object] = {}
+    for kind in ("strict", "loose"):
+        one = found[kind]
+        if one["rote memorization"] is None:
+            return raises("ZeroDivisionError")
+        written[f"Score ({kind.title()})"] = f"{one['score']:.2%}"
+        for title, name, n in (
+            ("InsufficientKnowledge", "insufficient knowledge", "n insufficient"),
+            ("InadequateGeneralization", "inadequate generalization", "n inadequate"),
+            ("CompleteMastery", "complete mastery", "n mastery"),
+            ("RoteMemorization", "rote memorization", "n rote"),
+        ):
+            written[f"{title} ({kind.title()})"] = f"{one[name]:.2%} ({one[n]:.0f})"
+    return written
+
+
+@offered("lmms.mmstar.aggregate")
+def mmstar(given: Input) -> object:
+    def mean(rows: Iterable[Mapping[str, Any]]) -> float | None:
+        made = [ScoredRow(value=row["score"], meta={"l2-category": row["l2_category"]}) for row in rows]
+        return aggregate("macro-l2-category", made)[ALL]["macro"]
+
+    categories = dict.fromkeys(row["category"] for row in given["rows"])
+    by = {one: mean(row for row in given["rows"] if row["category"] == one) for one in categories}
+    return {**by, "average": mean(given["rows"])}
+
+
+@offered("lmms.mtvqa.aggregate")
+def mtvqa_lmms(given: Input) -> object:
+    rows = [ScoredRow(value=row["score"], meta={"category": row["category"]}) for row in given["rows"]]
+    return {"score": 100 * (aggregate("mtvqa", rows)[ALL]["accuracy"] or 0.0)}
+
+
+@offered("lmms.ocrbench.aggregate")
+def ocrbench_lmms(given: Input) -> object:
+    rows = [ScoredRow(value=row["score"], meta={"category": row["question_type"]}) for row in given["rows"]]
+    return {"accuracy": (aggregate("ocrbench", rows)[ALL]["Final Score"] or 0.0) / 1000}
+
+
+@offered("vlmeval.refcoco.category_to_split")
+def refcoco_split(given: Input) -> object:
+    from eyechart.score.aggregates.places import name_split
+
+    return {"split": name_split(given["category"])}
+
+
+@offered("lmms.mmmu.extract_subset_name")
+def mmmu_subject(given: Input) -> object:
+    from eyechart.score.aggregates.subjects import find_subject
+
+    try:
+        return {"subject": find_subject(given["id"])}
+    except CannotAggregate:
+        return raises("ValueError")
+
+
+@offered("lmms.mathvista.aggregate")
+def mathvista_lmms(given: Input) -> object:
+    if not given["verdicts"]:
+        return raises("IndexError")
+    rows = [ScoredRow(value=float(verdict)) for verdict in given["verdicts"]]
+    share = round(100 * (aggregate("mathvista", rows)[ALL]["accuracy"] or 0.0), 2)
+    return {"score": share or None}
+
+
+# -- Letters and MMMU
+
+
+@offered("lmms.mcq_extract")
+def mcq_extract(given: Input) -> object:
+    from eyechart.score.letters import read_letter
+
+    return {"letter": read_letter(given["reply"], given["choices"] or "ABCDEFGH") or ""}
+
+
+@offered("lmms.mmstar.row", "lmms.realworldqa.row")
+def choice_lmms(given: Input) -> object:
+    return {"score": score("choice-lmms", given["reply"], given["answer"]).value}
+
+
+@offered("lmms.mmmu.parse_multi_choice_response")
+def mmmu_option(given: Input) -> object:
+    found = score("mmmu", given["reply"], "A", choices=given["options"])
+    return {"parsed": found.read} if found.read else {"random": True}
+
+
+@offered("lmms.mmmu_pro.process_standard")
+def mmmu_pro(given: Input) -> object:
+    found = score("mmmu", given["reply"], given["gold"], choices=given["options"])
+    return {"parsed": found.read, "correct": found.value == 1} if found.read else {"random": True}
+
+
+@offered("lmms.mmmu_pro.process_vision")
+def mmmu_pro_vision(given: Input) -> object:
+    found = score("mmmu-pro-vision-lmms", given["reply"], given["gold"], choices=given["options"])
+    return {"parsed": found.read or "", "correct": found.value == 1}
+
+
+def order(candidates: Iterable[float | str]) -> list[float | str]:
+    return sorted(candidates, key=lambda one: (isinstance(one, str), str(one)))
+
+
+def plain(value: float | str) -> float | str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "__nan__" if math.isnan(value) else "__inf__" if value > 0 else "__-inf__"
+    return value
+
+
+@offered("lmms.mmmu.parse_open_response")
+def mmmu_open(given: Input) -> object:
+    from eyechart.score.mmmu import read_open
+
+    return {"candidates": [plain(one) for one in order(read_open(given["reply"]))]}
+
+
+@offered("lmms.mmmu.eval_open")
+def mmmu_eval_open(given: Input) -> object:
+    golds = given["gold"] if isinstance(given["gold"], list) else [given["gold"]]
+    return {"correct": score("mmmu", given["reply"], *golds).value == 1}
+
+
+@offered("lmms.mmmu.normalize_str")
+def mmmu_normalise(given: Input) -> object:
+    from eyechart.score.mmmu import normalise_answer
+
+    return {"normalized": [plain(one) for one in normalise_answer(given["text"])]}
+
+
+@offered("lmms.mmmu.extract_numbers")
+def mmmu_numbers(given: Input) -> object:
+    from eyechart.score.mmmu import find_numbers
+
+    return {"numbers": find_numbers(given["text"])}
+
+
+@offered("lmms.mmmu.aggregate")
+def mmmu_lmms(given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        golds = row["answer"] if isinstance(row["answer"], list) else [row["answer"]]
+        replies = row["reply"] if isinstance(row["reply"], list) else [row["reply"]]
+        options = row.get("options") or ()
+        value = max(score("mmmu", reply, *golds, choices=options).value for reply in replies)
+        rows.append(ScoredRow(value=value, id=row["id"]))
+    return domains(aggregate("mmmu", rows))
+
+
+def domains(found: MetricTable) -> dict[str, object]:
+    """The table of lmms-eval: every domain, then its subjects; rounded to five decimals."""
+    from eyechart.score.aggregates.subjects import DOMAINS
+
+    def line(group: str) -> dict[str, object]:
+        one = found.get(group, {"n": 0, "accuracy": 0})
+        return {"num": one["n"], "acc": round(one["accuracy"] or 0, 5)}
+
+    lines: dict[str, object] = {}
+    for domain, subjects in DOMAINS.items():
+        lines[f"Overall-{domain}"] = line(f"domain: {domain}")
+        lines |= {subject: line(subject) for subject in subjects if subject in found}
+    return {"overall": line(ALL)["acc"], "table": {**lines, "Overall": line(ALL)}}
+
+
+@offered("vlmeval.mmmu.row_exact")
+def mmmu_vlmevalkit(given: Input) -> object:
+    from eyechart.score.mmmu import to_choice
+
+    options = {letter: given[letter] for letter in LETTERS if given.get(letter) is not None}
+    asked = to_choice(Sample(id="1", question="", golds=(str(given["answer"]),), choices=options))
+    found = score("mmmu-vlmevalkit-2026-06", given["prediction"], given["answer"], choices=options)
+    hit = int(found.value)
+    return {"options": asked.choices, "gt": asked.golds[0], "opt": found.read or "Z", "hit": hit}
+
+
+@offered("vlmeval.mmmu_pro.cot_postproc")
+def mmmu_pro_line(given: Input) -> object:
+    from eyechart.score.mmmu import read_answer_line
+
+    return {"prediction": read_answer_line(given["reply"])}
+
+
+@offered("vlmeval.mmmu_pro.row_exact_cot")
+def mmmu_pro_cot(given: Input) -> object:
+    found = score("mmmu-pro-cot-vlmevalkit", given["reply"], given["gold"], choices=given["options"])
+    return {"opt": found.read or "Z", "hit": int(found.value)}
+
+
+@offered("vlmeval.mcq.row_exact")
+def choice_vlmevalkit(given: Input) -> object:
+    found = score("choice-vlmevalkit-2026-06", given["reply"], given["answer"], choices=given["options"])
+    return {"opt": found.read or "Z", "hit": int(found.value)}
+
+
+@offered("vlmeval.visulogic.row")
+def visulogic(given: Input) -> object:
+    found = score("visulogic", given["reply"], "A")
+    return {"letter": found.read or "Z", "how": found.route.partition(":")[2] or "error"}
+
+
+@offered("vlmeval.wemath.row_rule")
+def wemath_row(given: Input) -> object:
+    found = score("wemath", given["reply"], given["answer"])
+    return {"letter": found.read, "correct": found.value == 1}
+
+
+# -- Short answers
+
+
+@offered("vlmeval.gqa.row")
+def gqa(given: Input) -> object:
+    from eyechart.score.text import list_accepted
+
+    answers = list_accepted(given["answer"])
+    matches = [score("gqa", given["reply"], answer).value for answer in answers]
+    return {"match": matches, "score": score("gqa", given["reply"], given["answer"]).value}
+
+
+@offered("lmms.gqa.exact_match")
+def gqa_lmms(given: Input) -> object:
+    return {"score": score("gqa-lmms", given["reply"], given["answer"]).value}
+
+
+@offered("lmms.anls")
+def anls(given: Input) -> object:
+    from eyechart.score.text import anls
+
+    return {"score": anls(str(given["reply"]).strip(), given["answers"])}
+
+
+@offered("lmms.mtvqa.row")
+def mtvqa_row(given: Input) -> object:
+    return {"score": score("mtvqa", given["reply"], given["answer"]).value}
+
+
+@offered("lmms.chartqa.relaxed_correctness")
+def chartqa_lmms(given: Input) -> object:
+    return {"correct": score("chartqa-lmms", given["reply"], given["answer"]).value == 1}
+
+
+@offered("lmms.textvqa.row", "lmms.ok_vqa.row", "lmms.vizwiz.row")
+def vqa_lmms(given: Input) -> object:
+    from eyechart.score.short_answers import normalise_lmms, vqa_accuracy_lmms
+
+    return {
+        "score": vqa_accuracy_lmms(given["reply"], given["answers"]),
+        "processed_reply": normalise_lmms(given["reply"].strip()),
+    }
+
+
+@offered("lmms.textvqa.row")
+def textvqa_lmms(given: Input) -> object:
+    return vqa_lmms(given) if given["answers"] else raises("StatisticsError")
+
+
+@offered("vlmeval.tallyqa.extract")
+def tallyqa(given: Input) -> object:
+    from eyechart.score.short_answers import read_count
+
+    return {"count": read_count(given["reply"])}
+
+
+@offered("lmms.pope.row")
+def pope_row(given: Input) -> object:
+    if given["gold"].lower().strip() not in ("yes", "no"):
+        return raises("AssertionError")
+    found = score("pope-lmms", given["reply"], given["gold"])
+    return {"score": found.value, "prediction": found.read or ""}
+
+
+@offered("lmms.mme.parse_pred_ans")
+def mme_row(given: Input) -> object:
+    from eyechart.score.short_answers import read_mme
+
+    return {"label": read_mme(given["reply"])}
+
+
+@offered("lmms.ocrbench.row")
+def ocrbench_row(given: Input) -> object:
+    answers = given["answer"] if isinstance(given["answer"], list) else [given["answer"]]
+    from eyechart.score.short_answers import ocrbench_lmms
+
+    return {"score": int(ocrbench_lmms(given["reply"], answers, is_formula=given["dataset"] == "HME100k"))}
+
+
+# -- Whole tables: rows scored, then aggregated
+
+
+def means(name: str, rows: Iterable[ScoredRow]) -> dict[str, object]:
+    return {group: values["accuracy"] for group, values in aggregate(name, rows).items()}
+
+
+@offered("vlmeval.mtvqa.evaluate")
+def mtvqa(given: Input) -> object:
+    rows = [
+        ScoredRow(value=score("mtvqa", row["prediction"], row["answer"]).value, meta=row)
+        for row in given["rows"]
+    ]
+    found = means("mtvqa", rows)
+    return {group or "Average": percent(value) for group, value in found.items()}  # type: ignore[arg-type]
+
+
+@offered("vlmeval.countbenchqa.evaluate")
+def countbenchqa(given: Input) -> object:
+    values = [score("countbenchqa", row["prediction"], row["answer"]).value for row in given["rows"]]
+    return {"accuracy": 100 * sum(values) / len(values) if values else 0}
+
+
+@offered("vlmeval.zerobench.evaluate")
+def zerobench(given: Input) -> object:
+    values = [score("zerobench", row["prediction"], row["answers"]).value for row in given["rows"]]
+    return {"accuracy": sum(values) / len(values)}
+
+
+@offered("lmms.pope.aggregate")
+def pope_lmms(given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        found = score("pope-lmms", row["reply"], row["gold"])
+        rows.append(ScoredRow(value=found.value, read=found.read, golds=(row["gold"],)))
+    one = aggregate("pope-f1-lmms", rows)[ALL]
+    names = {
+        "accuracy": "accuracy",
+        "precision": "precision",
+        "recall": "recall",
+        "f1": "F1",
+        "yes_ratio": "yes of golds",
+    }
+    return {theirs: one[ours] or 0 for theirs, ours in names.items()}
+
+
+@offered("lmms.mme.aggregate")
+def mme_lmms(given: Input) -> object:
+    rows = [
+        ScoredRow(value=score("mme-lmms", row["reply"], row["gold"]).value, meta=row) for row in given["rows"]
+    ]
+    try:
+        found = aggregate("mme-lmms", rows)[ALL]
+    except CannotAggregate:
+        return raises("AssertionError")
+    return {"mme_perception_score": found["perception"], "mme_cognition_score": found["reasoning"]}
+
+
+@offered("lmms.chartqa.aggregate")
+def chartqa_table(given: Input) -> object:
+    rows = [
+        ScoredRow(value=score("chartqa-lmms", row["reply"], row["answer"]).value, meta=row)
+        for row in given["rows"]
+    ]
+    names = {ALL: "relaxed_overall", "human": "relaxed_human_split", "augmented": "relaxed_augmented_split"}
+    return {names[group]: value for group, value in means("chartqa", rows).items()}
+
+
+@offered("vlmeval.ocrbench.evaluate")
+def ocrbench(given: Input) -> object:
+    rows = [
+        ScoredRow(
+            value=score(
+                "ocrbench", row["prediction"], row["answer"], meta={"category": row["category"]}
+            ).value,
+            meta={"category": row["category"]},
+        )
+        for row in given["rows"]
+    ]
+    found = aggregate("ocrbench", rows)[ALL]
+    return {**found, "Final Score Norm": (found["Final Score"] or 0) / 10}
+
+
+VQA_RULES = {
+    "TextVQA": "vqa-accuracy", "DocVQA": "anls", "InfoVQA": "anls", "ChartQA": "relaxed", "OCRVQA": "ocrvqa",
+    "GQA": "gqa",
+}  # fmt: skip
+
+
+@offered("vlmeval.vqa.evaluate")
+def vqa_table(given: Input) -> object:
+    name = next((rule for part, rule in VQA_RULES.items() if part in given["dataset"]), "vqa-accuracy")
+    rows = [
+        ScoredRow(value=score(name, row["prediction"], row["answer"]).value, meta=row)
+        for row in given["rows"]
+    ]
+    found = {ALL: means("macro-category", rows)[ALL]}
+    key = next((one for one in ("split", "category") if given["rows"] and one in given["rows"][0]), "")
+    if key:
+        found |= means(f"macro-{key}", rows)
+    return {group or "Overall": percent(value) for group, value in found.items()}  # type: ignore[arg-type]
