@@ -291,6 +291,7 @@ class Snapshot:
     requests_per_s: float = 0.0
     elapsed_s: float = 0.0
     eta_s: float | None = None
+    status: str = ""  # what the run waits for besides replies: a server that starts, a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,6 +374,15 @@ class Limited(Protocol):
 
     def find_problem(self, request: Request) -> tuple[str, str] | None:
         """Which limit the request exceeds, and what to do about it; None if it exceeds none."""
+        ...
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A model that has to be started before its first request, which may take minutes: a server."""
+
+    async def start(self) -> None:
+        """Return when it can be asked. Called again, it returns at once."""
         ...
 
 

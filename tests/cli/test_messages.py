@@ -126,7 +126,7 @@ def test_a_source_may_stand_behind_the_model(words: list[str], questions: Path, 
     [
         ("mistral/m", "-m openai/m --base-url https://api.mistral.ai/v1"),
         ("gemini/g", "write google/g"),
-        ("vllm/ORG/NAME", "vllm serve ORG/NAME"),
+        ("ollama/m", "-m openai/m --base-url http://localhost:11434/v1"),
         ("nobody/x", "-m openai/NAME --base-url URL"),
     ],
 )

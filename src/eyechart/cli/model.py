@@ -89,10 +89,26 @@ async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> 
     from eyechart.model.checkup import check_model
 
     try:
+        await _start(model)
         return [finding async for finding in check_model(model, timeout_s, _show_each(asked))]
     finally:
         show_status("")
         await model.close()
+
+
+async def _start(model: Model) -> None:
+    """Start a model that has to be, and show how far it is."""
+    import asyncio
+
+    from eyechart.types import Startable
+
+    for member in getattr(model, "members", (model,)):
+        if isinstance(member, Startable):
+            starting = asyncio.ensure_future(member.start())
+            while not starting.done():
+                show_status(str(getattr(member, "status", "")))
+                await asyncio.wait([starting], timeout=0.5)
+            await starting
 
 
 def _show_each(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:

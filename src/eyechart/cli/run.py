@@ -193,6 +193,7 @@ def evaluate_all(
 ) -> Iterator[Run]:
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import get_reasons
+    from eyechart.model.process import keep_servers
     from eyechart.run import evaluate
     from eyechart.run.cost import find_unpriced
     from eyechart.run.models import choose_models
@@ -201,16 +202,17 @@ def evaluate_all(
     if places := _list_urls(plans):
         note(places)
     told: set[str] = set()
-    for plan in plans:
-        if is_verbose:
-            for reason in get_reasons(plan.benchmark.source):
-                note(f"{plan.benchmark.source.origin}: {reason}")
-            note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
-        if remark := getattr(plan.model, "remark", ""):
-            note(remark)
-        for who in find_unpriced(plan):
-            note(f"--prices has no entry for {who}: the cost will be unknown")
-        done = evaluate(plan, told=told)
-        yield done
-        if done.is_interrupted:
-            return
+    with keep_servers():
+        for plan in plans:
+            if is_verbose:
+                for reason in get_reasons(plan.benchmark.source):
+                    note(f"{plan.benchmark.source.origin}: {reason}")
+                note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
+            if remark := getattr(plan.model, "remark", ""):
+                note(remark)
+            for who in find_unpriced(plan):
+                note(f"--prices has no entry for {who}: the cost will be unknown")
+            done = evaluate(plan, told=told)
+            yield done
+            if done.is_interrupted:
+                return

@@ -118,6 +118,7 @@ class LocalExecutor:
             self._gate.budget if self._gate else None,
             waiting=self._client.n_waiting,
             score_name="plain" if self.scoring.is_circular else "score",
+            status=str(getattr(self._client.model, "status", "")),
         )
 
     def announce_to(self, say: Callable[[str], None]) -> None:
@@ -277,6 +278,7 @@ class Progress(msgspec.Struct):
         *,
         waiting: int = 0,
         score_name: str = "score",
+        status: str = "",
     ) -> Snapshot:
         """Where the run stands now, its endpoints and its budget included."""
         now = time.monotonic()
@@ -306,6 +308,7 @@ class Progress(msgspec.Struct):
             requests_per_s=rate,
             elapsed_s=elapsed,
             eta_s=left / rate if rate > 0 else None,
+            status=status,
         )
 
 

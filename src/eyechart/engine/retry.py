@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -35,7 +36,16 @@ from eyechart.engine.pool import (
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
 from eyechart.model.prices import guess_usage
-from eyechart.types import Capabilities, Model, Reply, Request, Several, Usage, read_capabilities
+from eyechart.types import (
+    Capabilities,
+    Model,
+    Reply,
+    Request,
+    Several,
+    Startable,
+    Usage,
+    read_capabilities,
+)
 
 _STALE_S = 1.0  # a reservation that is used later than this belongs to another request by now
 _UNLIMITED = TokenReservation()  # where there are no rate limits
@@ -130,10 +140,13 @@ class RetryingClient:
     retried: int = 0
     n_waiting: int = 0  # requests that failed, until they are sent again
     gives_one_reply: bool = False  # it does not give several replies to one request
+    _needs_start: bool = field(init=False)
+    _starting: asyncio.Future[list[None]] | None = None
 
     def __post_init__(self) -> None:
         queues = read_capabilities(self.model).usual_concurrency is not None
         self.deadlines = Deadlines(_QUEUE_S if queues else self.settings.timeout_s)
+        self._needs_start = any(isinstance(one.model, Startable) for one in self.pool.members)
 
     @classmethod
     def open(
@@ -173,6 +186,8 @@ class RetryingClient:
 
     async def ask(self, request: Request, n: int = 1) -> RequestResult:
         """One reply or, with `n`, up to as many; raises `NoReply` or `Stopped`."""
+        if self._needs_start:
+            await self._start()
         if n == 1 or self.gives_one_reply or not isinstance(self.model, Several):
             return await self._retry(request, lambda model: model.reply(request))
 
@@ -190,6 +205,25 @@ class RetryingClient:
         result = await self._retry(request, lambda model: model.reply(request))
         self.gives_one_reply = True
         return result
+
+    async def _start(self) -> None:
+        """Wait until the model can be asked. The run ends if it cannot be started."""
+        if self._starting is None:
+            starting = (one.model.start() for one in self.pool.members if isinstance(one.model, Startable))
+            self._starting = asyncio.gather(*starting)
+        started, stopped = self._starting, asyncio.ensure_future(self.stop.wait())
+        waited: list[asyncio.Future[Any]] = [started, stopped]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if self.stop.is_set:
+            started.cancel()
+            raise Stopped
+        try:
+            started.result()
+        except ModelError as err:
+            self.stop.give_up(err)
+            raise Stopped from err
+        self._needs_start = False
 
     async def _retry(self, request: Request, call: _Call, n: int = 1) -> RequestResult:
         attempts = Attempts(request, n_wanted=n)

@@ -330,7 +330,8 @@ class KnownReplies(msgspec.Struct, frozen=True):
 def _depends_on_selection(model: Model) -> bool:
     """Whether the other samples of a run can change the answer; baselines are quick to ask."""
     stated = read_capabilities(model)
-    return (stated.is_free and stated.usual_concurrency is None) or isinstance(model, Studious)
+    is_baseline = stated.is_free and stated.usual_concurrency is None and not stated.is_endpoint
+    return is_baseline or isinstance(model, Studious)
 
 
 def _is_cacheable(model: Model, request: Request) -> bool:

@@ -25,7 +25,8 @@ def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     made = (_check_model(factory(name, replace(settings, base_url=url)), provider) for url in several)
     first = next(made)
     is_single = len(several) == 1 and settings.endpoint_name is None
-    if is_single or "endpoint" not in first.identity:  # one that runs here has no use for addresses
+    is_addressed = "endpoint" in first.identity or hasattr(first, "address")
+    if is_single or not is_addressed:  # one that runs here has no use for addresses
         return first
     return Fleet([first, *made], settings.endpoint_name)
 
@@ -49,14 +50,21 @@ class Fleet:
             takes_urls=all(one.takes_urls for one in stated),
         )
         self._turns = itertools.cycle(self.members)
-        self.addresses = sorted(str(member.identity.get("endpoint", "")) for member in self.members)
+        self._has_places = "endpoint" in self.members[0].identity
+        self.addresses = sorted(_find_address(member) for member in self.members)
         if twice := {one for one in self.addresses if self.addresses.count(one) > 1}:
             raise UsageError(f"a URL is given twice: {min(twice)}", hint="give every --base-url once")
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """That of any member, with the endpoint's name or all addresses: which of them answers is chance."""
-        return {**self.members[0].identity, "endpoint": self._endpoint_name or self.addresses}
+        """That of any member, with the endpoint's name or all addresses: which of them answers is chance.
+
+        Served weights are the same wherever they are: they have no address in their identity.
+        """
+        first = self.members[0].identity
+        if not self._has_places and not self._endpoint_name:
+            return first
+        return {**first, "endpoint": self._endpoint_name or self.addresses}
 
     async def reply(self, request: Request) -> Reply:
         return await next(self._turns).reply(request)
@@ -71,6 +79,10 @@ class Fleet:
         import asyncio  # names of models are read at every start, and this takes its time to import
 
         await asyncio.gather(*(member.close() for member in self.members))
+
+
+def _find_address(member: Model) -> str:
+    return str(member.identity.get("endpoint") or getattr(member, "address", ""))
 
 
 def split_spec(spec: str) -> tuple[str, str]:
@@ -100,8 +112,6 @@ _ELSEWHERE = {
     "mistral": "https://api.mistral.ai/v1",
     "together": "https://api.together.xyz/v1",
     "xai": "https://api.x.ai/v1",
-    "vllm": "",
-    "sglang": "",
     "ollama": "http://localhost:11434/v1",
 }
 
@@ -115,8 +125,7 @@ def refuse_unknown_provider(provider: str, name: str) -> None:
     near = f"write {ours}/{name}" if ours in known else suggest_name(provider, known)
     address = _ELSEWHERE.get(provider.lower())
     if address is not None and not near:
-        near = f"serve it (vllm serve {name}), then " if not address else f"{provider} has an OpenAI API: "
-        near += f"-m openai/{name} --base-url {address or 'http://localhost:8000/v1'}"
+        near = f"{provider} has an OpenAI API: -m openai/{name} --base-url {address}"
         near += " --api-key KEY" if address.startswith("https") else ""
     elif not near:
         near = "for an OpenAI-compatible server: -m openai/NAME --base-url URL"

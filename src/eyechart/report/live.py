@@ -154,6 +154,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     parts = [
         (5, label),
         (0, f"{state.done:,}/{state.total:,}{share}"),
+        (1, state.status),
         (1, "" if state.score is None else f"{state.score_name} {100 * state.score:.1f}"),
         (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
         (8, _crowd(state)),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, carry_kept, has_shared_requests, make_preparer
+from eyechart.run.plan import Plan, carry_kept, has_shared_requests, keep_log, make_preparer
 from eyechart.run.results import Run
 from eyechart.types import Model, Scorer, Studious, read_capabilities
 
@@ -88,6 +88,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
 
     session = Session()
     journal.start_session()
+    _keep_logs(plan)
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
     known = open_known_replies(plan.options, earlier, plan.model, *plan.scorers.judges.values())
     try:
@@ -96,6 +97,15 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
         known.close()
         session.cache_trouble = known.trouble
     return session
+
+
+def _keep_logs(plan: Plan) -> None:
+    """Servers that the run starts write their logs into its folder."""
+    from eyechart.store.folder import LOG_NAME, make_file_name
+
+    keep_log(plan.model, plan.folder / LOG_NAME)
+    for role, judge in plan.scorers.judges.items():
+        keep_log(judge, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
 
 
 async def _drive(plan: Plan, journal: Journal, n_samples: int, known: KnownReplies, session: Session) -> None:

@@ -27,6 +27,7 @@ from eyechart.types import (
     Scorer,
     Several,
     Source,
+    Startable,
     read_capabilities,
 )
 
@@ -274,6 +275,12 @@ def find_model(model: str | object, options: Options) -> Model:
     return adapt(model, name, settings, is_ready_made=True)
 
 
+def keep_log(model: Model, path: Path) -> None:
+    """Have a model that starts a server write the server's log there."""
+    if callable(set_path := getattr(model, "keep_log", None)):
+        set_path(path)
+
+
 def has_shared_requests(plan: Plan) -> bool:
     """Whether the trials of a sample share one request, if the endpoint supports it."""
     return isinstance(plan.model, Several) and not plan.options.separate_trials
@@ -404,7 +411,7 @@ def _make_judge(options: Options) -> Model:
 
 def _adapt_hint(hint: str) -> str:
     """A model's hint with the flags of the judge."""
-    for flag in ("--api-key", "--base-url"):
+    for flag in ("--api-key", "--base-url", "--param"):
         hint = hint.replace(flag, flag.replace("--", "--judge-"))
     return hint
 
@@ -437,6 +444,17 @@ class _AsJudge:
         except ModelError as err:
             err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
             raise
+
+    async def start(self) -> None:
+        if isinstance(self.model, Startable):
+            try:
+                await self.model.start()
+            except ModelError as err:
+                err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
+                raise
+
+    def keep_log(self, path: Path) -> None:
+        keep_log(self.model, path)
 
     async def close(self) -> None:
         await self.model.close()

@@ -24,6 +24,7 @@ from eyechart.types import Reply, Sample
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
 SHARDS = ".shards"  # ends the name of the folder, beside that of the whole run, that holds its shards
+LOG_NAME = "server.log"  # of a server that the run has started; "judge-server.log" of its judge
 _NAME_BYTES = 100  # file systems allow 255 bytes
 
 
@@ -134,9 +135,17 @@ def remove_log(journal: Path) -> None:
 
 
 def discard_folder(folder: Path) -> None:
-    """Remove a run that never began, and its benchmark's folder if it was the only one."""
+    """Remove a run that never began, and its benchmark's folder if it was the only one.
+
+    The log of a server stays: it says why the run never began.
+    """
     with contextlib.suppress(OSError):
-        shutil.rmtree(folder)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif not path.name.endswith(LOG_NAME):
+                path.unlink()
+        folder.rmdir()
         folder.parent.rmdir()
 
 

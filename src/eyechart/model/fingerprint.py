@@ -1,0 +1,31 @@
+"""A digest that tells one checkpoint on disk from another, without reading all of it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+_TEXTS = (".json", ".jinja", ".txt", ".model", ".py")
+_SAMPLES = 64  # places at which a large file of weights is read
+_SAMPLE_BYTES = 64 * 1024
+
+
+def hash_checkpoint(folder: Path) -> str:
+    """A digest of configuration, tokenizer and weights; of large files, parts all over them.
+
+    Weights change everywhere when a model is trained further, so that a few megabytes tell two checkpoints of
+    the same size apart; reading all of them would take minutes.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (*_WEIGHTS, *_TEXTS) or not path.is_file():
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size};".encode())
+        is_whole = path.suffix in _TEXTS or size <= _SAMPLES * _SAMPLE_BYTES
+        with path.open("rb") as file:
+            for begin in [0] if is_whole else range(0, size, max(1, (size - _SAMPLE_BYTES) // _SAMPLES)):
+                file.seek(begin)
+                digest.update(file.read() if is_whole else file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()
