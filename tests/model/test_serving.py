@@ -314,5 +314,7 @@ def test_the_cause_of_a_crash_is_found_above_the_last_lines(tmp_path: Path) -> N
     cause = "(EngineCore pid=7) ERROR 11-17 [core.py:9] ValueError: no memory for the KV cache"
     log.write_text("\n".join([cause, cause, *(f"frame {k}" for k in range(300)), "RuntimeError: see above"]))
     assert ServerProcess(["x"], log).find_trouble() == [
-        "ValueError: no memory for the KV cache", "frame 297", "frame 298", "frame 299", "RuntimeError: see above",
-    ]  # fmt: skip
+        "ValueError: no memory for the KV cache",
+        *("frame 297", "frame 298", "frame 299"),
+        "RuntimeError: see above",
+    ]
