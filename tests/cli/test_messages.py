@@ -135,7 +135,7 @@ def test_an_unknown_provider_is_answered_with_those_there_are(
 ) -> None:
     done = eyechart("run", "q.tsv", "-m", model, "-q", cwd=tmp_path)
     assert done.code == 2
-    assert "(known: anthropic, azure, baseline, bedrock, google, hf, openai," in done.err
+    assert "(known: anthropic, azure, baseline, bedrock, google, hf, hf-serve, openai," in done.err
     assert says in done.err
 
 
