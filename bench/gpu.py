@@ -1,6 +1,6 @@
 """How fast local weights run on a GPU: random weights at the size of Qwen2.5-VL-7B, without a network.
 
-    python bench/gpu.py [--samples 512] [--runs 3] [--tiny]
+    python bench/gpu.py [--samples 512] [--runs 3] [--eager] [--tiny --side 112]
 
 One image of 1008 x 1008 pixels and 60 tokens of text per sample, 32 new tokens forced, bfloat16. Measured are
 the loop that most evaluators have (one question at a time), stock `generate` on prepared batches of 32, whole
@@ -32,7 +32,7 @@ from eyechart.model.hf import HfModel
 from eyechart.model.hf.decode import Decoder
 from eyechart.model.hf.engine import Engine
 from eyechart.model.hf.options import HfOptions
-from eyechart.model.hf.vision import speed_up_vision
+from eyechart.model.hf.vision import compile_text, speed_up_vision
 from eyechart.model.hf.weights import Checkpoint, choose_limits
 
 NEW_TOKENS, TEXT_TOKENS = 32, 60
@@ -115,7 +115,7 @@ def write_samples(folder: Path, n: int, side: int) -> Path:
         {"id": str(k), "question": f"Question {k}?", "image": f"{k % 32}.jpg", "answer": "1"}
         for k in range(n)
     ]
-    source = folder / "samples.jsonl"
+    source = folder / f"samples-{n}.jsonl"
     source.write_text("\n".join(map(json.dumps, rows)))
     return source
 
@@ -214,6 +214,8 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--samples", type=int, default=512)
     arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--side", type=int, default=1008, help="pixels of an image's side")
+    arguments.add_argument("--eager", action="store_true", help="measure eyechart without compile, too")
     arguments.add_argument("--tiny", action="store_true", help="a tiny model on the CPU, to try the script")
     given = arguments.parse_args()
     device, dtype = ("cpu", torch.float32) if given.tiny else ("cuda", torch.bfloat16)
@@ -222,7 +224,6 @@ def main() -> None:
         flush=True,
     )
     model, processor = build_model(device, dtype, is_tiny=given.tiny), Processor()
-    n_few = 4 if given.tiny else 16
 
     def report(name: str, measure: Callable[[], float]) -> None:
         rates = [measure() for _ in range(given.runs)]
@@ -230,28 +231,30 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        source = write_samples(folder, given.samples, 112 if given.tiny else 1008)
+        few, source = write_samples(folder, 64, given.side), write_samples(folder, given.samples, given.side)
         n_tokens = ask(processor, folder, 0)["input_ids"].shape[1]
         floor = measure_floor(model, n_tokens)
         print(f"{'arithmetic floor':<42} {floor:6.2f}  samples/s, {n_tokens} tokens per sample", flush=True)
-        measure_loop(model, processor, folder, 2)
-        report("one at a time", lambda: measure_loop(model, processor, folder, n_few))
-        report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 2 * n_few))
+        measure_loop(model, processor, folder, 1)
+        report("one at a time", lambda: measure_loop(model, processor, folder, 8))
+        report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 32))
 
         def ours() -> float:
             rate, sizes = measure_ours(model, processor, source, given.samples)
-            print(f"  batches of {sizes}", flush=True)
+            print(f"  prompts in parts of {sizes}", flush=True)
             return rate
 
-        speed_up_vision(model, is_compiled=False)
-        report("eyechart", ours)
-        if not given.tiny:
-            speed_up_vision(model, is_compiled=True)
-            began = time.perf_counter()
-            measure_ours(model, processor, write_samples(folder, 64, 1008), 64)
-            print(f"  compiled in {time.perf_counter() - began:.0f} s", flush=True)
-            write_samples(folder, given.samples, 1008)
-            report("eyechart, vision blocks compiled", ours)
+        for is_compiled in (False, True):
+            if is_compiled and given.tiny:
+                break
+            if is_compiled or given.eager or given.tiny:
+                speed_up_vision(model, is_compiled=is_compiled)
+                if is_compiled:
+                    compile_text(model)
+                began = time.perf_counter()
+                measure_ours(model, processor, few, 64)
+                print(f"  first 64 samples in {time.perf_counter() - began:.0f} s", flush=True)
+                report("eyechart" + ", compiled" * is_compiled, ours)
         if device == "cuda":
             print(f"peak memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
 

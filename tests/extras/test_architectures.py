@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 
 from extras.architectures import MAKERS, make_qwen25_vl
 from extras.questions import answer_all, mixed_questions, open_hf
-from eyechart.model.hf.decode import Decoder, Row, Sampling
+from eyechart.model.hf.decode import Batch, Decoder, Row, Sampling
 
 QUESTIONS = mixed_questions(12)
 
@@ -48,8 +49,26 @@ def make_qwen_rows() -> list[Row]:
             generator = torch.Generator().manual_seed(k)
             inputs["pixel_values"] = torch.randn(n_patches, 3 * 2 * 14 * 14, generator=generator)
             inputs["image_grid_thw"] = torch.tensor(grids)
-        rows.append(Row(inputs, Sampling(max_tokens=4 + 3 * (k % 4))))
+        rows.append(Row(functools.partial(dict, inputs), Sampling(max_tokens=4 + 3 * (k % 4))))
     return rows
+
+
+def run_out_of_memory(decoder: Decoder, batch: Batch) -> None:
+    """A step that fails when the first layer has its token and the second one has not."""
+    second = batch.cache.layers[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(second), "update", fail_in(second, type(second).update))
+        with pytest.raises(torch.OutOfMemoryError):
+            decoder.step(batch)
+
+
+def fail_in(layer: Any, update: Any) -> Any:
+    def fail(self: Any, *states: Any) -> Any:
+        if self is layer:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return update(self, *states)
+
+    return fail
 
 
 def test_positions_of_qwen_stay_right_when_rows_leave_and_join() -> None:
@@ -70,7 +89,9 @@ def test_positions_of_qwen_stay_right_when_rows_leave_and_join() -> None:
         batch = decoder.start(seeing)
         decoder.step(batch)
         decoder.join(batch, decoder.start(blind))
-        while kept := [n for n, row in enumerate(batch.rows) if not row.finish_reason]:
+        run_out_of_memory(decoder, batch)
+        decoder.rewind(batch)
+        while kept := batch.running:
             decoder.select(batch, kept)
             decoder.step(batch)
     assert [row.tokens for row in rows] == expected

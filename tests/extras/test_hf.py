@@ -61,7 +61,7 @@ def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.Mo
     join = Decoder.join
 
     def watch(self: Decoder, batch: Batch, more: Batch) -> None:
-        joined.append((len(batch.rows), len(more.rows)))
+        joined.append((len(batch.running), len(more.rows)))
         join(self, batch, more)
 
     def questions_of_lengths(self: Any, batch: Batch, logits: Any) -> None:
@@ -77,7 +77,7 @@ def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.Mo
     assert not joined
     together = answer_all(open_hf(f"hf/{llava}", batch_size=4), QUESTIONS)
     assert joined
-    assert all(before <= 2 for before, _ in joined)
+    assert all(0 < before < 4 for before, _ in joined)
     assert [one.text for one in together] == [one.text for one in alone]
     assert len({one.usage.completion_tokens for one in alone if one.usage}) > 4
 

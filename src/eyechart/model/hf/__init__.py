@@ -56,8 +56,8 @@ class HfModel:
         from eyechart.model.hf.weights import load_decoder, read_sampling
 
         self.name = name
-        # At least two batches, so that the next one is ready when a batch ends.
-        in_flight = 64 if checkpoint.device == "cpu" else 512
+        # More than a batch, so that the next rows are ready when places become free.
+        in_flight = 64 if checkpoint.device == "cpu" else 768
         self.capabilities = Capabilities(is_free=True, usual_concurrency=in_flight)
         self._chat = Chat(checkpoint.processor, checkpoint.options.template, name=name)
         self._sampling: Sampling = read_sampling(checkpoint)
@@ -99,12 +99,15 @@ class HfModel:
         if sampling.temperature > 0:
             told = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
             sampling = replace(sampling, seed=int(hashlib.sha256(told.encode()).hexdigest()[:15], 16))
+        return Row(lambda: self._encode(request), sampling)
+
+    def _encode(self, request: Request) -> Mapping[str, Any]:
+        from eyechart.model.hf.weights import send_ahead
+
         inputs = self._chat.encode(request.messages)
         dtype = self._checkpoint.dtype
-        inputs = {
-            name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()
-        }
-        return Row(inputs, sampling)
+        half = {name: one.to(dtype) if one.is_floating_point() else one for name, one in inputs.items()}
+        return send_ahead(half, self._checkpoint.device)
 
     def _finish(self, row: Row) -> Reply:
         text, thinking = split_thinking(self._chat.decode(row.tokens))

@@ -23,7 +23,7 @@ class HfOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     device: str | None = None  # "cuda", "cuda:1", "cpu", "auto": spread over all by accelerate
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     attention: str | None = None  # sdpa, eager, flash_attention_2, ... as transformers calls them
-    compile: bool = False  # the blocks of the vision tower: 15 to 30 s once, then about a third faster
+    compile: bool = False  # vision blocks, norms and activations: half a minute once, then faster
     batch_size: _Positive | None = None  # rows; None: as many as memory allows
     revision: str | None = None
     adapter: str | None = None

@@ -34,6 +34,15 @@ def speed_up_vision(model: Any, *, is_compiled: bool) -> None:
             block.compile(dynamic=True)
 
 
+def compile_text(model: Any) -> None:
+    """Compile what stands around the matrix products of the decoder's layers: norms and activations."""
+    for layer in getattr(model.get_decoder(), "layers", ()):
+        for name in ("input_layernorm", "post_attention_layernorm", "mlp"):
+            part = getattr(layer, name, None)
+            if isinstance(part, torch.nn.Module):
+                part.compile(dynamic=True)
+
+
 def find_tower(model: Any) -> Any:
     """The vision tower, if the model keeps it under one of the usual names."""
     inner = getattr(model, "model", model)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import torch
 import transformers
 
 from eyechart.errors import UsageError
-from eyechart.model.hf.decode import Decoder, Sampling
+from eyechart.model.hf.decode import Decoder, Sampling, Tensor
 from eyechart.model.hf.engine import BatchLimits
 from eyechart.model.hf.options import HfOptions
-from eyechart.model.hf.vision import speed_up_vision
+from eyechart.model.hf.vision import compile_text, speed_up_vision
 
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 _SAMPLES = 64  # places at which a file of weights is read for its fingerprint
@@ -158,6 +159,8 @@ def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
     model.eval()
     if not options.attention:
         speed_up_vision(model, is_compiled=options.compile)
+    if options.compile:
+        compile_text(model)
     decoder = Decoder(
         model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
     )
@@ -179,21 +182,25 @@ def find_end_ids(model: Any, checkpoint: Checkpoint) -> set[int]:
     return {int(one) for one in ids if one is not None}
 
 
-_CPU_LIMITS = (16, 16 * 1024)  # rows, tokens: a CPU gains nothing beyond
-_MOST_ROWS = 256
+# A CPU gains nothing from larger batches.
+_CPU_LIMITS = BatchLimits(rows=16, tokens=2**14, prompt_tokens=2**14, ready_bytes=4 * 2**30)
+_MOST_ROWS = 512
+_MOST_PROMPT_TOKENS = 64 * 1024  # a GPU is busy with them for a second, and gains nothing beyond
 _SHARE = 0.8  # of the free memory that batches may take
+_PROMPT_SHARE = 0.2  # of that for the activations of prompts, at most
 
 
 def choose_limits(model: Any, batch_size: int | None) -> BatchLimits:
     """As many tokens as fit beside the weights; if the guess is too high, the engine halves it.
 
     A token takes its keys and values in every layer and, while the prompt runs, the widest activations: three
-    times the intermediate size and eight times the hidden size. For Qwen2.5-VL-7B in bfloat16 that is 228 KB;
-    a batch of 128 x 1,319 tokens on an H200 took 49 GiB with 16.6 GB of weights, or 213 KB per token.
+    times the intermediate size and eight times the hidden size. For Qwen2.5-VL-7B in bfloat16 that is 57 KB
+    and 171 KB; a batch of 128 x 1,319 tokens that ran at once took 49 GiB with 16.6 GB of weights, or 213 KB
+    per token.
     """
     if model.device.type != "cuda":
-        rows, tokens = _CPU_LIMITS
-        return BatchLimits(batch_size or rows, tokens if batch_size is None else 2**31)
+        given = {} if batch_size is None else {"rows": batch_size, "tokens": 2**31, "prompt_tokens": 2**31}
+        return replace(_CPU_LIMITS, **given)
     text = model.config.get_text_config(decoder=True)
     n_bytes = torch.finfo(model.dtype).bits // 8
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
@@ -201,7 +208,27 @@ def choose_limits(model: Any, batch_size: int | None) -> BatchLimits:
     kept = 2 * text.num_hidden_layers * heads * head_dim * n_bytes
     active = (3 * getattr(text, "intermediate_size", 4 * text.hidden_size) + 8 * text.hidden_size) * n_bytes
     free, _ = torch.cuda.mem_get_info(model.device)
-    return BatchLimits(batch_size or _MOST_ROWS, int(_SHARE * free / (kept + active)))
+    prompt_tokens = min(_MOST_PROMPT_TOKENS, int(_PROMPT_SHARE * _SHARE * free / active))
+    tokens = int((_SHARE * free - prompt_tokens * active) / kept)
+    return BatchLimits(batch_size or _MOST_ROWS, tokens, prompt_tokens, min(4 * 2**30, free // 16))
+
+
+_own = threading.local()
+
+
+def send_ahead(inputs: dict[str, Tensor], device: str) -> Mapping[str, Tensor]:
+    """The tensors of a row on the GPU, copied while it computes something else; on a CPU as they are."""
+    if not device.startswith("cuda"):
+        return inputs
+    if not hasattr(_own, "stream"):
+        _own.stream = torch.cuda.Stream(device)
+    try:
+        with torch.cuda.stream(_own.stream):
+            sent = {name: one.pin_memory().to(device, non_blocking=True) for name, one in inputs.items()}
+    except torch.OutOfMemoryError:  # `Decoder.start` sends them
+        return inputs
+    _own.stream.synchronize()
+    return sent
 
 
 # -- What identifies a folder of weights
