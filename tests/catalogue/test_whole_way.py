@@ -93,7 +93,8 @@ def test_the_hub_and_the_file_give_the_same_samples(name: str, tmp_path: Path) -
     pytest.importorskip("pyarrow")
     made, card = MADE[name], make_benchmark(name, {}).card
     path = write_file(tmp_path, card.file, made)
-    clone = write_clone(tmp_path / "clone", card.hub[0].partition(":")[2], made.hub)
+    part = card.hub[0].partition(":")[2]
+    clone = write_clone(tmp_path / "clone", part, made.hub)
     wanted = read(name, file=str(path))
     assert len(wanted) == len(made.rows)
-    assert read(name, file=f"hf:{clone}") == wanted
+    assert read(name, file=f"hf:{clone}:{part}") == wanted

@@ -19,7 +19,14 @@ declare(
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="relaxed",
     group_by=("split",),
-    kits={LMMS_EVAL: Kit(prompt=ask("\nAnswer the question with a single word."), scorer="relaxed")},
+    aggregate="chartqa",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask("\nAnswer the question with a single word."),
+            scorer="chartqa-lmms",
+            more={"group_by": ("split",), "aggregate": "chartqa"},
+        )
+    },
     metric="relaxed accuracy (5 %)",
     parity="VLMEvalKit, lmms-eval",
     note="The authors have no prompt: the default is VLMEvalKit's. 50% is 0.5 and not 50, as in both kits.",

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.declare import declare, read_letter
-from eyechart.catalogue.prompts import frame
+from eyechart.catalogue.declare import LMMS_EVAL, Kit, declare, read_letter
+from eyechart.catalogue.prompts import ask_with, choose, frame, list_options, put_in_place
+from eyechart.types import Message, Prompt, Sample
 
 _INLINE = re.compile(r"\n?Options:\s*A: (.*?), B: (.*?), C: (.*?), D: (.*)$", re.DOTALL)
 _LINES = re.compile(r"^\s*([A-Z])\. ?(.*)$", re.MULTILINE)
@@ -36,6 +37,17 @@ def split_option_lines(row: Mapping[str, Any]) -> dict[str, Any]:
         return {"question": text.strip()}
     options = {one[1]: one[2].strip() for one in found}
     return {"question": text[: found[0].start()].strip(), "options": options}
+
+
+def ask_in_place(*, closing: str = "", trim: bool = False) -> Prompt:
+    """Question and options as they are written, each image where the text has ``<image>``."""
+
+    def prompt(sample: Sample) -> list[Message]:
+        ending = closing if sample.choices else ""
+        text = f"{sample.question}\n{list_options(sample)}{ending}" if not trim else sample.question
+        return [Message("user", put_in_place(text, sample, trim=trim))]
+
+    return prompt
 
 
 declare(
@@ -100,9 +112,306 @@ declare(
     file="RealWorldQA",
     hub="lmms-lab/RealWorldQA:test",
     also_hub=["lmms-lab-encoder/RealWorldQA", "xai-org/RealworldQA"],
-    change_row=split_option_lines,
+    change_row=lambda row: {**split_option_lines(row), "asked": row["question"].strip()},
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask_with(lambda sample: str(sample.meta.get("asked") or sample.question.strip())),
+            scorer="choice-lmms",
+        )
+    },
+    metric=EXACT,
+    parity="VLMEvalKit, lmms-eval",
+    note="lmms-eval sends the question as published, which ends in its own instruction; that text is on the hub only.",
+)
+
+declare(
+    "blink",
+    "14 tasks of perception that people do at a glance, several images",
+    group="several images",
+    size="1,901 questions",
+    paper="https://arxiv.org/abs/2404.12390",
+    licence="Apache-2.0",
+    file="BLINK",
+    hub=[
+        f"BLINK-Benchmark/BLINK:{task}/val"
+        for task in (
+            "Art_Style",
+            "Counting",
+            "Forensic_Detection",
+            "Functional_Correspondence",
+            "IQ_Test",
+            "Jigsaw",
+            "Multi-view_Reasoning",
+            "Object_Localization",
+            "Relative_Depth",
+            "Relative_Reflectance",
+            "Semantic_Correspondence",
+            "Spatial_Relation",
+            "Visual_Correspondence",
+            "Visual_Similarity",
+        )
+    ],
+    change_row=lambda row: {
+        "index": row["idx"],
+        "answer": str(row["answer"]).strip("()"),
+        "category": row["sub_task"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    group_by=("category",),
+    macro="category",
+    aggregate="macro-category",
+    metric="mean of the tasks' accuracies; the score is the mean over questions, as in VLMEvalKit",
+    parity=KIT,
+    note="The paper and lmms-eval average tasks, VLMEvalKit questions; both are shown.",
+)
+
+declare(
+    "muirbench",
+    "12 tasks over several images, some not answerable",
+    group="several images",
+    size="2,600 questions",
+    paper="https://arxiv.org/abs/2406.09411",
+    licence="CC BY 4.0",
+    file="MUIRBench",
+    hub="MUIRBENCH/MUIRBENCH:test",
+    change_row=lambda row: {"index": row["idx"], "category": row["task"]},
+    prompt=ask_in_place(closing="Answer with the option's letter from the given choices directly."),
+    scorer="choice-vlmevalkit",
+    group_by=("category",),
+    metric=EXACT,
+    parity=KIT,
+    note="VLMEvalKit drops images that no `<image>` in the question stands for; here they come first.",
+)
+
+declare(
+    "seedbench-img",
+    "nine abilities on single images",
+    group="general",
+    size="14,232 questions",
+    paper="https://arxiv.org/abs/2307.16125",
+    licence="CC BY-NC 4.0",
+    file="SEEDBench_IMG",
+    hub="lmms-lab/SEED-Bench:test",
+    also_hub=["lmms-lab-encoder/SEED-Bench"],
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "options": [row[f"choice_{letter}"] for letter in "abcd"],
+    },
+    keep=lambda sample: sample.meta.get("data_type", "image") == "image",
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    metric=EXACT,
+    parity=KIT,
+    note="The questions on videos, which the hub data set holds too, are left out.",
+)
+
+declare(
+    "seedbench2-plus",
+    "charts, maps and web pages",
+    group="charts",
+    size="2,277 questions",
+    paper="https://arxiv.org/abs/2404.16790",
+    licence="CC BY-NC 4.0",
+    file="SEEDBench2_Plus",
+    hub="doolayer/SEED-Bench-2-Plus:test",
+    also_hub=["AILab-CVC/SEED-Bench-2-plus"],
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "options": [row[f"choice_{letter}"] for letter in "ABCD"],
+        "category": row["question_image_type"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    metric=EXACT,
+    parity=KIT,
+)
+
+declare(
+    "scienceqa-test",
+    "school science, the questions with an image",
+    group="knowledge",
+    size="2,017 questions",
+    paper="https://arxiv.org/abs/2209.09513",
+    licence="CC BY-NC-SA 4.0",
+    file="ScienceQA_TEST",
+    hub="lmms-lab/ScienceQA:ScienceQA-IMG/test",
+    also_hub=["lmms-lab-encoder/ScienceQA"],
+    change_row=lambda row: {"answer": read_letter(row["answer"], len(row["choices"]))},
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    metric=EXACT,
+    parity=KIT,
+)
+
+declare(
+    "mmvp",
+    "pairs of images that CLIP confuses",
+    group="perception",
+    size="300 questions",
+    paper="https://arxiv.org/abs/2401.06209",
+    licence="MIT",
+    file="MMVP",
+    hub="lmms-lab-eval/MMVP:train",
+    change_row=lambda row: {
+        "index": row["Index"],
+        "question": row["Question"],
+        "options": [text.strip() for text in re.split(r"\([a-z]\)", row["Options"]) if text.strip()],
+        "answer": str(row["Correct Answer"]).strip("() ").upper(),
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    aggregate="mmvp",
+    metric="pairs of which both questions are right",
+    parity="VLMEvalKit, lmms-eval",
+    note="A pair is two neighbouring rows with the same question.",
+)
+
+declare(
+    "vstar-vlmevalkit",
+    "small things in photographs, as VLMEvalKit asks (`vstar` is InSight-o3's way)",
+    group="perception",
+    size="191 questions",
+    paper="https://arxiv.org/abs/2312.14135",
+    licence="MIT",
+    file="VStarBench",
+    hub="lmms-lab/vstar-bench:test",
+    also_hub=["lmms-lab-encoder/vstar-bench"],
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "question": re.split(r"\s*\([A-Z]\) ", row["text"])[0],
+        "options": re.findall(r"\([A-Z]\) ([^\n(]*[^\s(])", row["text"]),
+        "answer": row["label"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    metric=EXACT,
+    parity=KIT,
+)
+
+for _side in ("4k", "8k"):
+    declare(
+        f"hr-bench-{_side}-vlmevalkit",
+        f"{_side.upper()} images, as VLMEvalKit asks (`hr-bench-{_side}` is InSight-o3's way)",
+        group="perception",
+        size="800 rows: 200 questions in four rotations",
+        paper="https://arxiv.org/abs/2408.15556",
+        licence="Apache-2.0",
+        file=f"hr_bench_{_side}",
+        hub=f"DreamMr/HR-Bench:hrbench_version_split/hrbench_{_side}",
+        prompt=frame(),
+        scorer="choice-vlmevalkit",
+        group_by=("category", "cycle_category"),
+        metric="accuracy over all rotations",
+        parity=KIT,
+    )
+
+declare(
+    "treebench-vlmevalkit",
+    "crowded images, as VLMEvalKit asks (`treebench` is InSight-o3's way)",
+    group="perception",
+    size="405 questions",
+    paper="https://arxiv.org/abs/2507.07999",
+    licence="Apache-2.0",
+    file="TreeBench",
+    prompt=frame("Answer with the correct option's letter directly. \n"),
+    scorer="choice-vlmevalkit",
+    metric=EXACT,
+    parity="VLMEvalKit, its reading of letters; the IoU of boxes in a chain of thought is not computed",
+)
+
+declare(
+    "erqa",
+    "embodied reasoning: robots, trajectories, several views",
+    group="spatial",
+    size="400 questions",
+    paper="https://arxiv.org/abs/2503.20020",
+    licence="Apache-2.0",
+    file="ERQA",
+    hub="FlagEval/ERQA:test",
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "category": row["question_type"],
+    },
+    prompt=ask_in_place(trim=True),
+    scorer="choice-lmms",
+    group_by=("category",),
+    metric=EXACT,
+    parity="lmms-eval (rule), VLMEvalKit (prompt)",
+    note="The options are part of the question. VLMEvalKit wants the whole reply to be the letter.",
+)
+
+declare(
+    "embspatial",
+    "directions and distances in rooms",
+    group="spatial",
+    size="3,640 questions",
+    paper="https://arxiv.org/abs/2406.05756",
+    licence="Apache-2.0",
+    file=("EmbSpatialBench", "EmbSpatial"),
+    hub="FlagEval/EmbSpatial-Bench:test",
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "options": row["answer_options"],
+        "answer": read_letter(row["answer"], len(row["answer_options"])),
+        "category": row["relation"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    metric=EXACT,
+    parity=KIT,
+)
+
+declare(
+    "omnispatial",
+    "dynamics, interaction, logic and perspective",
+    group="spatial",
+    size="1,533 questions",
+    paper="https://arxiv.org/abs/2506.03135",
+    licence="Apache-2.0",
+    file="OmniSpatialBench",
+    prompt=choose("Answer directly with the option letter from the given choices. "),
+    scorer="choice-vlmevalkit",
+    group_by=("category", "l2-category"),
+    metric=EXACT,
+    parity="VLMEvalKit's direct form",
+)
+
+declare(
+    "3dsrbench",
+    "height, location, orientation and several objects in 3D",
+    group="spatial",
+    size="11,686 rows: questions, mirrored and with options exchanged",
+    paper="https://arxiv.org/abs/2412.07825",
+    licence="CC BY 4.0",
+    file="3DSRBench",
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    group_by=("category",),
+    metric="accuracy over all rows (VLMEvalKit's `vanilla`)",
+    parity="VLMEvalKit, `vanilla`",
+    note="The figures in which a question counts only if its mirrored and exchanged forms are right are not computed.",
+)
+
+declare(
+    "visulogic",
+    "logic puzzles in images",
+    group="reasoning",
+    size="1,000 questions",
+    paper="https://arxiv.org/abs/2504.15279",
+    licence="MIT",
+    file="VisuLogic",
+    prompt=ask_with(
+        lambda sample: (
+            f"{sample.question}\nSolve the complex visual logical reasoning problem through step-by-step "
+            "reasoning.Think about the reasoning process first and answer the question following this format: "
+            "Answer: \\boxed{$LETTER}"
+        )
+    ),
+    scorer="visulogic",
+    group_by=("category",),
     metric=EXACT,
     parity=KIT,
 )

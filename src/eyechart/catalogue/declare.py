@@ -9,12 +9,12 @@ from the hub; else the file or hub data set given as the setting `file`. Both fo
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Card, Prompt, Sample, Source
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VLMEVALKIT = "vlmevalkit"
 LMMS_EVAL = "lmms-eval"
 # The result files of a kit's own.
-_FILES = {VLMEVALKIT: "vlmevalkit", LMMS_EVAL: "lm-eval"}
+_FILES = {LMMS_EVAL: "lm-eval"}  # else VLMEvalKit's
 ALL = "all"  # --set split=all
 
 
@@ -57,7 +57,9 @@ def declare(
     hub: str | Sequence[str] = (),
     also_hub: Sequence[str] = (),
     change_row: ChangeRow | None = None,
+    id_column: str = "",
     splits: Sequence[str] = (),
+    keep: Callable[[Sample], bool] | None = None,
     note: str = "",
     **more: Any,
 ) -> BenchmarkFactory:
@@ -65,9 +67,10 @@ def declare(
 
     `about` says in a few words what is asked. `file` is VLMEvalKit's file, or several with the same
     questions. `hub` is ``ORG/NAME:split`` or ``ORG/NAME:config/split``, or several parts that belong
-    together; `also_hub` are copies elsewhere, with the same rows. `kit` names whose prompt and scorer are the
-    default, `kits` has those of others (``--set kit=NAME``). `splits` are values of the column `split`: rows
-    of the first are asked, others with ``--set split=NAME``. Further keywords are fields of the `Benchmark`.
+    together; `also_hub` are copies elsewhere, with the same rows. `id_column` has the ids that file and hub
+    share, if it is not the file's `index`. `kit` names whose prompt and scorer are the default, `kits` has those of others (``--set kit=NAME``). `splits` are values of the column `split`: rows
+    of the first are asked, others with ``--set split=NAME``. `keep` leaves out samples of a hub data set that
+    holds more than the benchmark. Further keywords are fields of the `Benchmark`.
     """
     files = [file] if isinstance(file, str) else list(file)
     parts = (hub,) if isinstance(hub, str) else tuple(hub)
@@ -105,8 +108,10 @@ def declare(
         source: Source = LazySource(
             name,
             resolve_origin(file) if file else card.file or parts[0],
-            lambda: _open(name, card, file, options, has_cells=cells is not None),
+            lambda: _open(name, card, file, options, id_column, has_cells=cells is not None),
         )
+        if keep is not None:
+            source = ChangedSource(source, lambda samples: filter(keep, samples))
         if split and split != ALL:
             source = ChangedSource(source, lambda samples: _keep_split(samples, split))
         way = ways[kit]
@@ -117,7 +122,7 @@ def declare(
                 "prompt": way.prompt,
                 "scorer": way.scorer,
                 "judged_scorer": way.judged_scorer or way.scorer,
-                "files": _FILES[kit],
+                "files": _FILES.get(kit, "vlmevalkit"),
                 "needs_images": True,
                 "settings": {"file": file, "kit": kit, **({"split": split} if splits else {})},
                 "about": f"{about}; {size}",
@@ -147,23 +152,25 @@ def _keep_split(samples: Iterable[Sample], split: str) -> Iterator[Sample]:
 # -- Where the questions are
 
 
-def _open(name: str, card: Card, file: str | None, options: SourceOptions, *, has_cells: bool) -> Source:
+def _open(
+    name: str, card: Card, file: str | None, options: SourceOptions, id_column: str, *, has_cells: bool
+) -> Source:
     """The given file or hub data set, else the published file, else what was downloaded."""
     from eyechart.data.formats import UnknownFile, find_file
     from eyechart.data.hub import is_hub
 
     if file and is_hub(file):
-        return _open_hub(name, card, file, options)
+        return _open_hub(name, card, file, options, id_column)
     if file:
-        return _open_file(find_file(file).path, options, has_cells=has_cells)
+        return _open_file(find_file(file).path, options, id_column, has_cells=has_cells)
     if card.file:
         try:
-            return _open_file(find_file(card.file).path, options, has_cells=has_cells)
+            return _open_file(find_file(card.file).path, options, id_column, has_cells=has_cells)
         except UnknownFile:
             pass
     downloaded = _find_downloaded(card)
     if downloaded is not None:
-        return _open_hub(name, card, f"hf:{downloaded}", options)
+        return _open_hub(name, card, f"hf:{downloaded}", options, id_column)
     wanted = f"{card.file}.tsv is not in $LMUData, ~/LMUData or the current folder" if card.file else ""
     fetched = f"{card.hub[0].partition(':')[0]} is not downloaded" if card.hub else ""
     ways = [
@@ -177,22 +184,31 @@ def _open(name: str, card: Card, file: str | None, options: SourceOptions, *, ha
     )
 
 
-def _open_file(path: Path, options: SourceOptions, *, has_cells: bool) -> Source:
+def _open_file(path: Path, options: SourceOptions, id_column: str, *, has_cells: bool) -> Source:
     """A file. Tables are read like VLMEvalKit, with pandas, reads them, unless `cells` is set."""
     from eyechart.data.formats import guess_format
-    from eyechart.data.source import open_source
 
     is_table = guess_format(path)[0] in ("tsv", "csv")
     if is_table and not has_cells:
         options = replace(options, cells="pandas")
-    return open_source(path, options)
+    return _open_with_ids(path, options, id_column)
 
 
-def _open_hub(name: str, card: Card, file: str, options: SourceOptions) -> Source:
+def _open_with_ids(spec: str | Path, options: SourceOptions, id_column: str) -> Source:
+    """A source whose ids are in `id_column`, if it has this column."""
+    from eyechart.data.source import open_source
+
+    source = open_source(spec, options)
+    if id_column not in source.detection.columns:
+        return source
+    return open_source(spec, replace(options, fields={**options.fields, "id": id_column}))
+
+
+def _open_hub(name: str, card: Card, file: str, options: SourceOptions, id_column: str) -> Source:
     """The benchmark's parts of a hub data set or a copy of it, or the part that is named."""
     from eyechart.data.hub import find_part_files, parse_hub
     from eyechart.data.parquet import count_rows
-    from eyechart.data.source import JoinedSource, open_source
+    from eyechart.data.source import JoinedSource
 
     spec = parse_hub(file)
     parts = [spec.part] if spec.part else [one.partition(":")[2] for one in card.hub] or [""]
@@ -202,9 +218,9 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions) -> Sourc
     for part in parts:
         shards = find_part_files(Path(spec.place), part) if spec.is_local else []
         if not shards:
-            sources.append(open_source(str(replace(spec, part=part)), options))
+            sources.append(_open_with_ids(str(replace(spec, part=part)), options, id_column))
         for shard in shards:
-            sources.append(open_source(shard, replace(options, first_number=number)))
+            sources.append(_open_with_ids(shard, replace(options, first_number=number), id_column))
             number += count_rows(shard)
     return sources[0] if len(sources) == 1 else JoinedSource(name, str(spec), tuple(sources))
 
@@ -223,5 +239,5 @@ def read_letter(answer: Any, n_options: int = 26) -> str:
     """
     text = str(answer).strip()
     if not text.isdigit() or int(text) >= min(n_options, 26):
-        raise UsageError(f"{text!r} is not the position of an option")
+        raise ValueError(f"{text!r} is not the position of an option")
     return chr(ord("A") + int(text))

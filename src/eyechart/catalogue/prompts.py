@@ -19,14 +19,19 @@ _NUMBERED = re.compile(r"<image (\d)>")
 _BARE = re.compile(r"<image>")
 
 
-def ask(closing: str = "", *, lead: str = "", strip: bool = False) -> Prompt:
+def ask(closing: str = "", *, lead: str = "", strip: bool = False, capitalize: bool = False) -> Prompt:
     r"""The images, then the question between two fixed texts.
 
     >>> [message] = ask("\nBriefly.")(Sample(id="1", question="Which?"))
     >>> message.text
     'Which?\nBriefly.'
     """
-    return ask_with(lambda sample: f"{lead}{sample.question.strip() if strip else sample.question}{closing}")
+
+    def write(sample: Sample) -> str:
+        question = sample.question.strip() if strip else sample.question
+        return f"{lead}{question.capitalize() if capitalize else question}{closing}"
+
+    return ask_with(write)
 
 
 def ask_with(write: Callable[[Sample], str]) -> Prompt:
@@ -60,19 +65,14 @@ def frame(closing: str = SELECT, *, hint: bool = True, in_place: bool = False) -
     return prompt
 
 
-def choose(closing: str = LETTER, *, hint: bool = False) -> Prompt:
-    r"""The usual prompt of lmms-eval: question, options, closing line, each on its own line.
+def choose(closing: str = LETTER) -> Prompt:
+    r"""Question, options and closing line without labels, each on its own line.
 
     >>> [message] = choose("Go.")(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
     >>> message.text
     'Which?\nA. cat\nB. dog\nGo.'
     """
-
-    def write(sample: Sample) -> str:
-        before = f"Context: {sample.hint}\n" if hint and sample.hint else ""
-        return f"{before}{sample.question}\n{list_options(sample)}{closing}"
-
-    return ask_with(write)
+    return ask_with(lambda sample: f"{sample.question}\n{list_options(sample)}{closing}")
 
 
 def list_options(sample: Sample) -> str:

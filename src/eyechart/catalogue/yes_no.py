@@ -6,8 +6,12 @@ right. VLMEvalKit looks for the words in the reply; lmms-eval wants the reply to
 
 from __future__ import annotations
 
-from eyechart.catalogue.declare import declare
-from eyechart.catalogue.prompts import ask
+from eyechart.catalogue.declare import LMMS_EVAL, Kit, declare
+from eyechart.catalogue.prompts import BRIEFLY, ask, ask_with
+
+ask_mme = ask_with(
+    lambda sample: sample.question.strip().replace(" Please answer yes or no.", "") + f"\n{BRIEFLY}"
+)
 
 declare(
     "pope",
@@ -22,6 +26,12 @@ declare(
     change_row=lambda row: {"answer": str(row["answer"]).title(), "index": row["id"], "id": None},
     prompt=ask(),
     scorer="yes-no-vlmevalkit",
+    aggregate="pope-f1",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask(f"\n{BRIEFLY}", strip=True), scorer="pope-lmms", more={"aggregate": "pope-f1-lmms"}
+        )
+    },
     metric="F1 of yes over the adversarial, popular and random questions",
     parity="VLMEvalKit, lmms-eval",
     note="VLMEvalKit counts an unreadable reply as no; lmms-eval leaves it out of recall.",
@@ -41,6 +51,12 @@ declare(
     prompt=ask(),
     scorer="yes-no-vlmevalkit",
     group_by=("category",),
+    aggregate="mme",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask_mme, scorer="mme-lmms", more={"aggregate": "mme-lmms", "group_by": ("category",)}
+        )
+    },
     metric="points: accuracy and accuracy per image, summed over categories (2,000 + 800)",
     parity="VLMEvalKit, lmms-eval",
 )
@@ -63,10 +79,10 @@ declare(
         "answer": "Yes" if str(row["gt_answer"]) == "1" else "No",
         "category": row["category"],
         "l2-category": row["subcategory"],
-        "question_id": None,
     },
     prompt=ask(),
     scorer="yes-no-vlmevalkit",
+    aggregate="hallusion",
     metric="mean of aAcc (questions), fAcc (figures) and qAcc (pairs)",
     parity="VLMEvalKit, lmms-eval",
     note="Leaderboards show the mean of the three; VLMEvalKit lists them. lmms-eval asks a judge.",
@@ -82,6 +98,7 @@ declare(
     file="AMBER",
     prompt=ask("\nPlease answer yes or no."),
     scorer="yes-no-vlmevalkit",
+    aggregate="amber",
     metric="mean accuracy of attribute, existence and relation",
     parity="VLMEvalKit",
 )

@@ -37,7 +37,7 @@ from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
 
 Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
-ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 CellMode = Literal["text", "pandas"]
 
 _DETECTION_ROWS = 20
@@ -55,7 +55,8 @@ class SourceOptions:
     allow_urls: bool = True
     allow_absolute: bool = True  # not in data from a hub, a URL or an archive
     # For a benchmark whose data set has other columns on the hub than in its published file: from the values
-    # of a row to those that differ (None drops a column). Applies to hub data sets and Parquet files.
+    # of a row to those that differ (None drops a column), or to several such rows. Applies to hub data sets
+    # and Parquet files.
     change_row: ChangeRow | None = None
     first_number: int = 0  # with `change_row`: of the first row, where rows have no id
 
@@ -115,6 +116,8 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     if options.encoding and format == "parquet":
         raise UsageError(f"{path.name}: --encoding does not apply to Parquet", hint="leave out --encoding")
     reader = open_reader(path, format, encoding, options)
+    if isinstance(reader, ChangedRows) and len(reader.images) == 1 and "image" not in options.fields:
+        options = replace(options, fields={**options.fields, "image": reader.images[0]})  # as of the hub
     # The first rows are read as plain text: types are inferred only when all rows are read.
     text_reader = open_reader(path, format, encoding, SourceOptions(change_row=options.change_row))
     detection = _detect(path, format, encoding, text_reader, options)
@@ -223,15 +226,24 @@ class ChangedRows:
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         for row in self.reader.rows({*blobs, *self.images}, on_problem):
-            changes = self.change(row.values)
-            values = {
-                name: changes.get(name, value)
-                for name, value in {**row.values, **changes}.items()
-                if name not in changes or changes[name] is not None
-            }
-            if not any(name in values for name in ALIASES["id"]):
-                values = {"index": str(self.first_number + row.number - 1), **values}
-            yield Row(row.number, row.line, values)
+            try:
+                found = self.change(row.values)
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as err:
+                known = ", ".join(row.values)
+                problem = (
+                    f"row {row.number} does not have the benchmark's columns ({type(err).__name__}: {err})"
+                )
+                on_problem(DataError(problem, hint=f"found: {known}; is this the right data set?"))
+                continue
+            for changes in [found] if isinstance(found, Mapping) else found:
+                values = {
+                    name: changes.get(name, value)
+                    for name, value in {**row.values, **changes}.items()
+                    if name not in changes or changes[name] is not None
+                }
+                if not any(name in values for name in ALIASES["id"]):
+                    values = {"index": str(self.first_number + row.number - 1), **values}
+                yield Row(row.number, row.line, values)
 
 
 def _path_rules(source: FileSource) -> PathRules:
