@@ -214,6 +214,10 @@ class ImageLoader:
                 self._fetcher().write_cached(ref.location, raw.data)
         return raw
 
+    def is_cached(self, ref: ImageRef) -> bool:
+        """Whether an image at a URL was downloaded before."""
+        return self._fetcher().read_cached(ref.location) is not None
+
     def original(self, ref: ImageRef) -> bytes:
         """The bytes of the file, unchanged; `ImageError` if they are not an image."""
         data = self._read(ref).data

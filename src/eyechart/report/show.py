@@ -1,4 +1,4 @@
-"""One sample in full: what was asked, the reply, what was extracted from it, and why it got its score."""
+"""Samples as a list; one in full: what was asked, the reply, what was extracted, why it got its score."""
 
 from __future__ import annotations
 
@@ -61,6 +61,46 @@ def show_json(
         ],
         "why": explain_outcome(result),
     }
+
+
+def make_samples_table(
+    results: Sequence[Result], other: Sequence[str] | None = None, *, with_trial: bool = False
+) -> RenderableType:
+    """A line per sample: outcome, what was read and what is accepted, question and reply in short.
+
+    `other`: the outcomes of another run, in the same order.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    table.add_column("id", no_wrap=True, max_width=28, overflow="ellipsis")
+    if with_trial:
+        table.add_column("trial", justify="right")
+    table.add_column("outcome", no_wrap=True)
+    if other is not None:
+        table.add_column("other run", no_wrap=True)
+    for name, widest in (("read", 14), ("gold", 14)):
+        table.add_column(name, no_wrap=True, max_width=widest, overflow="ellipsis")
+    for name in ("question", "reply"):
+        table.add_column(name, no_wrap=True, ratio=1, overflow="ellipsis")
+    for index, result in enumerate(results):
+        sample, score = result.sample, result.score
+        outcome = result.outcome or "pending"
+        said = result.reply.text if result.reply else result.failure.reason if result.failure else ""
+        cells = [Text(_brief(sample.id))]
+        cells += [Text(str(result.trial))] if with_trial else []
+        cells += [Text(outcome, style=_OUTCOME_STYLES.get(outcome, "yellow"))]
+        cells += [Text(other[index], style=_OUTCOME_STYLES.get(other[index], "yellow"))] if other else []
+        read = "" if score is None or score.read is None else score.read
+        cells += [Text(_brief(read)), Text(_brief(" | ".join(sample.golds)))]
+        cells += [
+            Text(_brief(sample.question, 200)),
+            Text(_brief(said, 200), style="" if result.reply else "dim"),
+        ]
+        table.add_row(*cells)
+    return table
 
 
 def explain_outcome(result: Result) -> str:
