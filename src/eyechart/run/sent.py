@@ -43,13 +43,14 @@ def load_sent_image(manifest: Mapping[str, Any], result: Result, number: int) ->
     if ref is None:
         return SentImage(record=record, image=None, remark="the question does not say where it is")
     options = manifest.get("options")
-    loader = _make_loader(options if isinstance(options, Mapping) else {}, is_sent=bool(record))
     try:
-        image = _load(loader, ref, record)
+        loader = _make_loader(options if isinstance(options, Mapping) else {}, is_sent=bool(record))
+        try:
+            image = _load(loader, ref, record)
+        finally:
+            loader.close()
     except EyechartError as err:
         return SentImage(record=record, image=None, remark=err.message)
-    finally:
-        loader.close()
     if not record:
         return SentImage(record=record, image=image, remark="not sent to the model")
     is_same = record.get("sha256") == image.sha256
@@ -72,7 +73,10 @@ def _make_loader(options: Mapping[str, Any], *, is_sent: bool) -> ImageLoader:
     from eyechart.store.folder import find_cache_folder
 
     names = ("max_pixels", "max_side", "jpeg_quality") if is_sent else ()
-    limits = {name: value for name in names if isinstance(value := options.get(name), int) and value > 0}
+    # As in a manifest, which may come from elsewhere.
+    limits: dict[str, Any] = {
+        name: value for name in names if isinstance(value := options.get(name), int) and value > 0
+    }
     return ImageLoader(**limits, allow_urls=False, cache_dir=find_cache_folder() / "images")
 
 
