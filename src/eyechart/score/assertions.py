@@ -25,7 +25,8 @@ _CHANGES = c.CORRECTION | c.WITHDRAW | c.CONTRAST
 _TURNS = c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.CONTRAST | c.ONLY
 # What may stand between a cue and the name it leads to, and between a name and what is said of it.
 _LEADS = _TURNS | c.ANSWER | c.OPTION | c.COPULA | c.PRONOUN | c.CHOOSE | c.BELIEVE | c.RIGHT | c.MATCH
-_LEADS |= c.ARTICLE | c.FILLER | c.LABEL | c.YES | c.NO | c.EITHER | c.BOTH | c.SELF
+_LEADS |= c.ARTICLE | c.FILLER | c.LABEL | c.YES | c.NO | c.EITHER | c.BOTH | c.SELF | c.LISTING | c.TOTAL
+_CUES = c.ANSWER | c.OPTION | c.RIGHT | c.CHOOSE | c.CONCLUDE | c.MATCH | c.ONLY | c.BELIEVE | c.TOTAL | c.CORRECTION
 _SAYS = c.COPULA | c.COPULA_LAST | c.RIGHT | c.MATCH | c.ANSWER | c.OPTION | c.CHOOSE | c.PRONOUN
 _SAYS |= c.ARTICLE | c.FILLER | c.ONLY | c.LABEL | c.SELF
 _PAUSES = (
@@ -80,7 +81,10 @@ class _Reader:
         self._segments = find_segments(units)
         self._whole_names = Names(text, units, options, codes)
         self._items = find_items(text, units, self._segments)
+        self._all_names = [place for place, unit in enumerate(units) if unit.letters is not None]
+        self._named_letters = {unit.letters for unit in units if unit.is_letter}
         self._last_named = -1  # the unit that "this is wrong" speaks of
+        self._last_number = -1  # the last option that is named as a number, once it was looked for
         self._done = -1  # the last unit of a name that was bound to another: "B. dog"
         self._sentence = 0  # roles of the sentence so far
         self._is_described = False  # the sentence speaks of what an option says: "Option B shows ..."
@@ -88,6 +92,7 @@ class _Reader:
         self._number = 0
         self._segment = Segment(0, "", starts_sentence=True)
         self._names: list[int] = []
+        self._excepted: set[int] = set()
         self._denied: set[int] = set()
         self._roles_before: list[int] = []  # of all units before, for each unit
 
@@ -138,6 +143,7 @@ class _Reader:
 
     def _read_names(self) -> Iterator[Statement]:
         segment = self._segment
+        self._excepted = self._find_excepted()
         self._denied, is_heading = self._find_denied()
         self._roles_before = self._add_roles()
         stance = _find_stance(segment)
@@ -245,9 +251,38 @@ class _Reader:
                 denied.difference_update(self._group_left(place))
             elif unit.roles & c.WRONG:
                 denied.update(self._group_left(place) or self._group_right(place))
-            else:
+            elif not self._is_spent(place):
                 denied.update(self._group_right(place))
-        return denied, False
+        return denied - self._excepted, False
+
+    def _is_spent(self, place: int) -> bool:
+        """Whether a denial is of something else than the name after it: "without pedals it can only be B"."""
+        has_noun = False
+        for unit in self._units[place + 1 : min(self._segment.end, place + MAX_LEAD)]:
+            if unit.letters is not None:
+                return False
+            if has_noun and unit.roles & (c.CHOOSE | c.ANSWER | c.COPULA):
+                return True
+            has_noun = has_noun or not (unit.mark or unit.roles)
+        return False
+
+    def _find_excepted(self) -> set[int]:
+        """The names that all denials leave: "everything except B is wrong", "no option other than B fits"."""
+        segment, before = self._segment, self._get_segment(self._number - 1)
+        for place in range(segment.start, segment.end) if segment.roles & c.DENY_NEXT else ():
+            group = self._group_right(place)
+            if not self._units[place].roles & c.DENY_NEXT or not group:
+                continue
+            first = segment.start if segment.starts_sentence or before is None else before.start
+            head = self._units[max(first, place - MAX_LEAD) : place]
+            if any(unit.letters is not None for unit in head):
+                return set()
+            stop = min(segment.end, group[-1] + MAX_LEAD)
+            said = [unit.roles for unit in self._units[group[-1] + 1 : stop]]
+            is_none = any(unit.roles & c.DENY for unit in head)
+            if any(roles & (c.MATCH | c.RIGHT if is_none else c.WRONG | c.DENY) for roles in said):
+                return set(group)
+        return set()
 
     def _group_left(self, place: int) -> list[int]:
         """The names right before a place that belong together: "A and B are wrong"."""
@@ -381,6 +416,8 @@ class _Reader:
         ):  # "the answer, however, is B"
             subject |= self._sentence
         kind = self._find_kind(place, last, before, subject)
+        if self._is_announced(before, subject):
+            return Statement("listed", letters, span)
         is_item = place in self._items and not before & (c.ANSWER | c.CHOOSE)
         if is_item and not self._items[place] and not self._look_ahead(last)[0] & (c.RIGHT | c.ANSWER):
             return Statement("listed", letters, span)
@@ -388,6 +425,7 @@ class _Reader:
             kind = "asserted"
         said_before = before | subject | self._sentence
         is_turn, is_change = bool(said_before & _TURNS), bool(said_before & _CHANGES)
+        is_turn = is_turn or (kind == "asserted" and self._is_total(place, before))
         if not kind:
             return None
         if not letters:
@@ -415,6 +453,8 @@ class _Reader:
         following = self._get_unit(last + 1)
         if is_name and following is not None and following.roles & c.WOULD:
             return ""  # "a dog would be smaller"
+        if place in self._excepted or (is_name and self._is_total(place, before)):
+            return "asserted"
         if before & (c.ANSWER | c.CHOOSE):
             return "asserted" if is_closed or after or not is_name else "named"
         if after & (c.RIGHT | c.ANSWER) or (
@@ -447,9 +487,28 @@ class _Reader:
             and (before & c.ONLY or (before & c.COPULA and self._text[unit.start].isupper()))
         ):
             return "implied"
-        if not unit.is_letter and is_closed and self._units[segment.start].roles & c.CONCLUDE:
-            return "implied"  # "so the picture shows the dog"
+        is_alone = is_closed or (self._whole_names.is_number(place) and len(self._names) == 1)
+        if not unit.is_letter and is_alone and self._units[segment.start].roles & c.CONCLUDE:
+            return "implied"  # "so the picture shows the dog", "so 3 birds remain"
         return "named" if not unit.is_letter else ""
+
+    def _is_announced(self, before: int, subject: int) -> bool:
+        """Whether a name only begins a list of all options: "The options are A. cat, B. dog"."""
+        if before & (c.RIGHT | c.CHOOSE | c.CONCLUDE | c.MATCH | c.ONLY | c.ANSWER):
+            return False
+        is_led = before & c.LISTING or (before & c.COPULA and subject & c.LISTING)
+        return bool(is_led) and len(self._named_letters) > 1
+
+    def _is_total(self, place: int, before: int) -> bool:
+        """Whether a number is called the result: "7 in total", "the sum of 3 and 4 is 7"."""
+        if not (before | self._segment.roles) & c.TOTAL or not self._whole_names.is_number(place):
+            return False
+        if self._last_number < 0:
+            numbers = (name for name in reversed(self._all_names) if self._whole_names.is_number(name))
+            self._last_number = next(numbers)
+        if place != self._last_number:
+            return False
+        return self._names[0] == place or bool(before & (c.COPULA | c.CHOOSE))
 
     def _find_bare_kind(self, last: int) -> str:
         """A segment that is an option and nothing else: "B.", "B, because ...", "it is round: B"."""
@@ -464,6 +523,16 @@ class _Reader:
             return ""  # "The second option, B, ..."
         if len(self._items) > 1 and self._is_next_item(last):
             return ""  # a list that is cut off
+        if (
+            segment.before == ":"
+            and before is not None
+            and not any(
+                unit.roles & _CUES and not unit.roles & c.MODIFIER
+                for unit in self._units[before.start : before.end]
+            )
+            and self._whole_names.is_number(last)
+        ):
+            return ""  # "First row: 3"
         has_reason = following is not None and not following.starts_sentence and following.roles & c.REASON
         if (
             segment.before == ":"
@@ -577,8 +646,9 @@ def _find_stance(segment: Segment) -> str:
         return "conditional"
     if segment.carried & c.REPORT:
         return "reported"
-    if segment.carried & c.GIVEN_UP or segment.roles & c.CONCEDE:
-        return "given-up"
+    is_own = segment.roles & c.SELF and segment.roles & c.CHOOSE and not segment.starts_sentence
+    if segment.carried & c.GIVEN_UP or (segment.roles & c.CONCEDE and not is_own):
+        return "given-up"  # but not "hard to tell, though I'd go with B"
     return "possible" if segment.roles & c.POSSIBLE else ""
 
 
@@ -590,11 +660,20 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
 
     One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
     """
-    places = [
-        place for segment in segments if segment.starts_sentence for place in _find_item(units, segment)
-    ]
+    places: list[int] = []
+    announced: set[int] = set()  # items after "let's go through the options"
+    heading = 0
+    for segment in segments:
+        if segment.starts_sentence:
+            found = list(_find_item(units, segment))
+            places += found
+            announced.update(found if heading & (c.LISTING | c.CONSIDER) and not heading & c.CONCLUDE else ())
+        if any(unit.word[:1].isalpha() for unit in units[segment.start : segment.end]):
+            heading = segment.roles
     if len({units[place].letters for place in places}) <= 1:
-        return {place: _is_leading(text, units, place) for place in places[:2]}
+        return {
+            place: place not in announced and _is_leading(text, units, place) for place in places[:2]
+        }
     items = dict.fromkeys(places, False)
     is_apart = "\n\n" in text[units[places[0]].start : units[places[1]].start]
     items[places[0]] = is_apart and _is_leading(text, units, places[0])

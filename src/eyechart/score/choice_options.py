@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -61,6 +62,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         str, tuple[str, ...]
     ]  # other ways to write a text: "three" for "3", "5 percent" for "5%"
     quantities: tuple[tuple[Quantity, str], ...]  # options that are quantities, with their letters
+    formulas: Mapping[str, tuple[str, ...]]  # how a formula is written does not matter: "x=2", "$x = 2$", "2"
     findable: tuple[tuple[str, str], ...]  # texts that can be found inside a sentence, and their first words
     n_chars: int
 
@@ -74,7 +76,8 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         >>> prepare_options({"A": "red", "B": "dark red"}).find_by_text("**Dark red.**")
         'B'
         """
-        return self._letter_of(_words(normalise_characters(text)))
+        words = _words(normalise_characters(text))
+        return self._letter_of(words) or (self.formulas and _only(self.formulas.get(_to_formula(words), ()))) or None
 
     def find_all_by_text(self, text: str) -> tuple[str, ...]:
         """All options with this text, in any case.
@@ -108,7 +111,8 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
                     mentions.append(Mention(letter, (letter,), (begin, stop), is_amount=True))
                     continue
                 letters = self.by_text.get(words.lower()) or self.aliases.get(words.lower(), ())
-                mentions.append(Mention(self._letter_of(words), letters, (begin, stop)))
+                letters = letters or self.formulas.get(_to_formula(words), ())
+                mentions.append(Mention(self._letter_of(words) or _only(letters), letters, (begin, stop)))
         return mentions
 
     def _find_amounts(self, text: str, start: int, end: int) -> dict[tuple[int, int], str]:
@@ -162,6 +166,7 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         by_text=by_text,
         aliases=aliases,
         quantities=_parse_quantities(choices),
+        formulas=_list_formulas(by_case),
         # Options without a letter or digit ("+", "≥") are only looked for as whole answers, as is a letter.
         findable=tuple(
             (words, words.partition(" ")[0].lower())
@@ -170,6 +175,43 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         ),
         n_chars=sum(len(text) for text in by_case),
     )
+
+
+_FORMULA = re.compile(r"[=^\\_/*+<>≤≥²³₂-]|[a-z]\d", re.IGNORECASE)
+_LAYOUT = re.compile(r"\\(?:left|right|text|mathrm|mathbf|mathit|displaystyle|,|;|!|quad)|[\s${}_^*·×]|\\cdot|\\times")
+_FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}]{1,40})\}\s?\{([^{}]{1,40})\}")
+_MAX_FORMULA_CHARS = 120
+
+
+def _list_formulas(by_case: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """Options that are formulas, as `_to_formula` writes them; "2" stands for "x = 2" if all begin "x =".
+
+    >>> sorted(_list_formulas({"x = 2": ("A",), "x = -2": ("B",)}))
+    ['-2', '2', 'x=-2', 'x=2']
+    """
+    likely = {words: letters for words, letters in by_case.items() if len(words) <= _MAX_FORMULA_CHARS}
+    if not any(_FORMULA.search(words) for words in likely):
+        return {}
+    formulas: dict[str, tuple[str, ...]] = {}
+    for words, letters in likely.items():
+        formula = _to_formula(words)
+        formulas[formula] = (*formulas.get(formula, ()), *letters)
+    sides = [formula.split("=") for formula in formulas]
+    if len({side[0] for side in sides}) == 1 and all(len(side) == 2 and side[1] for side in sides):
+        formulas |= {side[1]: letters for side, letters in zip(sides, list(formulas.values()), strict=True)}
+    return formulas
+
+
+def _to_formula(words: str) -> str:
+    """A formula without spaces, LaTeX and the height of digits.
+
+    >>> [_to_formula(words) for words in ("f(x) = x²", "H₂O", r"\\frac{1}{2} x", "x^{2}")]
+    ['f(x)=x2', 'H2O', '1/2x', 'x2']
+    """
+    if len(words) > _MAX_FORMULA_CHARS:
+        return words
+    plain = unicodedata.normalize("NFKC", _FRACTION.sub(r"\1/\2", words))
+    return _LAYOUT.sub("", normalise_characters(plain))
 
 
 def _parse_quantities(choices: tuple[tuple[str, str], ...]) -> tuple[tuple[Quantity, str], ...]:
@@ -253,9 +295,13 @@ def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, i
         start = stop if is_whole else begin + 1
 
 
+_SPACED_SIGN = re.compile(r"(?<=[=+<>≤≥≠])\\s\+|\\s\+(?=[=<>≤≥≠]|\\\+)")  # "x = 2" is also written "x=2"
+
+
 def _compile(words: str) -> re.Pattern[str]:
     # Edges are checked by hand: a class of letters in the pattern costs 10 ms to compile, for every option.
-    return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+    pattern = r"\s+".join(map(re.escape, words.split()))
+    return re.compile(_SPACED_SIGN.sub(r"\\s*", pattern), re.IGNORECASE)
 
 
 _finder = lru_cache(maxsize=16384)(_compile)

@@ -23,6 +23,7 @@ _FIELDS = (
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
     *("bound", "label", "modifier", "according", "source", "would", "says"),
+    *("listing", "total"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -40,6 +41,7 @@ MODIFIER, NO, YES = ROLES["modifier"], ROLES["no"], ROLES["yes"]
 COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also"))
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
 ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
+LISTING, TOTAL = ROLES["listing"], ROLES["total"]
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
@@ -198,9 +200,15 @@ def list_endings(codes: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str
 
 
 @lru_cache(maxsize=64)
-def list_ordinals(codes: tuple[str, ...]) -> tuple[str, ...]:
-    """The words for first, second ... and last; nothing where the languages do not have them."""
-    return next((LANGUAGES[code].ordinals for code in codes if LANGUAGES[code].ordinals), ())
+def list_ordinals(codes: tuple[str, ...]) -> Mapping[str, int]:
+    """The words for first, second ... (0, 1, ...) and last (-1), of these languages and of other scripts."""
+    return {
+        word: place if place + 1 < len(language.ordinals) else -1
+        for code, language in LANGUAGES.items()
+        for place, words in enumerate(language.ordinals)
+        for word in words.split("/")
+        if code in codes or not _is_latin(word)
+    }
 
 
 def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: Sequence[str]) -> list[Unit]:
@@ -359,9 +367,11 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
     for segment, following in pairwise(segments):
         if following.starts_sentence:
             continue
+        if following.before == ":" and _is_speaker(units, segment, following):
+            following.carried |= REPORT
         if units[following.start].roles & (CONDITION | OTHERWISE):
             segment.carried |= CONDITION
-        if following.roles & PERSON and following.roles & (OPINION | REPORT):
+        if following.roles & (SAYS | REPORT) or (following.roles & PERSON and following.roles & OPINION):
             near = units[max(0, following.start - 2) : following.start + 1]
             if any(unit.mark in _QUOTES for unit in near if unit.mark):
                 segment.carried |= REPORT  # "B," said the teacher
@@ -370,6 +380,13 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
         if segment.is_last:
             ends_with = segment.ends_with
         segment.ends_with = ends_with
+
+
+def _is_speaker(units: Sequence[Unit], segment: Segment, following: Segment) -> bool:
+    """Whether a heading names who says the quotation after it: 'Peter: "It is B."'."""
+    words = [unit for unit in units[segment.start : segment.end] if not unit.mark]
+    is_name = len(words) == 1 and segment.starts_sentence and words[0].roles in (0, PERSON)
+    return is_name and words[0].letters is None and units[following.start].mark in _QUOTES
 
 
 def _tells(units: Sequence[Unit], segment: Segment) -> bool:

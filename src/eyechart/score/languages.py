@@ -29,6 +29,8 @@ class Language:
     # What states an answer
     answer: Phrases = ()  # nouns: "the [answer] is B"
     option: Phrases = ()  # nouns beside a letter: "[option] B"
+    listing: Phrases = ()  # nouns that announce all of them: "the [options] are A. cat, B. dog", "[each option]"
+    total: Phrases = ()  # what says that a number is the result: "7 [in total]", "the [sum] is 7"
     copula: Phrases = ()  # "it [is] B", "must be", "="
     copula_last: Phrases = ()  # those that end a sentence: "B [です]", "B [है]"
     pronoun: Phrases = ()  # subjects that stand for the thing in question: "[it] is B"
@@ -108,6 +110,8 @@ def _(phrases: str) -> Phrases:
 
 ENGLISH = Language(
     name="English",
+    listing=_("options | choices | alternatives | possibilities | candidates | each option | each choice | each answer | each of the options | each of the choices | every option | all options | all the options | answer choices | answer options | possible answers | four options | the four options | these options"),
+    total=_("total | in total | in all | altogether | sum | the sum | combined | together | in sum | all told"),
     months=_(
         "january/jan | february/feb | march/mar | april/apr | may | june/jun | july/jul | august/aug | september/sep/sept | october/oct | november/nov | december/dec"
     ),
@@ -145,14 +149,14 @@ ENGLISH = Language(
         "it | this | that | it's | that's | which | these | the animal | the object | here | they | one"
     ),
     choose=_(
-        "choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for | left with | we are left with | we're left with | tick | you can tick | answer this with | i would answer this with"
+        "leaving us with | leaving only | leaves me with | that leaves us with | this leaves us with | which leaves us with | that leaves only | i'd like to change my answer to | i would like to change my answer to | choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for | left with | we are left with | we're left with | tick | you can tick | answer this with | i would answer this with"
     ),
     believe=_(
         "i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | "
         "in my opinion | in my view | i'm going to say | i am going to say | i'm thinking | i assume | i suppose | we think | we believe | i'd think | guess"
     ),
     right=_(
-        "correct | right | best | true | accurate | appropriate | suitable | fitting | valid | correctly | accurately | winner | the one | most appropriate | most accurate | most suitable | most plausible | the only possibility | consistent with | ✓ | ✔ | ✅ | ☑ | closest | right one | correct one | one that | better | a better fit | a better match | a better choice | far better | more likely | more plausible | more probable | more accurate | more appropriate | more suitable"
+        "the most likely | the likeliest | the most plausible | the most probable | the most reasonable | correct | right | best | true | accurate | appropriate | suitable | fitting | valid | correctly | accurately | winner | the one | most appropriate | most accurate | most suitable | most plausible | the only possibility | consistent with | ✓ | ✔ | ✅ | ☑ | closest | right one | correct one | one that | better | a better fit | a better match | a better choice | far better | more likely | more plausible | more probable | more accurate | more appropriate | more suitable"
     ),
     only=_("only | just | solely | nothing but | the only one | the only"),
     conclude=_(
@@ -168,7 +172,7 @@ ENGLISH = Language(
         "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on"
     ),
     deny_next=_(
-        "rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking"
+        "all but | everything but | all except | everything except | every option but | every option except | all options except | all options but | lack of | the lack of | absence of | the absence of | rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking"
     ),
     deny_last=(),
     doubt=_(
@@ -178,10 +182,10 @@ ENGLISH = Language(
         "might | may | could | maybe | perhaps | possibly | potentially | possible | conceivably | could be | might be | may be | arguably | tempting | could also | as well be | might as well"
     ),
     condition=_(
-        "if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this | in that case | let's say | let us say | let's assume | let's suppose | what if | pretend | in case of"
+        "it would need | it would have to | there would have to | there would need | you would need | we would need | it would take | if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this | in that case | let's say | let us say | let's assume | let's suppose | what if | pretend | in case of"
     ),
     report=_(
-        "someone said | someone says | someone thinks | someone chose | someone might | somebody said | some say | some might | some would | some may | some people | many would | many might | many may | many people | many think | many say | many choose | most people | people may | people might | people would | people often | people think | people say | others may | others might | others say | others think | others would | one might | one may | one could | one would think | you might | you may | you could think | you'd think | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | they chose | they picked | it is said | it's said | was told | been told | told me | a common answer | a common mistake | a common misconception | commonly chosen | popular answer | according to him | according to her | according to them | according to some | answer key | the key | alleges | alleged | supposedly | reportedly | allegedly | another ai | other ai | reddit | wikipedia | naively | a casual viewer | the internet says | rumor | rumour | said to be | the previous answer | previous answer | previous response | previous user | previous model | tempted to | claims that | claims the | claims it | claimed that | claimed the | chosen by | picked by | selected by | according to one | one source | it is believed | is believed | is thought | is often claimed | is commonly | is generally | widely believed | often claimed | ground truth | official answer | claimed it | claims to | insisted | insists | insisting | revealed | reveals that | argued that | argues that | asserted | asserts | announced | declared | declares | swears | swore | told us | told everyone | mentioned that | maintains | maintained | contends | hinted | hints | said that | says that | said it | says it | said the answer | says the answer | said the correct | says the correct | thinks that | thinks it | thinks the | believes that | believes it | believes the | guesses that | calls it | called it | calls this | wrote that | writes that | suggested that | suggested it | would have us believe | rumor has it | i heard | i've heard | i read | i was told | i've been told | word is | the consensus"
+        "dataset label | gold label | gold answer | reference answer | the annotation | someone said | someone says | someone thinks | someone chose | someone might | somebody said | some say | some might | some would | some may | some people | many would | many might | many may | many people | many think | many say | many choose | most people | people may | people might | people would | people often | people think | people say | others may | others might | others say | others think | others would | one might | one may | one could | one would think | you might | you may | you could think | you'd think | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | they chose | they picked | it is said | it's said | was told | been told | told me | a common answer | a common mistake | a common misconception | commonly chosen | popular answer | according to him | according to her | according to them | according to some | answer key | the key | alleges | alleged | supposedly | reportedly | allegedly | another ai | other ai | reddit | wikipedia | naively | a casual viewer | the internet says | rumor | rumour | said to be | the previous answer | previous answer | previous response | previous user | previous model | tempted to | claims that | claims the | claims it | claimed that | claimed the | chosen by | picked by | selected by | according to one | one source | it is believed | is believed | is thought | is often claimed | is commonly | is generally | widely believed | often claimed | ground truth | official answer | claimed it | claims to | insisted | insists | insisting | revealed | reveals that | argued that | argues that | asserted | asserts | announced | declared | declares | swears | swore | told us | told everyone | mentioned that | maintains | maintained | contends | hinted | hints | said that | says that | said it | says it | said the answer | says the answer | said the correct | says the correct | thinks that | thinks it | thinks the | believes that | believes it | believes the | guesses that | calls it | called it | calls this | wrote that | writes that | suggested that | suggested it | would have us believe | rumor has it | i heard | i've heard | i read | i was told | i've been told | word is | the consensus"
     ),
     given_up=_(
         "initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be"
@@ -197,7 +201,7 @@ ENGLISH = Language(
     ),
     otherwise=_("otherwise | else | or else | if not | if so"),
     neutral=_(
-        "no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | no problem | no need to | why not | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but | if i had to guess | if i had to choose | if i had to pick | if i had to answer | if i had to say | if i had to decide | if i had to bet | if i had to select | if i have to choose | if i have to pick | if i have to guess | if i must choose | if i must answer | if forced to choose | if forced to pick | if pressed | little doubt that | little doubt | no doubt that | there's little doubt that | there is little doubt that | there is no doubt that | there's no doubt that | i have little doubt that | i have no doubt that"
+        "if you zoom in | if we zoom in | if you look at | if we look at | when we look at | if you examine | if we examine | if you inspect | no doubt | without doubt | without a doubt | without any doubt | without question | beyond doubt | no question | undoubtedly | no problem | no need to | why not | if forced | if you look | if we look | if you look closely | if i'm not mistaken | if i am not mistaken | as if | even if | see if | whether or not | no matter | nothing else | no other | no more | no less | no further | no explanation | not surprisingly | needless to say | can't go wrong | cannot be anything else | can't be anything else | none of the others | none of the other | none other than | not any other | no others | must be true | other options | the other options | the others | all others | other choices | the other choices | the remaining options | remaining options | all other options | all others are wrong | the others are wrong | the rest are wrong | not the others | i have no doubt | there is no doubt | there's no doubt | i don't doubt | cannot be denied | wait a minute | at least one | right away | right side | right hand | right-hand | the right of | upper right | lower right | top right | bottom right | right next | right in | right on | right at | right above | right below | right behind | right beside | as the | such as | so far | so many | so much | so that | so it seems | or so | only one | as for why | before choosing | before answering | no longer a question | out of | out of the | given the | based on the | which option | which letter | which one | not just | not the only | no hesitation | without hesitation | rule out the others | ruling out the others | rules out the others | eliminate the others | eliminating the others | eliminates the others | rule out the rest | unlike the others | unlike the other | rather than the others | rather than the other | instead of the others | than the others | than the other | than any other | than any of the other | as described | many thanks | thanks | feel free | let me know | if you have | if you need | if you'd like | if you want | some of | as requested | as you can see | when compared | thought about | as i said | as i said before | if i look | if one looks | only visible | nothing else fits | no way this is anything other than | anything other than | so also | not entirely sure | not completely sure | not totally sure | not 100% sure | not quite sure | not certain | difficult to be certain | no explanation needed | no need | far more likely | the right side | right side of | i have no | true to | aren't they | doesn't it | best regards | at best | so clearly | may i | might i | no wonder | may be seen | can be seen | as can be seen | could be seen | may help | might help | i don't need | after considering | don't hesitate | on the right side | isn't it | i thought about | there's no way this is anything other than | there is no way this is anything other than | can't be anything but | cannot be anything but | can be nothing but | if i had to guess | if i had to choose | if i had to pick | if i had to answer | if i had to say | if i had to decide | if i had to bet | if i had to select | if i have to choose | if i have to pick | if i have to guess | if i must choose | if i must answer | if forced to choose | if forced to pick | if pressed | little doubt that | little doubt | no doubt that | there's little doubt that | there is little doubt that | there is no doubt that | there's no doubt that | i have little doubt that | i have no doubt that"
     ),
     either=_("or | either | and/or | or maybe | or possibly | or perhaps | nor | both | not only | but also"),
     both=_("and | plus | as well as | & | +"),
@@ -250,14 +254,17 @@ ENGLISH = Language(
         "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given | caption | title | headline | banner | board | screen | display | ticket | card | box | package | bottle | shirt | book | note | message | plate | meter | scoreboard | tag | sticker | logo | signs | writing | word | inscription"
     ),
     would=_("would | would be | would have | would've | would look | would also | has | have | had"),
-    ordinals=_("first | second | third | fourth | fifth | sixth | seventh | eighth | last"),
+    ordinals=_("first/1st | second/2nd | third/3rd | fourth/4th | fifth/5th | sixth/6th | seventh/7th | eighth/8th | last"),
     says=_(
-        "says | said | believes | thinks | calls | claims | tells | reckons | suspects | guesses | assumes | swears | argues"
+        "explained | explains | replied | replies | remarked | shouted | stated | noted | commented | added | whispered | exclaimed | asked | says | said | believes | thinks | calls | claims | tells | reckons | suspects | guesses | assumes | swears | argues"
     ),
 )
 
 CHINESE = Language(
     name="Chinese",
+    ordinals=_("第一个 | 第二个 | 第三个 | 第四个 | 第五个 | 最后一个"),
+    listing=_("选项如下 | 各选项 | 各个选项 | 每个选项 | 四个选项 | 所有选项 | 选项有 | 选项包括 | 选项分别"),
+    total=_("一共 | 总共 | 共 | 共有 | 合计 | 共计 | 总计 | 总数 | 加起来 | 合起来"),
     present=_("有 | 看到 | 能看到"),
     absent=_("没有 | 没 | 看不到 | 不是 | 不"),
     at_least=_("至少 | 最少 | 不少于 | 不低于 | 不小于 | 起码"),
@@ -328,7 +335,7 @@ CHINESE = Language(
         "很明显 | 明显 | 显然 | 确实 | 应该 | 应当 | 应 | 最 | 就 | 的 | 我 | 我们 | 本题 | 大概 | 很可能 | 最可能 | 一定 | 肯定 | 当然 | 会 | 要 | 能 | 可以 | 了 | 吧 | 啊 | 呢 | 题目 | 此题 | 为准 | 综合 | 来看 | 这里 | 直接 | 选 | 将 | 把 | 以 | 知 | 地 | 毫无疑问 | 无疑 | 其中 | 这 | 那 | 它 | 一项 | 中"
     ),
     function=_(
-        "图中 | 图片 | 画面 | 照片 | 图像 | 里 | 中 | 上 | 下 | 有 | 在 | 显示 | 展示 | 看到 | 可以看到 | 看见 | 是 | 的 | 了 | 着 | 这 | 那 | 它 | 一 | 只 | 个 | 位于 | 出现 | 动物 | 物体 | 颜色 | 为 | 于 | 到 | 从 | 和 | 与 | 呈 | 正在 | 坐 | 站 | 躺 | 左边 | 右边 | 主要 | 属于 | 被 | 来自 | 叫做 | 叫 | 称为 | 位 | 名"
+        "第一个 | 第二个 | 第三个 | 第四个 | 第五个 | 最后一个 | 图中 | 图片 | 画面 | 照片 | 图像 | 里 | 中 | 上 | 下 | 有 | 在 | 显示 | 展示 | 看到 | 可以看到 | 看见 | 是 | 的 | 了 | 着 | 这 | 那 | 它 | 一 | 只 | 个 | 位于 | 出现 | 动物 | 物体 | 颜色 | 为 | 于 | 到 | 从 | 和 | 与 | 呈 | 正在 | 坐 | 站 | 躺 | 左边 | 右边 | 主要 | 属于 | 被 | 来自 | 叫做 | 叫 | 称为 | 位 | 名"
     ),
     yes=_("是 | 是的 | 对 | 对的 | 有 | 可以 | 没错 | 會 | 正确"),
     no=_("否 | 不 | 不是 | 没有 | 不对 | 不是的 | 沒有 | 不可以 | 错误"),
@@ -359,6 +366,8 @@ CHINESE = Language(
 
 JAPANESE = Language(
     name="Japanese",
+    listing=_("各選択肢 | それぞれの選択肢 | 選択肢は次の | 全ての選択肢"),
+    total=_("合計 | 全部で | 合わせて | 計"),
     present=_("あります | います | 写っています"),
     absent=_("ありません | いません | ない | 見えません"),
     at_least=_("少なくとも | 最低"),
@@ -449,6 +458,8 @@ JAPANESE = Language(
 
 KOREAN = Language(
     name="Korean",
+    listing=_("각 선택지 | 선택지는 다음"),
+    total=_("모두 | 총 | 합계 | 합쳐서 | 전부"),
     present=_("있습니다 | 있어요 | 보입니다"),
     absent=_("없습니다 | 없어요 | 없다 | 보이지 않"),
     at_least=_("최소 | 적어도"),
@@ -537,6 +548,9 @@ KOREAN = Language(
 
 FRENCH = Language(
     name="French",
+    ordinals=_("première/premier | deuxième/seconde/second | troisième | quatrième | dernière/dernier"),
+    listing=_("options | chaque option | propositions | possibilités"),
+    total=_("au total | en tout | total | somme"),
     present=_("il y a | je vois"),
     months=_(
         "janvier | février | mars | avril | mai | juin | juillet | août | septembre | octobre | novembre | décembre"
@@ -663,6 +677,9 @@ FRENCH = Language(
 
 GERMAN = Language(
     name="German",
+    ordinals=_("erste/ersten | zweite/zweiten | dritte/dritten | vierte/vierten | letzte/letzten"),
+    listing=_("optionen | antwortmöglichkeiten | möglichkeiten | jede option"),
+    total=_("insgesamt | zusammen | summe | gesamt"),
     present=_("es gibt | da ist | ich sehe | man sieht"),
     months=_(
         "januar | februar | märz | april | mai | juni | juli | august | september | oktober | november | dezember"
@@ -698,7 +715,7 @@ GERMAN = Language(
     ),
     only=_("nur | einzig | ausschließlich | einzige | lediglich"),
     conclude=_(
-        "also | daher | somit | deshalb | folglich | fazit | schlussfolgerung | letztlich | schließlich | insgesamt | demnach | deswegen | endgültig | zusammenfassend | mithin | am ende | final | finale | damit"
+        "demnach | also | daher | somit | deshalb | folglich | fazit | schlussfolgerung | letztlich | schließlich | insgesamt | demnach | deswegen | endgültig | zusammenfassend | mithin | am ende | final | finale | damit"
     ),
     reason=_("weil | da | denn | aufgrund | begründung | wegen | mit | wobei | erklärung | als"),
     wrong=_(
@@ -787,6 +804,9 @@ GERMAN = Language(
 
 SPANISH = Language(
     name="Spanish",
+    ordinals=_("primera | segunda | tercera | cuarta | última"),
+    listing=_("opciones | alternativas | cada opción | posibilidades"),
+    total=_("en total | total | suma | en conjunto"),
     present=_("hay | veo"),
     months=_(
         "enero | febrero | marzo | abril | mayo | junio | julio | agosto | septiembre | octubre | noviembre | diciembre"
@@ -909,6 +929,9 @@ SPANISH = Language(
 
 PORTUGUESE = Language(
     name="Portuguese",
+    ordinals=_("primeira | segunda | terceira | quarta | última"),
+    listing=_("opções | alternativas | cada opção | cada alternativa"),
+    total=_("no total | ao todo | total | soma"),
     present=_("há | tem | vejo"),
     months=_(
         "janeiro | fevereiro | março | abril | maio | junho | julho | agosto | setembro | outubro | novembro | dezembro"
@@ -1032,6 +1055,9 @@ PORTUGUESE = Language(
 
 ITALIAN = Language(
     name="Italian",
+    ordinals=_("prima | seconda | terza | quarta | ultima"),
+    listing=_("opzioni | alternative | ogni opzione | ciascuna opzione"),
+    total=_("in totale | totale | somma | in tutto"),
     present=_("c'è | ci sono | vedo"),
     months=_(
         "gennaio | febbraio | marzo | aprile | maggio | giugno | luglio | agosto | settembre | ottobre | novembre | dicembre"
@@ -1153,6 +1179,9 @@ ITALIAN = Language(
 
 RUSSIAN = Language(
     name="Russian",
+    ordinals=_("первый | второй | третий | четвёртый/четвертый | последний"),
+    listing=_("варианты | вариантов | каждый вариант"),
+    total=_("всего | итого | в сумме | сумма | вместе"),
     present=_("есть | вижу"),
     absent=_("нет | не"),
     months=_(
@@ -1269,6 +1298,8 @@ RUSSIAN = Language(
 
 ARABIC = Language(
     name="Arabic",
+    listing=_("الخيارات | كل خيار"),
+    total=_("المجموع | إجمالي | الإجمالي | مجموع"),
     present=_("يوجد | توجد | هناك | أرى"),
     at_least=_("على الأقل | لا يقل عن"),
     at_most=_("على الأكثر | لا يزيد عن"),
@@ -1372,6 +1403,8 @@ ARABIC = Language(
 
 HINDI = Language(
     name="Hindi",
+    listing=_("विकल्पों | प्रत्येक विकल्प"),
+    total=_("कुल | कुल मिलाकर"),
     present=_("है | हैं"),
     absent=_("नहीं"),
     at_least=_("कम से कम"),
@@ -1453,6 +1486,8 @@ HINDI = Language(
 
 VIETNAMESE = Language(
     name="Vietnamese",
+    listing=_("các lựa chọn | các đáp án | từng đáp án | mỗi đáp án"),
+    total=_("tổng cộng | tổng | tất cả"),
     present=_("có"),
     absent=_("không"),
     at_least=_("ít nhất | tối thiểu"),
@@ -1552,6 +1587,8 @@ VIETNAMESE = Language(
 
 INDONESIAN = Language(
     name="Indonesian",
+    listing=_("pilihannya | setiap pilihan | semua pilihan"),
+    total=_("total | totalnya | jumlah | semuanya"),
     present=_("ada | terdapat"),
     months=_(
         "januari | februari | maret | april | mei | juni | juli | agustus | september | oktober | november | desember"
@@ -1653,6 +1690,8 @@ INDONESIAN = Language(
 
 TURKISH = Language(
     name="Turkish",
+    listing=_("seçenekler | şıklar | her seçenek"),
+    total=_("toplam | toplamda"),
     present=_("var | görüyorum"),
     absent=_("yok | değil | görmüyorum"),
     months=_(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eyechart.score import clauses as c
 from eyechart.score.choice_options import NUMBER_WORDS, ChoiceOptions
@@ -36,7 +36,9 @@ _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make
 _VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
 _PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
+_COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
+_POSITIONS = {word: place for place in range(8) for word in (str(place + 1), _COUNTED[place])}
 _SCALES = frozenset(
     ("hundred", "thousand", "million", "billion", "dozen", "percent", "per", "percentage", "k")
 )
@@ -69,11 +71,9 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
     endings, lexicon = list_endings(codes)[1], build_lexicon(codes)
     ordinals = list_ordinals(codes)
     for place, unit in enumerate(units):
-        if unit.word in ordinals and place + 1 < len(units) and units[place + 1].roles & c.OPTION:
-            labels = list(options.labels.values())
-            at = ordinals.index(unit.word) if unit.word != ordinals[-1] else len(labels) - 1
-            if at < len(labels):  # "the second option"
-                unit.letters, unit.is_letter, unit.roles = (labels[at],), True, 0
+        at = _find_position(text, units, place, options, ordinals)
+        if at is not None:
+            unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
             continue
         is_ended = (
             endings and unit.word[1:2] == "'" and unit.word[2:] in endings and text[unit.start].isupper()
@@ -93,11 +93,32 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
             unit.is_letter, unit.roles = True, 0
 
 
+def _find_position(
+    text: str, units: Sequence[Unit], place: int, options: ChoiceOptions, ordinals: Mapping[str, int]
+) -> int | None:
+    """Where in the list an option stands that is named by its position: "the second option", "option 2"."""
+    unit, n_options = units[place], len(options.labels)
+    following = units[place + 1] if place + 1 < len(units) else None
+    at = ordinals.get(unit.word if unit.end - unit.start == len(unit.word) else text[unit.start : unit.end])
+    if at is not None and following is not None and following.roles & c.OPTION:
+        return at % n_options if at < n_options else None
+    is_number = unit.word in _POSITIONS and place and _is_noun(units[place - 1])
+    if not is_number or options.quantities or unit.word in options.labels or options.find_by_text(unit.word):
+        return None
+    at = _POSITIONS[unit.word]
+    is_end = following is None or following.mark in ("", *c.ENDS) or following.mark in ",:)*"
+    return at if at < n_options and is_end else None
+
+
+def _is_noun(unit: Unit) -> bool:
+    return bool(unit.roles & c.OPTION) and not unit.roles & c.CHOOSE
+
+
 def _is_option_letter(text: str, units: Sequence[Unit], place: int, *, is_word: bool) -> bool:
     """Not an article, a pronoun, an abbreviation, a key, or a part of "C++"."""
     start = units[place].start
     char, before, after = text[start], text[start - 1 : start] if start else "", text[start + 1 : start + 2]
-    if before in ("&", "@", "#", "^") or after in ("+", "#", "&", "@"):
+    if before in ("&", "@", "#", "^", "∠", "△", "∆") or after in ("+", "#", "&", "@"):
         return False
     if before == "." and text[start - 2 : start - 1].isalpha():  # "U.S"
         return False

@@ -284,16 +284,21 @@ def read_json_object(text: str, start: int = 0) -> tuple[Any, list[Any]] | None:
     return (values[0], others) if len(values) == 1 else None
 
 
+# Thoughts as models mark them: <think>, <thinking>, [THINK] (Magistral), ◁think▷ (Kimi).
+_THOUGHT = re.compile(r"\s*[<\[◁]think(?:ing)?[>\]▷]", re.IGNORECASE)
+_THOUGHT_END = re.compile(r"[<\[◁]/think(?:ing)?[>\]▷]", re.IGNORECASE)
+
+
 def find_answer_start(text: str) -> int:
     """Where the answer part begins: after the last thought. A thought that never ends leaves nothing.
 
     >>> find_answer_start("<think>A?</think> B"), find_answer_start("B")
     (17, 0)
     """
-    closed = text.rfind("</think>")
-    if closed >= 0:
-        return closed + len("</think>")
-    return len(text) if text.lstrip().startswith("<think>") else 0
+    ends = [found.end() for found in _THOUGHT_END.finditer(text)] if "think" in text.lower() else []
+    if ends:
+        return ends[-1]
+    return len(text) if _THOUGHT.match(text) else 0
 
 
 # -- Unwrapping: quotes, brackets, Markdown, dollars and LaTeX around an answer

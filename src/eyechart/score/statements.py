@@ -129,6 +129,8 @@ def decide_by_names(
             named.append(statement)
         elif statement.kind in ("renamed", "withdrawn"):
             named.clear()
+        elif statement.kind == "denied":  # "One would expect a bus, but no."
+            named = [one for one in named if not set(one.letters) & set(statement.letters)]
     if is_abstention(text[start:]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
         named = [statement for statement in named if is_abstention(text[slice(*statement.span)])]
     if not named:
