@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -450,6 +451,8 @@ class _Reader:
         unit, segment = self._units[place], self._segment
         after, stopped = self._look_ahead(last)
         is_closed, is_name = self._is_closed(last), not unit.is_letter and last == place
+        if stopped >= len(self._units) and self._is_cut_off(after):
+            return ""
         following = self._get_unit(last + 1)
         if is_name and following is not None and following.roles & c.WOULD:
             return ""  # "a dog would be smaller"
@@ -491,6 +494,12 @@ class _Reader:
         if not unit.is_letter and is_alone and self._units[segment.start].roles & c.CONCLUDE:
             return "implied"  # "so the picture shows the dog", "so 3 birds remain"
         return "named" if not unit.is_letter else ""
+
+    def _is_cut_off(self, after: int) -> bool:
+        """Whether the reply ends before it says what an option is: "Option B is"."""
+        last = self._units[-1]
+        is_copula = last.roles & c.COPULA and not last.roles & c.COPULA_LAST and last.word.isascii()
+        return bool(is_copula) and not last.mark and not after & c.PRONOUN
 
     def _is_announced(self, before: int, subject: int) -> bool:
         """Whether a name only begins a list of all options: "The options are A. cat, B. dog"."""
@@ -671,6 +680,8 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
         if any(unit.word[:1].isalpha() for unit in units[segment.start : segment.end]):
             heading = segment.roles
     if len({units[place].letters for place in places}) <= 1:
+        if places and _is_one_of_several(units, places[0]):
+            announced.update(places)
         return {
             place: place not in announced and _is_leading(text, units, place) for place in places[:2]
         }
@@ -678,6 +689,14 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
     is_apart = "\n\n" in text[units[places[0]].start : units[places[1]].start]
     items[places[0]] = is_apart and _is_leading(text, units, places[0])
     return items
+
+
+def _is_one_of_several(units: Sequence[Unit], item: int) -> bool:
+    """Whether other letters have a colon, too: "A: 20%, B: 80%"."""
+    return any(
+        unit.is_letter and following.mark == ":" and unit.letters not in ((), units[item].letters)
+        for unit, following in pairwise(units)
+    )
 
 
 def _find_item(units: Sequence[Unit], segment: Segment) -> Iterator[int]:

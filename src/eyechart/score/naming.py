@@ -18,6 +18,8 @@ from eyechart.score.clauses import (
     split_words,
 )
 
+from eyechart.score.vocabulary import COUNTRIES
+
 # What may follow a letter that is a word of the language, too ("A is", not "A dog").
 _FOLLOWS_LETTER = c.COPULA | c.REASON | c.DENY | c.EITHER | c.BOTH | c.CONTRAST | c.CONCLUDE | c.POSSIBLE
 _FOLLOWS_LETTER |= c.MATCH | c.DENY_NEXT | c.DENY_LAST | c.CONDITION
@@ -88,6 +90,8 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
         if not _is_option_letter(text, units, place, is_word=get_roles(char.lower(), lexicon) != 0):
             continue
         letter = options.find_by_letter(char)
+        if letter is None and place + 1 < len(units) and units[place + 1].mark == "=":
+            continue  # a variable: "N = 4"
         if letter is not None or char.isupper():
             unit.letters = (letter,) if letter else ()
             unit.is_letter, unit.roles = True, 0
@@ -312,6 +316,9 @@ class Names:
         if place + 2 >= len(self._units) or not self._text[self._units[place].start].isupper():
             return False
         name = self._units[place + 2]
+        stop = place + 3 if place + 3 < len(self._units) and not self._units[place + 3].mark else place + 2
+        if self._text[name.start : self._units[stop].end].lower() in COUNTRIES:
+            return False  # "Paris, France"
         is_end = place + 3 >= len(self._units) or self._units[place + 3].mark in c.ENDS
         is_other = not name.mark and not name.roles and name.letters is None
         return is_end and is_other and self._text[name.start].isupper()
@@ -372,6 +379,14 @@ class Names:
             return True
         return bool(other.roles & _TOUCHES) or (other.end != unit.start and other.start != unit.end)
 
+    def _is_named_number(self, place: int) -> bool:
+        """Whether the reply is a name that ends in a number: "Apollo 7"."""
+        words = [unit for unit in self._units[: place + 4] if not unit.mark]
+        if len(words) != 2 or words[1] is not self._units[place] or words[0].roles or words[0].word.endswith("ly"):
+            return False
+        name = self._text[words[0].start : words[0].end]
+        return words[0].letters is None and not name.islower() and name.isalpha() and words[1].word.isdecimal()
+
     def _is_amount(self, place: int) -> bool:
         """Not "at least 3", "Figure 3", "3 to 5", "3 + 2", "three hundred"."""
         units = self._units
@@ -381,6 +396,8 @@ class Names:
             if units[back].roles & c.BOUND and not units[back].roles & c.DENY:
                 return False
         before = units[place - 1] if place else None
+        if self._is_named_number(place):
+            return False
         if before is not None and before.letters is None:
             if before.mark in _OPERATORS or before.mark in _SIGNS or _is_number(before.word):
                 return False

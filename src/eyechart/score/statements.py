@@ -140,6 +140,7 @@ def decide_by_names(
     if body.endswith(",") or (body[-1:].isalnum() and named[-1].span[0] < begins):
         return None  # cut off before it came to an answer
     others = {statement.letters for statement in said if statement.kind == "part-of-name"}
+    others |= {statement.letters for statement in said if statement.kind == "possible"}  # "4, maybe 5"
     if len({statement.letters for statement in named} | others) > 1 or len(named[0].letters) > 1:
         return Decision(None, "ambiguous", named[0].span)
     return Decision(named[0].letters[0], "option-text", named[0].span)

@@ -93,7 +93,7 @@ COLOURS = _("red green blue yellow orange purple pink brown gray grey beige whit
 
 # -- Places that may follow a name after a comma: "Paris, France"
 
-PLACES = frozenset(
+COUNTRIES = frozenset(
     place.replace("-", " ")
     for place in _(
         "france germany italy spain portugal england scotland wales ireland northern-ireland uk u.k united-kingdom great-britain "
@@ -103,6 +103,11 @@ PLACES = frozenset(
         "sweden norway finland iceland greece turkey egypt morocco tunisia algeria kenya nigeria ghana ethiopia south-africa "
         "israel iran iraq saudi-arabia uae united-arab-emirates qatar hungary romania bulgaria serbia croatia slovenia slovakia "
         "estonia latvia lithuania luxembourg malta cyprus europe asia africa taiwan hong-kong "
+    )
+)
+REGIONS = frozenset(
+    place.replace("-", " ")
+    for place in _(
         "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois indiana "
         "iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska "
         "nevada new-hampshire new-jersey new-mexico new-york north-carolina north-dakota ohio oklahoma oregon pennsylvania "
@@ -110,6 +115,7 @@ PLACES = frozenset(
         "ontario quebec british-columbia nsw new-south-wales victoria queensland ca ny tx fl il ma pa dc d.c"
     )
 )
+PLACES = COUNTRIES | REGIONS
 
 # -- Spelling: British to American, words with two spellings, irregular plurals, ordinals, days and months
 
