@@ -87,6 +87,7 @@ class _Reader:
         self._last_named = -1  # the unit that "this is wrong" speaks of
         self._last_number = -1  # the last option that is named as a number, once it was looked for
         self._done = -1  # the last unit of a name that was bound to another: "B. dog"
+        self._said_to_be: Statement | None = None  # what the first part of the sentence says: "it is a dog, so"
         self._sentence = 0  # roles of the sentence so far
         self._is_described = False  # the sentence speaks of what an option says: "Option B shows ..."
         # Of the segment that is read:
@@ -106,12 +107,28 @@ class _Reader:
             has_turned = has_turned or bool(segment.roles & (c.CORRECTION | c.WITHDRAW))
             places = range(segment.start, segment.end)
             self._names = [place for place in places if self._units[place].letters is not None]
-            for said in self._read_names() if self._names else self._read_verdict():
+            for said in map(self._check, self._read_names() if self._names else self._read_verdict()):
                 if has_turned and said.kind in ("asserted", "implied"):
                     has_turned = False
                     yield msgspec.structs.replace(said, is_turn=True, is_change=True)
                 else:
                     yield said
+
+    def _check(self, said: Statement) -> Statement:
+        """The statement, or the contradiction that it makes: "It is a dog, so the answer is A."."""
+        if self._segment.starts_sentence:
+            self._said_to_be = None
+        if said.kind == "named" and len(self._names) == 1 and self._segment.starts_sentence:
+            place = self._names[0]
+            is_all = self._is_closed(place) or self._whole_names.is_number(place)
+            if is_all and self._look_back(place)[0] & c.COPULA:
+                self._said_to_be = said
+        elif self._said_to_be is not None and said.kind != "asserted":
+            self._said_to_be = None
+        elif self._said_to_be is not None and self._segment.roles & c.CONCLUDE and said.is_letter:
+            if not set(said.letters) & set(self._said_to_be.letters):
+                return Statement("contradiction", (), said.span, is_turn=True)
+        return said
 
     def _read_verdict(self) -> Iterator[Statement]:
         """What a segment without a name says of the one before: "this is wrong", "- incorrect", "✓"."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from eyechart.score.languages import ENGLISH, LANGUAGES
+from eyechart.score.languages import LANGUAGES
 from eyechart.score.reading import SIGNS, normalise_characters, unwrap
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ NUMBER_WORDS = frozenset(
         *("hundred", "thousand", "million", "half", "quarter", "quarters", "third", "thirds"),
     )
 )
+_CHINESE_DIGITS = frozenset("一二两三四五六七八九十百千万")
 _DECADE = re.compile(r"\d{3}0s")
 MAX_QUANTITY = 40  # characters of an option that is a quantity
 _MAX_AMOUNT = 16  # characters of a text that is nothing but a number in words
@@ -170,7 +171,7 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         # Options without a letter or digit ("+", "≥") are only looked for as whole answers, as is a letter.
         findable=tuple(
             (words, words.partition(" ")[0].lower())
-            for words in (*by_case, *aliases)
+            for words in (*by_case, *(alias for alias in aliases if len(alias) > 1))
             if any(map(str.isalnum, words)) and not (len(words) == 1 and words.isascii() and words.isalpha())
         ),
         n_chars=sum(len(text) for text in by_case),
@@ -229,9 +230,9 @@ def _parse_quantities(choices: tuple[tuple[str, str], ...]) -> tuple[tuple[Quant
 
 
 def _may_be_quantity(text: str) -> bool:
-    return any(map(str.isdigit, text)) or not _list_numbers().isdisjoint(
-        text.lower().replace("-", " ").split()
-    )
+    if any(map(str.isdigit, text)) or (len(text) <= 6 and not _CHINESE_DIGITS.isdisjoint(text)):
+        return True
+    return not _list_numbers().isdisjoint(text.lower().replace("-", " ").split())
 
 
 @lru_cache(maxsize=1)
@@ -257,9 +258,10 @@ def list_aliases(words: str) -> list[str]:
     >>> list_aliases("dog"), list_aliases("un chat"), list_aliases("a red car")
     (['dogs'], ['chat'], [])
     """
-    if words in ("yes", "no"):
-        said = ENGLISH.yes if words == "yes" else ENGLISH.no
-        return [word for word in said if word != words and word not in ("correct", "negative")]
+    for language in LANGUAGES.values():  # an option that is the language's first word for yes or no
+        for said in (language.yes, language.no):
+            if said and words == said[0]:
+                return [word for word in said if word != words and word not in ("correct", "negative")]
     first, _, rest = words.partition(" ")
     if rest in ("am", "pm"):
         return [f"{first}{rest}", f"{first} {rest[0]}.m", f"{first} {rest[0]}.m."]

@@ -626,7 +626,7 @@ FRENCH = Language(
     ),
     otherwise=_("sinon | autrement | dans le cas contraire"),
     neutral=_(
-        "sans doute | sans aucun doute | sans hésiter | sans hésitation | nul doute | aucun doute | il n'y a aucun doute | pas de doute | non seulement | ne peut être que | n'est autre que | aucune autre | les autres options | les autres | si je devais | s'il fallait | si je dois | si on regarde | pas seulement | les autres réponses | bien que | comme on peut le voir | ne reste que | n'est que"
+        "sans doute | sans aucun doute | sans hésiter | sans hésitation | nul doute | aucun doute | il n'y a aucun doute | pas de doute | non seulement | ne peut être que | n'est autre que | aucune autre | les autres options | les autres | si je devais | s'il fallait | si je dois | si on regarde | pas seulement | les autres réponses | comme on peut le voir | ne reste que | n'est que"
     ),
     either=_("ou | soit | ou bien"),
     both=_("et | ainsi que | les deux"),
