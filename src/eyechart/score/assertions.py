@@ -27,7 +27,18 @@ _TURNS = c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.CONTRAST | c.ONLY
 # What may stand between a cue and the name it leads to, and between a name and what is said of it.
 _LEADS = _TURNS | c.ANSWER | c.OPTION | c.COPULA | c.PRONOUN | c.CHOOSE | c.BELIEVE | c.RIGHT | c.MATCH
 _LEADS |= c.ARTICLE | c.FILLER | c.LABEL | c.YES | c.NO | c.EITHER | c.BOTH | c.SELF | c.LISTING | c.TOTAL
-_CUES = c.ANSWER | c.OPTION | c.RIGHT | c.CHOOSE | c.CONCLUDE | c.MATCH | c.ONLY | c.BELIEVE | c.TOTAL | c.CORRECTION
+_CUES = (
+    c.ANSWER
+    | c.OPTION
+    | c.RIGHT
+    | c.CHOOSE
+    | c.CONCLUDE
+    | c.MATCH
+    | c.ONLY
+    | c.BELIEVE
+    | c.TOTAL
+    | c.CORRECTION
+)
 _SAYS = c.COPULA | c.COPULA_LAST | c.RIGHT | c.MATCH | c.ANSWER | c.OPTION | c.CHOOSE | c.PRONOUN
 _SAYS |= c.ARTICLE | c.FILLER | c.ONLY | c.LABEL | c.SELF
 _PAUSES = (
@@ -87,7 +98,9 @@ class _Reader:
         self._last_named = -1  # the unit that "this is wrong" speaks of
         self._last_number = -1  # the last option that is named as a number, once it was looked for
         self._done = -1  # the last unit of a name that was bound to another: "B. dog"
-        self._said_to_be: Statement | None = None  # what the first part of the sentence says: "it is a dog, so"
+        self._said_to_be: Statement | None = (
+            None  # what the first part of the sentence says: "it is a dog, so"
+        )
         self._sentence = 0  # roles of the sentence so far
         self._is_described = False  # the sentence speaks of what an option says: "Option B shows ..."
         # Of the segment that is read:
@@ -125,9 +138,13 @@ class _Reader:
                 self._said_to_be = said
         elif self._said_to_be is not None and said.kind != "asserted":
             self._said_to_be = None
-        elif self._said_to_be is not None and self._segment.roles & c.CONCLUDE and said.is_letter:
-            if not set(said.letters) & set(self._said_to_be.letters):
-                return Statement("contradiction", (), said.span, is_turn=True)
+        elif (
+            self._said_to_be is not None
+            and self._segment.roles & c.CONCLUDE
+            and said.is_letter
+            and set(said.letters).isdisjoint(self._said_to_be.letters)
+        ):
+            return Statement("contradiction", (), said.span, is_turn=True)
         return said
 
     def _read_verdict(self) -> Iterator[Statement]:
@@ -699,9 +716,7 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
     if len({units[place].letters for place in places}) <= 1:
         if places and _is_one_of_several(units, places[0]):
             announced.update(places)
-        return {
-            place: place not in announced and _is_leading(text, units, place) for place in places[:2]
-        }
+        return {place: place not in announced and _is_leading(text, units, place) for place in places[:2]}
     items = dict.fromkeys(places, False)
     is_apart = "\n\n" in text[units[places[0]].start : units[places[1]].start]
     items[places[0]] = is_apart and _is_leading(text, units, places[0])

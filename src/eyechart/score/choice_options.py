@@ -78,7 +78,11 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         'B'
         """
         words = _words(normalise_characters(text))
-        return self._letter_of(words) or (self.formulas and _only(self.formulas.get(_to_formula(words), ()))) or None
+        return (
+            self._letter_of(words)
+            or (self.formulas and _only(self.formulas.get(_to_formula(words), ())))
+            or None
+        )
 
     def find_all_by_text(self, text: str) -> tuple[str, ...]:
         """All options with this text, in any case.
@@ -179,7 +183,9 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
 
 
 _FORMULA = re.compile(r"[=^\\_/*+<>≤≥²³₂-]|[a-z]\d", re.IGNORECASE)
-_LAYOUT = re.compile(r"\\(?:left|right|text|mathrm|mathbf|mathit|displaystyle|,|;|!|quad)|[\s${}_^*·×]|\\cdot|\\times")
+_LAYOUT = re.compile(
+    r"\\(?:left|right|text|mathrm|mathbf|mathit|displaystyle|,|;|!|quad)|[\s${}_^*·×]|\\cdot|\\times"
+)
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}]{1,40})\}\s?\{([^{}]{1,40})\}")
 _MAX_FORMULA_CHARS = 120
 
@@ -204,9 +210,9 @@ def _list_formulas(by_case: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple
 
 
 def _to_formula(words: str) -> str:
-    """A formula without spaces, LaTeX and the height of digits.
+    r"""A formula without spaces, LaTeX and the height of digits.
 
-    >>> [_to_formula(words) for words in ("f(x) = x²", "H₂O", r"\\frac{1}{2} x", "x^{2}")]
+    >>> [_to_formula(words) for words in ("f(x) = x²", "H₂O", r"\frac{1}{2} x", "x^{2}")]
     ['f(x)=x2', 'H2O', '1/2x', 'x2']
     """
     if len(words) > _MAX_FORMULA_CHARS:

@@ -161,11 +161,13 @@ class Context:
     def is_taken_back(self, text: str, end: int) -> bool:
         """Whether what follows gives something else instead: "but it is a wolf", "wait, no"."""
         tail = text[end : end + 240]
-        is_plain = not (self._contrast and self._contrast.search(tail))
+        is_plain = not (self._contrast and self._contrast.search(tail)) and "no" not in tail
         if is_plain and not (self._correction and self._correction.search(tail)):
             return False
         if self._neutral:
             tail = self._neutral.sub(" ", tail)
+        if self.language.name == "English" and _NO_RATHER.search(tail):
+            return True
         if self._correction and (found := self._correction.search(tail)):
             before = tail[: found.start()].rstrip()
             if (
@@ -208,8 +210,13 @@ _STATES = re.compile(
     r"[\s,]{1,3}(?:(?:actually|in fact|in reality|really|rather|instead|on closer look|then)[\s,]{1,3})?"
     r"(?:it|this|that|they|the|a|an|i|there|he|she|these|those|probably|more likely|is|was|are)\b"
 )
+# "It's a dog... no, a wolf."
+_NO_RATHER = re.compile(
+    r"(?:\.{2,}|…|[.,;?!]|\s-)\s{0,2}(?:no|nope|wait)[,.:;!-]{1,3}\s(?:it|that|this|a|an|the|i)\b"
+)
 _REPORTED = re.compile(
-    r"\b(?:someone|somebody|people|others|many|he|she|they|friend|student|teacher|user|colleague"
+    r"^\W{0,3}(?!it|this|that|i|we|sign|here|there)[a-z]{2,20}\s(?:says?|said|thinks|thought|claims?|claimed|believes|guessed|answered)\b(?!\s(?:sign|label))"
+    r"|\b(?:someone|somebody|people|others|many|he|she|they|friend|student|teacher|user|colleague"
     r"|neighbou?r|brother|sister)"
     r"\s(?:might |may |would |could |has |have |once )?"
     r"(?:said|says?|thinks?|thought|claims?|claimed|believes?|believed|told|guess(?:ed)?|suggest(?:s|ed)?"

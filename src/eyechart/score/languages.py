@@ -110,8 +110,12 @@ def _(phrases: str) -> Phrases:
 
 ENGLISH = Language(
     name="English",
-    listing=_("options | choices | alternatives | possibilities | candidates | each option | each choice | each answer | each of the options | each of the choices | every option | all options | all the options | answer choices | answer options | possible answers | four options | the four options | these options"),
-    total=_("total | in total | in all | altogether | sum | the sum | combined | together | in sum | all told"),
+    listing=_(
+        "options | choices | alternatives | possibilities | candidates | each option | each choice | each answer | each of the options | each of the choices | every option | all options | all the options | answer choices | answer options | possible answers | four options | the four options | these options"
+    ),
+    total=_(
+        "total | in total | in all | altogether | sum | the sum | combined | together | in sum | all told"
+    ),
     months=_(
         "january/jan | february/feb | march/mar | april/apr | may | june/jun | july/jul | august/aug | september/sep/sept | october/oct | november/nov | december/dec"
     ),
@@ -254,7 +258,9 @@ ENGLISH = Language(
         "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given | caption | title | headline | banner | board | screen | display | ticket | card | box | package | bottle | shirt | book | note | message | plate | meter | scoreboard | tag | sticker | logo | signs | writing | word | inscription"
     ),
     would=_("would | would be | would have | would've | would look | would also | has | have | had"),
-    ordinals=_("first/1st | second/2nd | third/3rd | fourth/4th | fifth/5th | sixth/6th | seventh/7th | eighth/8th | last"),
+    ordinals=_(
+        "first/1st | second/2nd | third/3rd | fourth/4th | fifth/5th | sixth/6th | seventh/7th | eighth/8th | last"
+    ),
     says=_(
         "explained | explains | replied | replies | remarked | shouted | stated | noted | commented | added | whispered | exclaimed | asked | says | said | believes | thinks | calls | claims | tells | reckons | suspects | guesses | assumes | swears | argues"
     ),

@@ -17,7 +17,6 @@ from eyechart.score.clauses import (
     lower,
     split_words,
 )
-
 from eyechart.score.vocabulary import COUNTRIES
 
 # What may follow a letter that is a word of the language, too ("A is", not "A dog").
@@ -72,11 +71,13 @@ def is_unspaced(word: str) -> bool:
 def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
     endings, lexicon = list_endings(codes)[1], build_lexicon(codes)
     ordinals = list_ordinals(codes)
+    for place in [place for place, unit in enumerate(units) if unit.roles & c.OPTION]:
+        for near in (place - 1, place + 1):
+            at = _find_position(text, units, near, options, ordinals) if 0 <= near < len(units) else None
+            if at is not None:
+                unit = units[near]
+                unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
     for place, unit in enumerate(units):
-        at = _find_position(text, units, place, options, ordinals)
-        if at is not None:
-            unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
-            continue
         is_ended = (
             endings and unit.word[1:2] == "'" and unit.word[2:] in endings and text[unit.start].isupper()
         )
@@ -381,11 +382,20 @@ class Names:
 
     def _is_named_number(self, place: int) -> bool:
         """Whether the reply is a name that ends in a number: "Apollo 7"."""
+        if place > 4:
+            return False
         words = [unit for unit in self._units[: place + 4] if not unit.mark]
-        if len(words) != 2 or words[1] is not self._units[place] or words[0].roles or words[0].word.endswith("ly"):
+        if (
+            len(words) != 2
+            or words[1] is not self._units[place]
+            or words[0].roles
+            or words[0].word.endswith("ly")
+        ):
             return False
         name = self._text[words[0].start : words[0].end]
-        return words[0].letters is None and not name.islower() and name.isalpha() and words[1].word.isdecimal()
+        return (
+            words[0].letters is None and not name.islower() and name.isalpha() and words[1].word.isdecimal()
+        )
 
     def _is_amount(self, place: int) -> bool:
         """Not "at least 3", "Figure 3", "3 to 5", "3 + 2", "three hundred"."""

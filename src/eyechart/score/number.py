@@ -81,7 +81,7 @@ _NONE = re.compile(
 )  # fmt: skip
 
 
-@scorer("number", version="2")
+@scorer("number", version="3")
 def score_number(reply: Reply, sample: Sample) -> Score:
     """The number the reply states, with its unit, against golds that are numbers."""
     reading, found = find_stated_quantity(reply.text, may_skip_years=not _ASKS_WHEN.search(sample.question))
@@ -161,6 +161,8 @@ def find_stated_quantity(reply: str, *, may_skip_years: bool = False) -> tuple[R
     start, end = unwrap_number_span(text, begin)
     if start >= end:
         return Reading(None, "number:empty"), None
+    if _DECADE.fullmatch(text, start, end):  # "the 2020s" are not 2020
+        return Reading(None, "number:unread"), None
     value = read_json_answer(text, begin)
     if (
         isinstance(value, int | float | str)
@@ -331,6 +333,8 @@ _DENIED_AFTER = re.compile(
     r"|[\"'*)]{0,3}\?\s{0,2}no\b",
     re.IGNORECASE,
 )
+_DECADE = re.compile(r"(?:in\s)?(?:the\s)?(?:\d\d)?\d0'?s", re.IGNORECASE)
+_PRODUCT = re.compile(r"[a-z]{1,3}[A-Z][A-Za-z]{1,20}\s")  # a name that is no word of a sentence
 _TERM_AFTER = re.compile(r"\s?(?:[x×*÷]|\+|\s[-/])\s?[$€£]?\d")
 _TERM_BEFORE = re.compile(r"\d\s?(?:[x×*÷+])\s?$|\d\s[-/]\s$")
 _WOULD = re.compile(r"\b(?:would|could|might)\b[^.!?\n]{0,30}$", re.IGNORECASE)
@@ -356,6 +360,8 @@ def _find_kept(text: str, start: int, end: int, *, limit: int = MAX_NUMBERS) -> 
             continue
         if last < end and text[last].isascii() and text[last].isalpha() and text[last - 1].isdigit():
             continue  # a part of a code: 12B
+        if _PRODUCT.fullmatch(text, start, first) and last >= end - 1:
+            continue  # "iPhone 3"
         if _TERM_AFTER.match(text, last, end) or _TERM_BEFORE.search(text[max(start, first - 4) : first]):
             continue  # a term of a sum or a product, whose result is another number
         if lower is None or context is None:

@@ -261,7 +261,11 @@ def _by_mention(text: str, start: int, end: int) -> Reading | None:
         return None
     polarity = _POLARITY[found[-1].group(1).lower()]
     lower = text.lower() if len(text.lower()) == len(text) else text
-    if prepare_context(lower).is_denied(lower, *found[-1].span(1)):  # "The answer is not yes."
+    context, begin = prepare_context(lower), found[-1].start(1)
+    sentence = max(lower.rfind(mark, start, begin) for mark in (".", "!", "?", "\n", "。")) + 1
+    if context.is_supposed(lower[max(sentence, start) : begin]):  # "If the light is green, yes."
+        return None
+    if context.is_denied(lower, *found[-1].span(1)):  # "The answer is not yes."
         polarity = "No" if polarity == "Yes" else "Yes"
     return Reading(polarity, "yes-no:mentioned", found[-1].span(1))
 

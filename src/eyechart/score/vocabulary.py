@@ -50,7 +50,7 @@ MODIFIERS = _(
     "cute tiny adorable friendly playful healthy busy crowded quiet few several couple pair two three four five six"
 )
 NEUTRAL_AFTER = _(
-    "weather side color colour area direction too either here there itself instead today now overall alone tall"
+    "inc corp ltd llc gmbh co company weather side color colour area direction too either here there itself instead today now overall alone tall"
 )
 # Nouns that name the kind of thing, or a portion of it: "the city of Paris", "a cup of coffee", "a Nike shoe".
 KINDS = _(
@@ -70,7 +70,7 @@ NOT_NOUNS = _(
     "approximately roughly exactly maybe perhaps probably likely i'd it's units unit points point o'clock"
 )
 NOT_SMALL = _(
-    "new great two three thing object animal one"
+    "new great two three thing object animal one case course view line end money hand"
 )  # the table of languages lists them for other purposes
 
 # -- What makes a noun or a name another one
