@@ -178,6 +178,8 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
         note(f"{what} no score, because the judge did not answer; run the same command again to ask it")
     if done.cache_trouble:
         note(f"the response cache was not used: {done.cache_trouble}")
+    if done.report_trouble:
+        note(f"report.html could not be written: {done.report_trouble}")
     if done.files_trouble:
         note(f"the result files could not be written: {done.files_trouble}")
     if done.summary.score is None and not done.n_failed and not _has_golds(done):

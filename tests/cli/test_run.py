@@ -149,12 +149,20 @@ def test_what_is_sent(questions: Path, tmp_path: Path) -> None:
     extra = ["--param", "extra_body.repetition_penalty=1.1", "--system", "Be brief."]
     with Server(right) as server:
         done = eyechart(
-            "run", questions, *flags(server), *said, *extra, "--limit", 1, cwd=tmp_path, OPENAI_API_KEY="k1"
+            "run",
+            questions,
+            *flags(server),
+            *said,
+            *extra,
+            "--limit",
+            1,
+            cwd=tmp_path,
+            OPENAI_API_KEY="sk-not-to-be-stored",
         )
         [asked] = server.asked
     assert done.code == 0
     assert asked.path == "/v1/chat/completions"
-    assert asked.headers["Authorization"] == "Bearer k1"
+    assert asked.headers["Authorization"] == "Bearer sk-not-to-be-stored"
     body = {name: value for name, value in asked.body.items() if name != "messages"}
     assert body == {
         "model": "m", "temperature": 0.5, "max_tokens": 7, "seed": 3, "top_p": 0.9, "repetition_penalty": 1.1,
@@ -163,7 +171,7 @@ def test_what_is_sent(questions: Path, tmp_path: Path) -> None:
     assert asked.images[0].startswith("data:image/png;base64,iVBO")
     assert asked.text.startswith("Question: Question 0?\nOptions:\nA. one\n")
     for file in (tmp_path / "runs").rglob("*"):
-        assert file.is_dir() or b"k1" not in file.read_bytes(), f"the key is in {file}"
+        assert file.is_dir() or b"sk-not-to-be-stored" not in file.read_bytes(), f"the key is in {file}"
 
 
 def test_without_pictures(questions: Path, tmp_path: Path) -> None:

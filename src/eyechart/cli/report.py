@@ -22,10 +22,11 @@ FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
 @command(
     "report",
-    "print a run's table, or that of many; export samples as XLSX, CSV, JSONL, Parquet or JSON",
+    "print a run's table, or that of many; export samples as HTML, XLSX, CSV, JSONL, Parquet",
     examples="  eyechart report latest\n"
     "  eyechart report runs/mine                                  all runs in one table\n"
     "  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
+    "  eyechart report latest --html results.html --full-images\n"
     "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
@@ -35,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page with numbers, plots and samples; needs no network"
+    )
+    parser.add_argument(
+        "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
+    )
     parser.add_argument(
         "--official",
         nargs="?",
@@ -78,6 +85,9 @@ def execute(args: argparse.Namespace) -> int:
         return _report_many([Run(folder, cluster=args.cluster) for folder in folders], args)
     done = Run(folders[0], cluster=args.cluster)
     _check_files(args)
+    if args.html:
+        done.write_html(args.html, full_images=args.full_images)
+        note(f"wrote {args.html}")
     for name in FORMATS:
         if path := getattr(args, name):
             _write(done, name, path)
@@ -103,10 +113,11 @@ def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
     """One table of all runs, a section per benchmark."""
     from eyechart.report.table import make_runs_table
 
-    of_one = [*FORMATS, "official", "files", "differences"]
+    of_one = [*FORMATS, "html", "official", "files", "differences"]
     given = [f"--{name}" for name in of_one if getattr(args, name) is not None]
     given += ["--json FILE"] if args.json not in (None, "-") else []
     given += ["--shrink"] if args.shrink else []
+    given += ["--full-images"] if args.full_images else []
     if given:
         listed = "\n    ".join(str(run.folder) for run in runs[:10])
         raise UsageError(
@@ -121,11 +132,13 @@ def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse files that cannot be written before the first one is written."""
+    if args.full_images and not args.html:
+        raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
     if args.parquet:
         from eyechart.report.export import require_parquet
 
         require_parquet()
-    named = [getattr(args, name) for name in (*FORMATS, "json")]
+    named = [getattr(args, name) for name in (*FORMATS, "html", "json")]
     for path in (Path(one) for one in named if one and one != "-"):
         if not path.parent.is_dir():
             raise StoreError(

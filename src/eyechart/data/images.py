@@ -26,11 +26,13 @@ import msgspec
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.pixels import (
     MIME,
+    Encoded,
     clip_box,
     decode_fully,
     fit_size,
     inspect,
     is_complete,
+    make_thumbnail,
     open_image,
     reencode,
 )
@@ -223,6 +225,28 @@ class ImageLoader:
         data = self._read(ref).data
         inspect(data, str(ref))
         return data
+
+    def make_thumbnail(self, ref: ImageRef, *, max_side: int, max_bytes: int) -> Encoded:
+        """A small copy for pages; nothing is downloaded: an image at a URL must be in the cache."""
+        with claim_image():
+            return make_thumbnail(
+                self._read_here(ref).data, str(ref), box=ref.box, max_side=max_side, max_bytes=max_bytes
+            )
+
+    def load_here(self, ref: ImageRef) -> Image:
+        """As `load`, but nothing is downloaded."""
+        if ref.kind == "url":
+            self._read_here(ref)
+        with claim_image():
+            return self.load(ref)
+
+    def _read_here(self, ref: ImageRef) -> _Raw:
+        if ref.kind != "url":
+            return self._read(ref)
+        kept = self._fetcher().read_cached(ref.location)
+        if kept is None:
+            raise ImageError(f"{ref}: not in the cache")
+        return _Raw(kept)
 
     def check(self, ref: ImageRef) -> tuple[int, int, int]:
         """Decode every pixel; width, height and bytes of the file, or `ImageError`."""

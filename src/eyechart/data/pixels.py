@@ -2,7 +2,7 @@
 
 `inspect` reads the header only. Common JPEG and PNG headers are parsed here, because Pillow takes ten times
 as long, which matters at thousands of images per second; everything unusual is left to Pillow. `reencode`
-crops, resizes and saves in a format that endpoints accept.
+crops, resizes and saves in a format that endpoints accept. `make_thumbnail` makes small copies for pages.
 """
 
 from __future__ import annotations
@@ -383,6 +383,58 @@ def _save(image: PilImage, format: str, orientation: int, profile: Any) -> bytes
     out = BytesIO()
     image.save(out, format, **extra)
     return out.getvalue()
+
+
+# -- Thumbnails
+
+# Tried in turn until the bytes are few enough, with fewer pixels each time; from the second where there is
+# little room, because the first would hardly ever do.
+_THUMBNAIL_QUALITIES = (75, 50, 50, 45)
+_LITTLE_ROOM = 16_000  # bytes
+_LEAST_SIDE = 64
+
+
+def make_thumbnail(
+    data: bytes, what: str, *, box: tuple[int, int, int, int] | None, max_side: int, max_bytes: int
+) -> Encoded:
+    """A small copy for pages: the first frame, cropped to `box`, upright, as WebP of about `max_bytes`."""
+    from PIL.ImageOps import exif_transpose
+
+    name, image = open_image(data, what)
+    full = image.size
+    if box is None and name == "JPEG":
+        # Decodes at a half, a quarter or an eighth, if that is enough.
+        image.draft("RGB", fit_size(*full, None, max_side + max_side // 4))
+    decode(image, what)
+    try:
+        with suppress_warnings():
+            if box is not None:
+                image = image.crop(clip_box(box, full, what))
+            image = _smooth(image) if image.mode not in ("RGB", "L") else image
+            image = exif_transpose(image)
+            if image.mode not in ("RGB", "RGBA", "L"):
+                image = image.convert("RGBA" if "A" in image.getbands() else "RGB")
+        return _save_thumbnail(image, max_side, max_bytes)  # outside: other threads wait for the block above
+    except (OSError, ValueError, MemoryError) as err:
+        raise ImageError(f"{what}: no thumbnail of a {name} image ({shorten_reason(err)})") from err
+
+
+def _save_thumbnail(image: PilImage, max_side: int, max_bytes: int) -> Encoded:
+    from PIL.Image import Resampling
+
+    full, side = image.size, max_side
+    best = b""
+    for quality in _THUMBNAIL_QUALITIES[max_bytes < _LITTLE_ROOM :]:
+        size = fit_size(*full, None, side)
+        if image.size != size:
+            image = image.resize(size, Resampling.BICUBIC, reducing_gap=2.0)
+        out = BytesIO()
+        image.save(out, "WEBP", quality=quality, method=2)
+        best = out.getvalue()
+        if len(best) <= max_bytes:
+            break
+        side = max(_LEAST_SIDE, int(max(size) * min(0.95, sqrt(1.1 * max_bytes / len(best)))))
+    return Encoded(best, "WEBP", *image.size, image.size != full)
 
 
 # -- Parsing common JPEG and PNG headers

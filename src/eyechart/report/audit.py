@@ -277,37 +277,54 @@ def group_rotations(results: Iterable[Result]) -> dict[str, list[float | None]]:
 # -- Letters
 
 
-def compute_letter_bias(results: Iterable[Result], condition: str) -> LetterBias | None:
-    """Compare the letters that were chosen with the golds; None without multiple-choice answers."""
-    pairs: list[tuple[str, str, str]] = []
-    for result in results:
+class LetterPairs:
+    """The letters that were chosen beside the golds, collected result by result."""
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[str, str, str]] = []  # chosen, gold, cluster
+
+    def add(self, result: Result) -> None:
+        """Count a result whose answer was read as one of its options, and that has one gold."""
         sample, score = result.sample, result.score
         if score is None or score.read not in sample.choices or len(sample.golds) != 1:
-            continue
+            return
         if letter := find_gold_letter(sample.golds[0], sample.choices):
-            pairs.append((score.read or "", letter, result.cluster or sample.id))
-    letters = sorted({letter for chosen, gold, _ in pairs for letter in (chosen, gold)})
-    if len(letters) < 2:
-        return None
-    clusters = [cluster for *_, cluster in pairs]
-    found: dict[str, stats.Paired] = {}
-    for letter in letters:
-        chosen, gold = [float(one[0] == letter) for one in pairs], [float(one[1] == letter) for one in pairs]
-        one = stats.paired(chosen, gold, clusters=clusters)
-        assert one is not None
-        found[letter] = one
-    adjusted = stats.adjust_holm([one.p for one in found.values()])
-    shares = {
-        letter: LetterShare(
-            chosen=one.mean_a,
-            gold=one.mean_b,
-            difference=one.difference,
-            ci95=(one.low, one.high),
-            p_adjusted=p,
-        )
-        for (letter, one), p in zip(found.items(), adjusted, strict=True)
-    }
-    return LetterBias(condition=condition, n=len(pairs), p=min(adjusted), letters=shares)
+            self._pairs.append((score.read or "", letter, result.cluster or sample.id))
+
+    def compare(self, condition: str) -> LetterBias | None:
+        """How often each letter was chosen and is right; None without multiple-choice answers."""
+        pairs = self._pairs
+        letters = sorted({letter for chosen, gold, _ in pairs for letter in (chosen, gold)})
+        if len(letters) < 2:
+            return None
+        clusters = [cluster for *_, cluster in pairs]
+        found: dict[str, stats.Paired] = {}
+        for letter in letters:
+            chosen = [float(one[0] == letter) for one in pairs]
+            gold = [float(one[1] == letter) for one in pairs]
+            one = stats.paired(chosen, gold, clusters=clusters)
+            assert one is not None
+            found[letter] = one
+        adjusted = stats.adjust_holm([one.p for one in found.values()])
+        shares = {
+            letter: LetterShare(
+                chosen=one.mean_a,
+                gold=one.mean_b,
+                difference=one.difference,
+                ci95=(one.low, one.high),
+                p_adjusted=p,
+            )
+            for (letter, one), p in zip(found.items(), adjusted, strict=True)
+        }
+        return LetterBias(condition=condition, n=len(pairs), p=min(adjusted), letters=shares)
+
+
+def compute_letter_bias(results: Iterable[Result], condition: str) -> LetterBias | None:
+    """Compare the letters that were chosen with the golds; None without multiple-choice answers."""
+    pairs = LetterPairs()
+    for result in results:
+        pairs.add(result)
+    return pairs.compare(condition)
 
 
 # -- The verdict

@@ -213,11 +213,12 @@ class Session:
 
 
 def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
-    """Summarise a run from its journal, and write the summary and the benchmark's own files."""
+    """Summarise a run from its journal, and write the summary, the page and the benchmark's own files."""
     done = Run(folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
     done.cache_trouble = session.cache_trouble
     done.n_asked = session.n_asked
     done.write_summary()
+    done.try_to_write_report()
     if with_files:
         done.try_to_write_files()
     return done

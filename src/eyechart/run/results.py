@@ -43,6 +43,7 @@ class Run:
         self.trouble = trouble  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
         self.files_trouble = ""  # why they could not be written
+        self.report_trouble = ""  # why report.html could not be written
         self.n_asked: int | None = None  # requests that this start has sent; None: the run was only opened
         self.cache_trouble = ""  # why the response cache could not be used
         self.journal = Journal.open(self.folder / FILE_NAME, is_untouched=is_untouched)
@@ -286,6 +287,26 @@ class Run:
         from eyechart.store.folder import SUMMARY_NAME, write_json
 
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
+
+    def write_html(self, path: str | Path, *, full_images: bool = False, is_after_run: bool = False) -> None:
+        """Write the run as one HTML file that needs no network: its numbers, plots and samples.
+
+        `full_images`: images as they were sent, not small copies. `is_after_run`: within a limit of time.
+        """
+        from eyechart.report.thumbnails import ImagePolicy
+        from eyechart.run import pages
+
+        max_s = pages.AFTER_RUN_S if is_after_run else None
+        pages.write_html(self, path, ImagePolicy(is_full=full_images, max_s=max_s))
+
+    def try_to_write_report(self) -> None:
+        """Write report.html beside the journal; a failure is noted and does not fail the run."""
+        from eyechart.store.folder import REPORT_NAME
+
+        try:
+            self.write_html(self.folder / REPORT_NAME, is_after_run=True)
+        except EyechartError as err:
+            self.report_trouble = str(err)
 
     def write_files(self, folder: str | Path | None = None, exporter: str | None = None) -> list[Path]:
         """Write the result files of the benchmark's own pipeline, by default into the run folder.

@@ -23,6 +23,7 @@ from eyechart.types import Reply, Sample
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
+REPORT_NAME = "report.html"
 SHARDS = ".shards"  # ends the name of the folder, beside that of the whole run, that holds its shards
 LOG_NAME = "server.log"  # of a server that the run has started; "judge-server.log" of its judge
 _NAME_BYTES = 100  # file systems allow 255 bytes
@@ -61,7 +62,7 @@ def prepare_folder(folder: Path, *, fresh: bool = False) -> None:
     try:
         make_folder(folder)
         if fresh:
-            for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", SUMMARY_NAME):
+            for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", SUMMARY_NAME, REPORT_NAME):
                 (folder / name).unlink(missing_ok=True)
     except OSError as err:
         raise StoreError(
@@ -103,7 +104,7 @@ def _sweep(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for name in names:
             whole = parse_draft_name(name)
-            if whole and (Path(place) != folder or whole == SUMMARY_NAME):
+            if whole and (Path(place) != folder or whole in (SUMMARY_NAME, REPORT_NAME)):
                 remove_draft(Path(place) / name)
 
 

@@ -1,0 +1,2 @@
+// The page of an audit.
+export function showAudit(root, data) {}

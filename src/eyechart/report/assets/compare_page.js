@@ -1,0 +1,2 @@
+// The page of a comparison.
+export function showComparison(root, data) {}

@@ -1,0 +1,133 @@
+// The page of one run: the headline, the conditions, the groups, letters, latency, tokens, then the samples.
+import { OUTCOMES, chip, el, formatCount, formatPercent, formatRange, formatSeconds, showText, factsList } from "./dom.js";
+import { groupsChart, histogram, lettersChart, levelsChart, outcomeBar, tellSpread } from "./charts.js";
+import { Blocks, SampleBrowser } from "./samples.js";
+
+/** Fill the page with a run. */
+export function showRun(root, data) {
+  const browser = new SampleBrowser({
+    index: data.index, images: data.images, blocks: new Blocks(data.index.starts, data.index.n), sorts: listSorts(data.index),
+  });
+  root.append(
+    masthead(data.benchmark, data.model, data.about, [["conditions", "Conditions"], ["groups", "Categories"], ["samples", "Samples"]]),
+    el("main", {},
+      data.notes.map((note) => showText(note, { class: "note" }, "p")),
+      headline(data),
+      section("conditions", "Conditions", null, conditions(data)),
+      groupsSections(data),
+      el("div", { class: "pair" }, letters(data.letters), spread(data.index.latency, "Latency", "seconds per reply", formatSeconds), spread(data.index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
+      section("samples", "Samples", imagesNote(data), browser.build())),
+    footer(data));
+  browser.start();
+}
+
+export function masthead(benchmark, model, about, links) {
+  return el("header", { class: "masthead" },
+    el("a", { class: "skip", href: "#samples" }, "Skip to the samples"),
+    el("h1", {}, showText(benchmark), model ? el("span", { class: "muted" }, " · ") : null, model ? showText(model) : null),
+    el("nav", { class: "brand", "aria-label": "Parts of this page" }, links.flatMap(([id, name], place) => [place ? " · " : null, el("a", { href: `#${id}` }, name)])),
+    about ? showText(about, { class: "muted" }, "p") : null);
+}
+
+export function footer(data) {
+  return el("footer", { class: "section muted small" }, `Written by eyechart ${data.eyechart}. Plots by Observable Plot.`);
+}
+
+/** A section with a heading; nothing where there is no content. */
+export function section(id, title, about, ...content) {
+  const shown = content.flat(Infinity).filter(Boolean);
+  if (!shown.length) return null;
+  return el("section", { class: "section", id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), about ? el("p", { class: "muted small" }, about) : null, shown);
+}
+
+function headline(data) {
+  const { overall } = data;
+  const clusters = overall.n_clusters < overall.n_scored ? ` in ${formatCount(overall.n_clusters)} clusters` : "";
+  const outcomes = { ...overall.outcomes, pending: overall.pending };
+  return el("section", { class: "panel", "aria-label": "Score" },
+    el("div", { class: "headline" },
+      el("div", {},
+        overall.score === null
+          ? el("p", { class: "score" }, el("b", {}, "—"))
+          : el("p", { class: "score" }, el("b", {}, formatPercent(overall.score)), el("span", {}, "%")),
+        overall.ci95 ? el("p", { class: "score-interval" }, `95 % interval ${formatRange(overall.ci95)}`) : el("p", { class: "score-interval muted" }, "nothing could be scored"),
+        el("p", { class: "muted small" }, `${formatCount(overall.n)} ${overall.n === 1 ? "question" : "questions"}${clusters}`),
+        overall.method ? el("p", { class: "muted small" }, overall.method) : null),
+      overall.score === null && !data.levels.length ? null : levelsChart(overall, data.levels)),
+    el("div", { class: "outcome-bar" }, outcomeBar(outcomes),
+      el("ul", { class: "outcome-keys", "aria-label": "Outcomes" }, OUTCOMES.filter((name) => outcomes[name]).map((name) => el("li", {}, chip(name, { count: outcomes[name] }))))),
+    remarks(data));
+}
+
+function remarks(data) {
+  const { overall } = data;
+  const lines = [...data.trials];
+  if (overall.coverage !== null && overall.coverage < 1) lines.push(`coverage ${formatPercent(overall.coverage)} %: samples that failed, have no public answer or are pending are not in the score`);
+  const isApart = overall.bounds && overall.bounds[1] - overall.bounds[0] > 1e-9;
+  if (isApart) lines.push(`between ${formatPercent(overall.bounds[0])} and ${formatPercent(overall.bounds[1])} % if every failed, unparsed and truncated sample had been wrong, or right`);
+  for (const [name, group] of Object.entries(data.also)) lines.push(`${name}: ${formatPercent(group.score)} % (${formatRange(group.ci95)})`);
+  lines.push(...data.judge);
+  return lines.length ? el("div", { class: "section small muted" }, lines.map((line) => showText(line, {}, "p"))) : null;
+}
+
+function conditions(data) {
+  const prompt = data.prompt.length
+    ? el("details", { class: "section" }, el("summary", {}, "The first request as it was sent"), data.prompt.map((message) => el("div", { class: "card" }, el("h3", {}, message.role), showText(message.text, { class: "reply", tabindex: "0", role: "group", "aria-label": `${message.role} message` }, "div"))))
+    : null;
+  return [factsList(data.conditions), prompt];
+}
+
+// -- Groups
+
+function groupsSections(data) {
+  return Object.entries(data.by).map(([key, groups], place) => {
+    const rows = Object.entries(groups);
+    const isLong = rows.length > 40;
+    const shown = [el("div", { class: "pair" }, groupsChart(rows, data.overall, key), groupsTable(key, rows, data.overall))];
+    return section(place ? `groups-${place}` : "groups", `Score by ${key}`, "Point: score. Bar: 95 % interval. Dashed line: all questions. Cross: chance.",
+      isLong ? el("details", {}, el("summary", {}, `${rows.length} groups`), shown) : shown);
+  });
+}
+
+export function groupsTable(key, rows, overall) {
+  const line = (name, group, isTotal) => el("tr", { class: isTotal ? "total" : null },
+    showText(name, { scope: "row" }, "th"), cell(formatCount(group.n)), cell(formatPercent(group.score)), cell(formatRange(group.ci95)), cell(formatPercent(group.chance)));
+  return el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": `Table: score by ${key}` }, el("table", {},
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, key), ["n", "score %", "95 % interval", "chance %"].map((name) => el("th", { scope: "col", class: "number" }, name)))),
+    el("tbody", {}, rows.map(([name, group]) => line(name, group, false)), line("all", overall, true))));
+}
+
+export const cell = (text) => el("td", { class: "number" }, text);
+
+function letters(found) {
+  if (!found) return null;
+  const biased = found.p < 0.05;
+  const about = `Filled: share of the ${formatCount(found.n)} answers. Open: share of the golds. ${biased ? "The model prefers some letters" : "No preference shows"} (p = ${found.p < 0.001 ? "< 0.001" : found.p.toFixed(3)}, Holm).`;
+  return section("letters", "Letters", about, lettersChart(found.letters));
+}
+
+function spread(values, title, about, format) {
+  if (!values) return null;
+  return section(title.toLowerCase(), title, `${about}: ${tellSpread(values, format)}`, histogram(values, `${title}: ${tellSpread(values, format)}`, format));
+}
+
+// -- Samples
+
+function listSorts(index) {
+  const worst = ["failed", "wrong", "unparsed", "refused", "truncated", "partial", "pending", "unscored", "correct"].map((name) => OUTCOMES.indexOf(name));
+  const ranks = OUTCOMES.map((_, code) => worst.indexOf(code));
+  const falling = (values) => (a, b) => (values[b] ?? -1) - (values[a] ?? -1);
+  return [
+    ["wrong ones first", (a, b) => ranks[index.outcomes[a]] - ranks[index.outcomes[b]]],
+    ...(index.latency ? [["slowest first", falling(index.latency)]] : []),
+    ...(index.tokens ? [["most tokens first", falling(index.tokens)]] : []),
+  ];
+}
+
+export function imagesNote({ images, index }) {
+  const notes = [];
+  const left = images.n - images.shown - Object.keys(images.troubles).length;
+  if (left > 0) notes.push(`${formatCount(images.shown)} of ${formatCount(images.n)} images are in this file, those of samples that were not answered right first`);
+  if (index.cut) notes.push(`${formatCount(index.cut)} long replies are shortened in the middle`);
+  return notes.length ? `${notes.join("; ")}.` : null;
+}

@@ -1,0 +1,336 @@
+// The samples of a page: a list in pages of fifty, filters, search, and one sample in full beside the list.
+//
+// The index, a short line per sample, is in memory. Samples in full lie in compressed blocks of a few hundred and are
+// decoded when one of them is opened or searched; a few blocks are kept.
+import { OUTCOMES, chip, el, formatCount, sampleCard, showText } from "./dom.js";
+
+const ROWS_PER_PAGE = 50;
+const BLOCKS_KEPT = 16;
+
+/** The JSON of a block: base64 of a zlib stream in a script element that browsers do not run. */
+export async function readBlock(name) {
+  const binary = atob(document.getElementById(name).textContent);
+  const bytes = new Uint8Array(binary.length);
+  for (let place = 0; place < binary.length; place += 1) bytes[place] = binary.charCodeAt(place);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** The address of an image in this file; null if the file does not have it. */
+export function imageAddress(number) {
+  return document.getElementById(`i${number}`)?.textContent ?? null;
+}
+
+/** Samples in full, by row, out of the blocks that start at the rows `starts`. */
+export class Blocks {
+  constructor(starts, n, prefix = "b") {
+    Object.assign(this, { starts, n, prefix, kept: new Map() });
+  }
+
+  blockOf(row) {
+    let low = 0;
+    let high = this.starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.starts[middle] <= row) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  async block(number) {
+    if (!this.kept.has(number)) {
+      this.kept.set(number, readBlock(`${this.prefix}${number}`));
+      if (this.kept.size > BLOCKS_KEPT) this.kept.delete(this.kept.keys().next().value);
+    }
+    return this.kept.get(number);
+  }
+
+  async sample(row) {
+    const number = this.blockOf(row);
+    return (await this.block(number))[row - this.starts[number]];
+  }
+
+  /** A mark for each row whose texts contain `needle`; null if `isOutdated` turned true meanwhile. */
+  async search(needle, isOutdated, progress) {
+    const found = new Uint8Array(this.n);
+    for (let number = 0; number < this.starts.length; number += 1) {
+      const rows = await this.block(number);
+      if (isOutdated()) return null;
+      rows.forEach((sample, place) => {
+        if (textOf(sample).toLowerCase().includes(needle)) found[this.starts[number] + place] = 1;
+      });
+      progress((number + 1) / this.starts.length);
+    }
+    return found;
+  }
+}
+
+function textOf(sample) {
+  const choices = (sample.choices ?? []).map(([letter, text]) => `${letter}. ${text}`);
+  const facts = (sample.facts ?? []).map(([, value]) => value);
+  const sides = (sample.sides ?? []).map(textOf);
+  return [sample.id, sample.question, sample.reply, sample.read, ...(sample.golds ?? []), ...choices, sample.options, sample.thinking, ...facts, ...sides].join("\n");
+}
+
+/** A sample of a block with the addresses of its images. */
+export function withImages(sample, images) {
+  const shown = (sample.images ?? []).map(([number, caption]) => {
+    const missing = images.troubles[number] ?? (images.shown < images.n ? "left out to keep this file small" : "");
+    const src = imageAddress(number);
+    return { src, caption: src ? caption : [missing, caption].filter(Boolean).join(" · ") };
+  });
+  return { golds: [], choices: [], reply: null, read: null, ...sample, images: shown };
+}
+
+/**
+ * The list and the reader of samples.
+ *
+ * `index`: {n, ids, trials, outcomes (numbers), titles, answers, pictures, groups}. `kinds`: the names that the
+ * numbers in `outcomes` stand for. `sorts`: [[name, compare(rowA, rowB)]]. `makeRow(row)` may replace the end of a line, `makeCard(row, tools)` the sample in full.
+ */
+export class SampleBrowser {
+  constructor({ index, blocks, images, kinds = OUTCOMES, sorts = [], makeChip = null, makeCard = null, groupBy = null }) {
+    Object.assign(this, { index, blocks, images, kinds, makeChip, makeCard });
+    this.sorts = [["in the benchmark's order", null], ...sorts];
+    this.chosen = new Set();
+    this.group = null;
+    this.marks = null;
+    this.sort = 0;
+    this.page = 0;
+    this.open = null;
+    this.order = Int32Array.from({ length: index.n }, (_, row) => row);
+    this.searches = 0;
+    this.places = null;
+    this.groupBy = groupBy;
+  }
+
+  /** The element; call `start` once it is in the page. */
+  build() {
+    const { index } = this;
+    this.counts = this.kinds.map(() => 0);
+    for (const code of index.outcomes) this.counts[code] += 1;
+    this.keys = el("ul", { class: "outcome-keys", "aria-label": "Filter by outcome" });
+    this.status = el("p", { class: "muted small status", role: "status" });
+    this.list = el("ol", { class: "rows" });
+    this.pager = el("div", { class: "pager" });
+    this.reader = el("div", { class: "reader", tabindex: "-1", role: "region", "aria-label": "Sample", hidden: true });
+    this.listing = el("div", { class: "listing" }, this.list, this.pager);
+    this.frame = el("div", { class: "browser alone" }, this.listing, this.reader);
+    this.input = el("input", { type: "search", placeholder: "Search questions, replies, answers", "aria-label": "Search the samples", autocomplete: "off", on: { input: () => this.searchSoon() } });
+    this.toolbar = el("div", { class: "toolbar" }, this.input, this.groupSelect(), this.sortSelect(), this.keys);
+    this.root = el("div", {},
+      this.toolbar,
+      this.status, this.frame,
+      el("p", { class: "muted small keys" }, el("kbd", {}, "j"), " ", el("kbd", {}, "k"), " next and previous sample · ", el("kbd", {}, "/"), " search · ", el("kbd", {}, "Esc"), " close"));
+    return this.root;
+  }
+
+  start() {
+    const measure = () => document.documentElement.style.setProperty("--toolbar", `${this.toolbar.offsetHeight}px`);
+    new ResizeObserver(measure).observe(this.toolbar);
+    document.addEventListener("keydown", (event) => this.onKey(event));
+    window.addEventListener("hashchange", () => this.follow());
+    this.refresh();
+    this.follow();
+  }
+
+  groupSelect() {
+    const entries = Object.entries(this.index.groups ?? {});
+    if (!entries.length) return null;
+    const select = el("select", { "aria-label": "Filter by category" }, el("option", { value: "" }, "all categories"));
+    for (const [key, { names, order, rows }] of entries) {
+      const counts = names.map(() => 0);
+      for (const number of rows) counts[number] += 1;
+      const options = order.map((number) => el("option", { value: `${number}:${key}` }, `${names[number]} (${formatCount(counts[number])})`));
+      select.append(el("optgroup", {}, options));
+      select.lastChild.label = key;
+    }
+    select.addEventListener("change", () => {
+      const cut = select.value.indexOf(":");
+      this.group = select.value ? { key: select.value.slice(cut + 1), number: Number(select.value.slice(0, cut)) } : null;
+      this.refresh();
+    });
+    return select;
+  }
+
+  sortSelect() {
+    if (this.sorts.length < 2) return null;
+    return el("select", { "aria-label": "Sort", on: { change: (event) => { this.sort = Number(event.target.value); this.refresh(); } } },
+      this.sorts.map(([name], place) => el("option", { value: String(place) }, name)));
+  }
+
+  // -- Filtering
+
+  searchSoon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.search(this.input.value.trim().toLowerCase()), 200);
+  }
+
+  async search(needle) {
+    const number = (this.searches += 1);
+    if (!needle) {
+      this.marks = null;
+      this.refresh();
+      return;
+    }
+    const progress = (share) => { if (share < 1 && number === this.searches) this.status.textContent = `searching … ${Math.round(100 * share)} %`; };
+    const found = await this.blocks.search(needle, () => number !== this.searches, progress);
+    if (!found) return;
+    this.marks = found;
+    this.refresh();
+  }
+
+  refresh() {
+    const { index, chosen, group, marks } = this;
+    const rowsOfGroup = group ? index.groups[group.key].rows : null;
+    const isKept = (row) => (!marks || marks[row]) && (!rowsOfGroup || rowsOfGroup[row] === group.number);
+    const counts = this.kinds.map(() => 0);
+    const kept = [];
+    for (let row = 0; row < index.n; row += 1) {
+      if (!isKept(row)) continue;
+      counts[index.outcomes[row]] += 1;
+      if (!chosen.size || chosen.has(index.outcomes[row])) kept.push(row);
+    }
+    const compare = this.sorts[this.sort][1];
+    this.order = compare ? kept.sort((a, b) => compare(a, b) || a - b) : kept;
+    this.page = 0;
+    this.showKeys(counts);
+    this.status.textContent = kept.length === index.n ? `${formatCount(index.n)} ${index.n === 1 ? "sample" : "samples"}` : `${formatCount(kept.length)} of ${formatCount(index.n)} samples`;
+    this.showPage();
+  }
+
+  showKeys(counts) {
+    const focused = this.keys.contains(document.activeElement) ? document.activeElement.dataset.outcome : null;
+    this.keys.replaceChildren(...this.kinds.flatMap((kind, code) => this.counts[code] ? [el("li", {}, this.chipOf(code, { count: counts[code], pressed: this.chosen.has(code), on: () => { this.toggle(code); } }))] : []));
+    if (focused) this.keys.querySelector(`[data-outcome="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  chipOf(code, options = {}) {
+    return this.makeChip ? this.makeChip(this.kinds[code], options) : chip(this.kinds[code], options);
+  }
+
+  toggle(code) {
+    if (!this.chosen.delete(code)) this.chosen.add(code);
+    this.refresh();
+  }
+
+  // -- The list
+
+  showPage() {
+    const { order, page } = this;
+    const from = page * ROWS_PER_PAGE;
+    const rows = order.slice(from, from + ROWS_PER_PAGE);
+    this.list.replaceChildren(...Array.from(rows, (row) => el("li", {}, this.makeRow(row))));
+    this.list.start = from + 1;
+    if (!rows.length) this.list.replaceChildren(el("li", { class: "empty" }, this.index.n ? "No sample matches these filters." : "This run has no samples."));
+    this.showPager(from, rows.length);
+  }
+
+  showPager(from, n) {
+    const turn = (by) => () => { this.page += by; this.showPage(); this.root.scrollIntoView({ block: "start" }); };
+    const isOnly = this.order.length <= ROWS_PER_PAGE;
+    this.pager.replaceChildren(...(isOnly ? [] : [
+      el("button", { class: "button", type: "button", disabled: !this.page, on: { click: turn(-1) } }, "← Previous"),
+      el("span", { class: "muted small" }, `${formatCount(from + 1)}–${formatCount(from + n)} of ${formatCount(this.order.length)}`),
+      el("button", { class: "button", type: "button", disabled: from + n >= this.order.length, on: { click: turn(1) } }, "Next →"),
+    ]));
+  }
+
+  makeRow(row) {
+    const { index } = this;
+    const number = index.pictures[row];
+    const src = number >= 0 ? imageAddress(number) : null;
+    const thumb = el("span", { class: "thumb", "aria-hidden": "true" }, src ? el("img", { src, alt: "", loading: "lazy" }) : number >= 0 ? "image" : "text");
+    const name = index.ids[row] + (index.trials?.[row] ? ` · trial ${index.trials[row]}` : "");
+    return el("a", { class: "row", href: this.addressOf(row), "aria-current": row === this.open ? "true" : null, "data-row": String(row) },
+      thumb, showText(index.titles[row] || "(no question)", { class: "title" }), this.chipOf(index.outcomes[row]), showText(`${name} · ${index.answers[row]}`, { class: "sub" }));
+  }
+
+  addressOf(row) {
+    const trial = this.index.trials?.[row];
+    return `#sample=${encodeURIComponent(this.index.ids[row])}${trial ? `&trial=${trial}` : ""}`;
+  }
+
+  // -- One sample
+
+  /** Show the sample that the address names; none if it names none. */
+  follow() {
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    const id = wanted.get("sample");
+    if (id === null) {
+      if (this.open !== null) this.show(null);
+      return;
+    }
+    const row = this.find(id, Number(wanted.get("trial") ?? 0));
+    if (row === undefined) this.status.textContent = `no sample ${id} in this page`;
+    else this.show(row);
+  }
+
+  find(id, trial) {
+    if (!this.places) {
+      this.places = new Map();
+      this.index.ids.forEach((name, row) => this.places.set(`${this.index.trials?.[row] ?? 0} ${name}`, row));
+    }
+    return this.places.get(`${trial} ${id}`);
+  }
+
+  async show(row) {
+    this.open = row;
+    this.frame.classList.toggle("alone", row === null);
+    this.reader.hidden = row === null;
+    if (row === null) {
+      this.showPage();
+      return;
+    }
+    const place = this.order.indexOf(row);
+    if (place >= 0) this.page = Math.floor(place / ROWS_PER_PAGE);
+    this.showPage();
+    const tools = [["←", "previous sample (k)", () => this.step(-1)], ["→", "next sample (j)", () => this.step(1)], ["✕", "close (Esc)", () => this.close()]]
+      .map(([sign, label, on]) => el("button", { class: "button", type: "button", title: label, "aria-label": label, on: { click: on } }, sign));
+    const sample = await this.blocks.sample(row);
+    if (this.open !== row) return;
+    this.reader.replaceChildren(this.makeCard ? this.makeCard(sample, row, tools) : sampleCard(withImages(sample, this.images), { tools }));
+    this.reader.scrollTop = 0;
+    this.bringIntoView();
+  }
+
+  bringIntoView() {
+    const current = this.list.querySelector('[aria-current="true"]');
+    const isNarrow = getComputedStyle(this.listing).display === "none";
+    const top = this.root.getBoundingClientRect().top;
+    if (isNarrow) this.reader.scrollIntoView({ block: "start" });
+    else if (top > 0) this.root.scrollIntoView({ block: "start" });
+    if (current && !isNarrow) this.listing.scrollTop += current.getBoundingClientRect().top - this.listing.getBoundingClientRect().top - this.listing.clientHeight / 3;
+  }
+
+  step(by) {
+    const place = this.open === null ? (by > 0 ? -1 : 0) : this.order.indexOf(this.open);
+    const row = this.order[place + by];
+    if (row !== undefined) location.hash = this.addressOf(row);
+  }
+
+  close() {
+    const row = this.open;
+    history.replaceState(null, "", location.pathname + location.search + "#samples");
+    this.show(null);
+    this.list.querySelector(`[data-row="${row}"]`)?.focus();
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");
+    if (event.key === "Escape") {
+      if (isTyping) document.activeElement.blur();
+      else if (this.open !== null) this.close();
+      return;
+    }
+    if (isTyping) return;
+    if (event.key === "j") this.step(1);
+    else if (event.key === "k") this.step(-1);
+    else if (event.key === "/") {
+      event.preventDefault();
+      this.input.focus();
+    }
+  }
+}

@@ -1,0 +1,502 @@
+"""report.html: a run as one page, from the headline down to every sample.
+
+Python writes the data, assets/run_page.js and assets/samples.js show it. Three kinds of blocks
+(report/page.py): the numbers with a short line per sample, the samples in full in blocks of a few hundred,
+and the images. So the page shows its numbers and its list at once, and reads a sample's block when the
+sample is opened or searched.
+
+The budget of a page, whatever the run's size: about 8.5 MB of images (report/thumbnails.py), and texts that
+are shortened in the middle where all replies together would exceed `MAX_CHARS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from eyechart.model.prices import Price, format_usd
+from eyechart.report.audit import LetterPairs
+from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, get_group_order, name_group
+from eyechart.report.live import format_duration
+from eyechart.report.page import PageWriter, open_page
+from eyechart.report.rows import compute_cost, to_json_text
+from eyechart.report.show import explain_outcome
+from eyechart.report.summary import Summary
+from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
+from eyechart.store.cache import format_size
+from eyechart.types import OUTCOMES, ImageRef, Outcome, Result, Sample
+
+if TYPE_CHECKING:
+    from eyechart.data.images import ImageLoader
+
+MAX_CHARS = 60_000_000  # of all replies in a page
+_LEAST_CHARS, _MOST_CHARS = 600, 20_000  # of one reply
+_BLOCK_ROWS, _BLOCK_CHARS = 250, 1_000_000
+_TITLE_CHARS = 110
+_BRIEF_CHARS = 40
+_MAX_META = 30  # columns of the data set that are shown with a sample
+PENDING = "pending"
+CODES = {outcome: code for code, outcome in enumerate((*OUTCOMES, PENDING))}
+_NOT_SENT = ("none", "caption", "ocr")  # inputs without an image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A score to compare the headline with: that of guessing, or without the image."""
+
+    name: str
+    score: float
+    ci95: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What a page says about a run besides its summary and its samples."""
+
+    name: str  # of its folder
+    manifest: Mapping[str, Any]
+    summary: Summary
+    n_rows: int  # sample-trials
+    started_at: float = 0.0  # seconds since 1970
+    price: Price | None = None
+    levels: Sequence[Level] = ()
+    notes: Sequence[str] = ()  # what a reader must know before the numbers
+    asked: Sequence[Mapping[str, Any]] = ()  # the first request, as an example of the prompt
+
+    @property
+    def replaced_input(self) -> str:
+        return str((self.manifest.get("options") or {}).get("input") or "image")
+
+
+def write_run_page(
+    path: str | Path,
+    facts: RunFacts,
+    results: Callable[[], Iterator[Result]],
+    loader: ImageLoader,
+    policy: ImagePolicy,
+) -> None:
+    """Write the page; `results` are all sample-trials in the benchmark's order."""
+    summary = facts.summary
+    with open_page(path, f"{summary.benchmark} · {summary.model} · eyechart") as page:
+        samples = SampleBlocks(page, facts)
+        for result in results():
+            samples.add(result)
+        index = samples.close()
+        images = write_images(page, samples.images, loader, policy)
+        page.add_json(
+            "data",
+            {
+                "kind": "run",
+                **describe_run(facts, samples),
+                "letters": samples.letters.compare("image"),
+                "index": index,
+                "images": images,
+            },
+        )
+
+
+def write_images(
+    page: PageWriter, table: ImageTable, loader: ImageLoader, policy: ImagePolicy
+) -> dict[str, Any]:
+    """Write the images; returns how many there are, and why some could not be read."""
+    n_shown, n_bytes, troubles = 0, 0, {}
+    for image in make_page_images(table, loader, policy):
+        if image.trouble:
+            troubles[str(image.number)] = image.trouble
+            continue
+        page.add_image(f"i{image.number}", image.mime, image.data)
+        n_shown += 1
+        n_bytes += len(image.data)
+    return {"n": len(table), "shown": n_shown, "troubles": troubles, "full": policy.is_full}
+
+
+# -- Samples
+
+
+class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One sample-trial in full, as assets/dom.js shows it."""
+
+    id: str
+    outcome: str
+    question: str
+    trial: int = 0
+    hint: str = ""
+    choices: list[tuple[str, str]] = []
+    options: str = ""  # as one text, where the file has them so
+    golds: tuple[str, ...] = ()
+    reply: str | None = None
+    thinking: str = ""
+    read: str | None = None
+    route: str = ""
+    why: str = ""
+    facts: list[tuple[str, str]] = []
+    images: list[tuple[int, str]] = []  # number and caption
+    cut: str = ""
+
+
+class SampleBlocks:
+    """Collects sample-trials into blocks of a page, and the short line of each into the index."""
+
+    def __init__(self, page: PageWriter, facts: RunFacts) -> None:
+        self.images = ImageTable()
+        self.letters = LetterPairs()
+        self._page = page
+        self._facts = facts
+        self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, facts.n_rows)))
+        self._rows: list[_Detail] = []
+        self._n_chars = 0
+        self._starts: list[int] = []  # the first row of each block
+        self._n = 0
+        self._ids: list[str] = []
+        self._trials = array("H")
+        self._outcomes = array("B")
+        self._titles: list[str] = []
+        self._answers: list[str] = []
+        self._latencies: list[float | None] = []
+        self._tokens: list[int | None] = []
+        self._pictures = array("l")
+        self._groups = {key: _Groups() for key in facts.manifest.get("group_by") or ()}
+        self._digest = hashlib.sha256()
+        self.n_cut = 0
+
+    def add(self, result: Result) -> None:
+        """Add one sample-trial."""
+        sample, reply = result.sample, result.reply
+        outcome = result.outcome or PENDING
+        detail = self._describe(result, outcome)
+        if not self._rows:
+            self._starts.append(self._n)
+        self._rows.append(detail)
+        self._n += 1
+        self._n_chars += len(detail.question) + len(detail.reply or "") + len(detail.thinking)
+        self._ids.append(sample.id)
+        self._trials.append(min(result.trial, 65535))
+        self._outcomes.append(CODES[outcome])
+        self._titles.append(_shorten(sample.question, _TITLE_CHARS))
+        self._answers.append(_tell_answers(detail))
+        self._latencies.append(round(reply.latency_s, 3) if reply and reply.latency_s else None)
+        self._tokens.append(reply.usage.completion_tokens if reply and reply.usage else None)
+        self._pictures.append(detail.images[0][0] if detail.images else -1)
+        for key, groups in self._groups.items():
+            groups.add(name_group(sample.meta.get(key)))
+        self.letters.add(result)
+        if result.trial == 0:
+            self._digest.update(_write_question(sample))
+        if len(self._rows) >= _BLOCK_ROWS or self._n_chars >= _BLOCK_CHARS:
+            self._write_block()
+
+    def close(self) -> dict[str, Any]:
+        """Write the last block; returns the index."""
+        self._write_block()
+        has_trials = any(self._trials)
+        return {
+            "n": self._n,
+            "starts": self._starts,
+            "ids": self._ids,
+            "trials": self._trials.tolist() if has_trials else None,
+            "outcomes": self._outcomes.tolist(),
+            "titles": self._titles,
+            "answers": self._answers,
+            "latency": self._latencies if any(self._latencies) else None,
+            "tokens": self._tokens if any(self._tokens) else None,
+            "pictures": self._pictures.tolist(),
+            "groups": {key: groups.to_json() for key, groups in self._groups.items() if groups.is_telling},
+            "cut": self.n_cut,
+        }
+
+    @property
+    def data_hash(self) -> str:
+        """Of all questions, options and accepted answers, in order."""
+        return self._digest.hexdigest()
+
+    def _write_block(self) -> None:
+        if self._rows:
+            self._page.add_json(f"b{len(self._starts) - 1}", self._rows)
+        self._rows, self._n_chars = [], 0
+
+    def _describe(self, result: Result, outcome: Outcome | str) -> _Detail:
+        sample, reply, score = result.sample, result.reply, result.score
+        text = self._cut(reply.text) if reply else None
+        thinking = self._cut(reply.thinking) if reply and reply.thinking else ""
+        is_cut = reply is not None and (text != reply.text or thinking != reply.thinking)
+        self.n_cut += is_cut
+        name = self._facts.name
+        return _Detail(
+            id=sample.id,
+            trial=result.trial,
+            outcome=outcome,
+            question=self._cut(sample.question),
+            hint=self._cut(sample.hint),
+            choices=[(letter, self._cut(option)) for letter, option in sample.choices.items()],
+            options="" if sample.choices else self._cut(sample.choices_text),
+            golds=tuple(self._cut(gold) for gold in sample.golds),
+            reply=text,
+            thinking=thinking,
+            read=self._cut(score.read) if score and score.read is not None else None,
+            route=score.route if score else "",
+            why=_shorten(explain_outcome(result), 1000),
+            facts=list(self._list_facts(result)),
+            images=list(self._list_images(result, is_right=outcome == "correct")),
+            cut=f"shortened here; in full: eyechart show {name} {sample.id}" if is_cut else "",
+        )
+
+    def _cut(self, text: str) -> str:
+        """The text, shortened in the middle: replies end with the answer."""
+        more = len(text) - self._limit
+        if more <= 0:
+            return text
+        head = self._limit * 2 // 3
+        return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
+
+    def _list_images(self, result: Result, *, is_right: bool) -> Iterator[tuple[int, str]]:
+        refs, sent = result.sample.images, result.sent
+        replaced = self._facts.replaced_input
+        for place, ref in enumerate(refs):
+            number = self.images.add(ref, int(is_right))
+            if replaced in _NOT_SENT:
+                yield number, f"not sent (--input {replaced})"
+            elif replaced == "blank":
+                yield number, "a blank image was sent in its place"
+            else:
+                yield number, " · ".join(_describe_image(ref, sent[place] if len(sent) == len(refs) else {}))
+
+    def _list_facts(self, result: Result) -> Iterator[tuple[str, str]]:
+        """The columns of the data set, then what the reply took."""
+        meta = {**result.sample.meta, **result.sample.withheld}
+        for key, value in list(meta.items())[:_MAX_META]:
+            if value is not None and value != "":
+                yield str(key), _shorten(value if isinstance(value, str) else to_json_text(value), 300)
+        reply = result.reply
+        if reply is None:
+            return
+        if reply.latency_s:
+            yield "latency", f"{reply.latency_s:.2f} s"
+        if usage := reply.usage:
+            yield "tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out"
+        if (cost := compute_cost(result, self._facts.price)) is not None:
+            yield "cost", f"{format_usd(cost)} USD"
+        if reply.finish_reason != "stop":
+            yield "finish reason", reply.finish_reason
+        if reply.evidence:
+            yield "evidence", _shorten(to_json_text(reply.evidence), 600)
+
+
+class _Groups:
+    """The group of every row under one key, by number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._rows = array("H")
+
+    def add(self, value: str) -> None:
+        if value not in self._numbers and len(self._numbers) >= MAX_VALUES:
+            value = OTHER_VALUES
+        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
+
+    @property
+    def is_telling(self) -> bool:
+        return bool(self._numbers.keys() - {NO_VALUE})
+
+    def to_json(self) -> dict[str, Any]:
+        names = list(self._numbers)
+        return {
+            "names": names,
+            "order": sorted(range(len(names)), key=lambda n: get_group_order(names[n])),
+            "rows": self._rows.tolist(),
+        }
+
+
+def _tell_answers(detail: _Detail) -> str:
+    """What was read, and what is accepted, for the line of a sample."""
+    read = "nothing read" if detail.read is None else f"read {_shorten(detail.read, _BRIEF_CHARS)}"
+    gold = _shorten(" | ".join(detail.golds), _BRIEF_CHARS) if detail.golds else ""
+    if detail.reply is None:
+        read = "no reply"
+    return f"{read} · gold {gold}" if gold else read
+
+
+def _shorten(text: str, limit: int) -> str:
+    """One line of at most `limit` characters."""
+    line = " ".join(text[: 4 * limit].split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _write_question(sample: Sample) -> bytes:
+    parts = [
+        sample.id,
+        sample.question,
+        *(part for pair in sample.choices.items() for part in pair),
+        "",
+        *sample.golds,
+    ]
+    return "\0".join(parts).encode("utf-8", "surrogatepass") + b"\1"
+
+
+def _describe_image(ref: ImageRef, sent: Mapping[str, Any]) -> Iterator[str]:
+    """Size, changes and name of an image."""
+    if sent.get("width"):
+        yield f"{sent['width']}×{sent['height']}"
+    if sent.get("bytes"):
+        yield format_size(sent["bytes"])
+    if sent.get("resized"):
+        yield "resized"
+    if ref.kind == "file":
+        yield ref.location.replace("\\", "/").rpartition("/")[2]
+    elif ref.kind == "url":
+        yield _shorten(ref.location.partition("?")[0].rstrip("/").rpartition("/")[2], 80)
+    if ref.box is not None:
+        yield "crop {}, {}, {}×{}".format(*ref.box)
+
+
+# -- The run
+
+
+def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
+    """Everything above the samples."""
+    summary = facts.summary
+    overall = summary.overall
+    levels = [Level(name="chance", score=overall.chance)] if overall.chance is not None else []
+    return {
+        "benchmark": summary.benchmark,
+        "model": summary.model,
+        "about": str(facts.manifest.get("about") or ""),
+        "name": facts.name,
+        "overall": overall.to_json(),
+        "also": {name: group.to_json() for name, group in summary.also.items()},
+        "by": {
+            key: {value: group.to_json() for value, group in groups.items()}
+            for key, groups in summary.by.items()
+        },
+        "levels": [
+            {"name": one.name, "score": one.score, "ci95": one.ci95} for one in (*levels, *facts.levels)
+        ],
+        "notes": list(facts.notes),
+        "trials": list(_tell_trials(summary)),
+        "judge": list(summary.judge.lines()) if summary.judge else [],
+        "conditions": list(list_conditions(facts, samples.data_hash)),
+        "prompt": list(_list_prompt(facts.asked)),
+        "eyechart": summary.version,
+    }
+
+
+def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str, str]]:
+    """Under which conditions the score was measured: enough to repeat the run."""
+    manifest, summary = facts.manifest, facts.summary
+    options: Mapping[str, Any] = manifest.get("options") or {}
+    yield "model", summary.model
+    if hosts := _list_hosts(manifest):
+        yield "endpoint", ", ".join(hosts)
+    if options:
+        yield "parameters", _tell_parameters(options)
+        yield "images", _tell_images(options)
+        yield "prompt", _tell_prompt(options)
+    elif "replies" in manifest:
+        yield "replies", PurePath(str(manifest["replies"])).name
+    version = (manifest.get("versions") or {}).get(summary.scorer, "")
+    parity = f", parity: {summary.parity}" if summary.parity else ""
+    yield (
+        "scorer",
+        f"{summary.scorer} (version {version}){parity}" if version else f"{summary.scorer}{parity}",
+    )
+    if manifest.get("judge"):
+        judge = manifest["judge"]
+        yield "judge", judge if isinstance(judge, str) else to_json_text(judge)
+    if origin := str(manifest.get("origin") or ""):
+        yield "data", PurePath(origin).name if PurePath(origin).is_absolute() else origin
+    if data_hash:
+        yield "data hash", f"sha256 {data_hash[:16]}"
+    yield "selection", _tell_selection(options)
+    if facts.started_at:
+        started = datetime.fromtimestamp(facts.started_at, UTC)
+        yield "date", f"{started:%Y-%m-%d %H:%M} UTC"
+    yield from _list_spent(summary)
+    yield "eyechart", summary.version
+    yield "run", facts.name
+
+
+def _list_spent(summary: Summary) -> Iterator[tuple[str, str]]:
+    if summary.seconds:
+        yield "duration", format_duration(summary.seconds)
+    requests, tokens = summary.requests, summary.tokens
+    if any(requests.values()):
+        extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
+        yield "requests", ", ".join([f"{requests.get('sent', 0):,} sent", *extras])
+    if any(tokens.values()):
+        yield "tokens", f"{tokens.get('prompt', 0):,} in, {tokens.get('completion', 0):,} out"
+    yield "cost", "not known" if summary.cost is None else f"{format_usd(summary.cost)} USD"
+
+
+def _list_hosts(manifest: Mapping[str, Any]) -> list[str]:
+    """Host and port of the endpoints, without paths and credentials."""
+    identity = manifest.get("identity")
+    named = (manifest.get("options") or {}).get("base_url")
+    if not named and isinstance(identity, Mapping):
+        named = identity.get("endpoint")
+    urls = [named] if isinstance(named, str) else named if isinstance(named, (list, tuple)) else []
+    # By hand: what a user's class states as its endpoint need not be a URL.
+    hosts = [str(url).rpartition("://")[2].partition("/")[0].rpartition("@")[2] for url in urls]
+    return list(dict.fromkeys(hosts))
+
+
+def _tell_parameters(options: Mapping[str, Any]) -> str:
+    given = {name: options.get(name) for name in ("temperature", "max_tokens", "seed")}
+    given |= options.get("params") or {}
+    told = [f"{name} {value if isinstance(value, (int, float, str)) else to_json_text(value)}"
+            for name, value in given.items() if value is not None]  # fmt: skip
+    return ", ".join(told) or "defaults"
+
+
+def _tell_images(options: Mapping[str, Any]) -> str:
+    kind = options.get("input") or "image"
+    if kind not in ("image", "any"):
+        return {"none": "not sent", "blank": "blank ones sent in their place"}.get(kind, f"--input {kind}")
+    told = [
+        f"at most {options['max_pixels']:,} pixels" if options.get("max_pixels") else "",
+        f"longer side at most {options['max_side']:,}" if options.get("max_side") else "",
+        f"JPEG of quality {options['jpeg_quality']}" if options.get("jpeg_quality") else "",
+        "sent as URLs" if options.get("pass_urls") else "",
+    ]
+    return ", ".join(filter(None, told)) or "as published"
+
+
+def _tell_prompt(options: Mapping[str, Any]) -> str:
+    template, system = options.get("prompt_template"), options.get("system")
+    told = [f"template {_shorten(str(template), 80)}" if template else "the benchmark's own"]
+    told += [f"system message: {_shorten(str(system), 80)}"] if system else []
+    told += [f"reworded: {options['reword']}"] if options.get("reword") else []
+    return "; ".join(told)
+
+
+def _tell_selection(options: Mapping[str, Any]) -> str:
+    told = [
+        f"--limit {options['limit']}" if options.get("limit") else "",
+        f"{len(options['ids'])} ids" if options.get("ids") else "",
+        f"where {to_json_text(options['where'])}" if options.get("where") else "",
+        f"{options['trials']} trials" if (options.get("trials") or 1) > 1 else "",
+        "CircularEval" if options.get("circular") else "",
+    ]
+    return ", ".join(filter(None, told)) or "all questions"
+
+
+def _tell_trials(summary: Summary) -> Iterator[str]:
+    if (trials := summary.trials) is not None:
+        yield f"{100 * trials.mean:.1f} ± {100 * trials.std:.1f} over {trials.k} trials"
+        yield from (f"{name} {100 * value:.1f} %" for name, value in trials.list_facts())
+
+
+def _list_prompt(asked: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    """The messages of one request as text, images by their size."""
+    for message in asked:
+        parts = []
+        for part in message.get("parts", ()):
+            image = part.get("image")
+            size = f" {image['width']}×{image['height']}" if image and image.get("width") else ""
+            parts.append(f"[image{size}]" if image is not None else str(part.get("text", "")))
+        yield {"role": str(message.get("role", "")), "text": "\n".join(parts)[:_MOST_CHARS]}

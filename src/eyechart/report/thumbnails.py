@@ -1,0 +1,109 @@
+"""Which images go into a page, and how large.
+
+Small copies share a budget of bytes: the fewer images, the larger each may be. Where there are too many,
+the images of samples that were not answered right come first. At the end of a run there is a limit of time
+as well; `eyechart report --html` has none. With `is_full`, all images go in as they were sent.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from eyechart.data.images import ImageLoader
+from eyechart.data.pixels import MIME
+from eyechart.errors import EyechartError
+from eyechart.types import ImageRef
+
+MAX_IMAGES = 2_000
+MAX_BYTES = 6_400_000  # of all thumbnails; a third more as base64
+# Images at most, and the longer side of each in pixels.
+_SIDES = ((16, 1280), (64, 1024), (200, 768), (500, 512), (1000, 384), (MAX_IMAGES, 256))
+_THREADS = min(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePolicy:
+    """How images get into a page."""
+
+    is_full: bool = False  # as they were sent, all of them
+    max_s: float | None = None  # no more than so long; None: as long as it takes
+    max_images: int = MAX_IMAGES
+    max_bytes: int = MAX_BYTES
+
+
+class ImageTable:
+    """The images of a page by number, each once, with the rank of the best reason to show it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[ImageRef, int] = {}
+        self._ranks: list[int] = []
+
+    def add(self, ref: ImageRef, rank: int) -> int:
+        """The number of an image. The lower the rank, the sooner it goes into the page."""
+        number = self._numbers.setdefault(ref, len(self._ranks))
+        if number == len(self._ranks):
+            self._ranks.append(rank)
+        elif rank < self._ranks[number]:
+            self._ranks[number] = rank
+        return number
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def list_by_rank(self) -> list[tuple[int, ImageRef]]:
+        """Number and reference, the most wanted first, each rank in the order of the samples."""
+        refs = list(self._numbers)
+        order = sorted(range(len(refs)), key=self._ranks.__getitem__)
+        return [(number, refs[number]) for number in order]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageImage:
+    """An image as a page holds it, or the reason why it does not."""
+
+    number: int
+    mime: str = ""
+    data: bytes = b""
+    trouble: str = ""
+
+
+def make_page_images(table: ImageTable, loader: ImageLoader, policy: ImagePolicy) -> Iterator[PageImage]:
+    """The images that go into the page, in the order of their ranks; one that cannot be read has a reason."""
+    wanted = table.list_by_rank()
+    chosen = wanted if policy.is_full else wanted[: policy.max_images]
+    side = next((side for n, side in _SIDES if len(chosen) <= n), _SIDES[-1][1])
+    share = policy.max_bytes // max(1, len(chosen))
+
+    def make(number: int, ref: ImageRef) -> PageImage:
+        try:
+            if policy.is_full:
+                image = loader.load_here(ref)
+                return PageImage(number=number, mime=image.mime, data=image.data())
+            small = loader.make_thumbnail(ref, max_side=side, max_bytes=share)
+            return PageImage(number=number, mime=MIME[small.format], data=small.data)
+        except EyechartError as err:
+            return PageImage(number=number, trouble=err.message)
+
+    end_s = None if policy.max_s is None else time.monotonic() + policy.max_s
+    yield from _map_in_threads(make, chosen, end_s)
+
+
+def _map_in_threads(
+    make: Callable[[int, ImageRef], PageImage], pairs: Iterable[tuple[int, ImageRef]], end_s: float | None
+) -> Iterator[PageImage]:
+    """Results in order; no further one is begun after `end_s`."""
+    waiting: deque[Future[PageImage]] = deque()
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="eyechart-images") as threads:
+        for number, ref in pairs:
+            if end_s is not None and time.monotonic() > end_s:
+                break
+            waiting.append(threads.submit(make, number, ref))
+            if len(waiting) > 2 * _THREADS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

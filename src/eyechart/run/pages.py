@@ -1,0 +1,114 @@
+"""Runs as HTML files: what a page says about a run, read from its folder and those beside it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from eyechart.errors import StoreError
+from eyechart.run.results import Run
+
+if TYPE_CHECKING:
+    from eyechart.data.images import ImageLoader
+    from eyechart.report.run_page import Level, RunFacts
+    from eyechart.report.thumbnails import ImagePolicy
+
+AFTER_RUN_S = 4.0  # for thumbnails at the end of a run; `eyechart report --html` takes the time it needs
+_MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
+# Options that decide which questions are asked, and how: a run without the images must share them.
+_SAME = ("limit", "ids", "where", "trials", "circular", "scorer", "prompt_template", "system", "parity")
+
+
+def write_html(run: Run, path: str | Path, policy: ImagePolicy) -> None:
+    """Write a run as one self-contained HTML file."""
+    from eyechart.report.run_page import write_run_page
+
+    loader = make_page_loader(run)
+    try:
+        write_run_page(path, gather_facts(run), run.samples, loader, policy)
+    finally:
+        loader.close()
+
+
+def gather_facts(run: Run) -> RunFacts:
+    """What the page says besides the summary and the samples."""
+    from eyechart.report.run_page import RunFacts
+
+    first = next(run.journal.samples(), None)
+    return RunFacts(
+        name=run.folder.name,
+        manifest=run.manifest,
+        summary=run.summary,
+        n_rows=run.journal.count_samples() * run.trials,
+        started_at=run.journal.read_last_start(),
+        price=run.price(),
+        levels=list(_find_blind_levels(run)),
+        notes=list(_list_notes(run)),
+        asked=run.journal.asked(first.id) if first else (),
+    )
+
+
+def make_page_loader(run: Run) -> ImageLoader:
+    """The loader of the images of a run, as they were sent."""
+    from eyechart.data.images import ImageLoader
+    from eyechart.store.folder import find_cache_folder
+
+    options = _read_options(run.manifest)
+    return ImageLoader(
+        max_pixels=options.get("max_pixels"),
+        max_side=options.get("max_side"),
+        jpeg_quality=options.get("jpeg_quality"),
+        cache_dir=find_cache_folder() / "images",
+    )
+
+
+def _list_notes(run: Run) -> Iterator[str]:
+    if kind := run.replaced_input:
+        yield f"Asked with --input {kind}: this is not the score with the images."
+    if run.trouble is not None:
+        yield f"The run was stopped: {run.trouble.message}"
+    n_pending = run.summary.overall.pending
+    if n_pending:
+        yield f"{n_pending:,} samples have not been asked yet: run the same command again to resume."
+
+
+def _find_blind_levels(run: Run) -> Iterator[Level]:
+    """The score of the same questions without the images, where a run beside this one has it."""
+    from eyechart.report.run_page import Level
+    from eyechart.store.folder import SUMMARY_NAME, find_siblings
+    from eyechart.store.journal import Journal
+
+    if run.replaced_input:
+        return
+    for journal in islice(find_siblings(run.folder), _MAX_SIBLINGS):
+        with contextlib.suppress(StoreError, OSError, msgspec.DecodeError, KeyError, TypeError, ValueError):
+            manifest = Journal.open(journal).read_mapping("manifest")
+            if _read_options(manifest).get("input") != "none" or not _is_alike(run.manifest, manifest):
+                continue
+            found = msgspec.json.decode((journal.parent / SUMMARY_NAME).read_bytes())
+            if found["score"] is not None and not found["pending"]:
+                ends = found["ci95"]
+                yield Level(
+                    name="without image",
+                    score=float(found["score"]),
+                    ci95=(float(ends[0]), float(ends[1])) if ends else None,
+                )
+                return
+
+
+def _is_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    mine, theirs = _read_options(one), _read_options(other)
+    names = ("origin", "benchmark", "identity", "scorer", "circular")
+    return all(one.get(name) == other.get(name) for name in names) and all(
+        mine.get(name) == theirs.get(name) for name in _SAME
+    )
+
+
+def _read_options(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = manifest.get("options")
+    return options if isinstance(options, Mapping) else {}
