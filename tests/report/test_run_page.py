@@ -57,7 +57,7 @@ def test_all_of_a_sample_is_in_the_page(tmp_path: Path) -> None:
 
 
 def test_no_text_of_a_sample_becomes_markup(tmp_path: Path) -> None:
-    fields = {
+    fields: dict[str, Any] = {
         "id": HOSTILE,
         "question": HOSTILE,
         "golds": (HOSTILE,),
