@@ -29,11 +29,12 @@ class ImageRef:
     """Where an image is. Nothing is read until the pixels are needed.
 
     ``file``: a path. ``cell``: base64 text at a byte range of a file. ``parquet``: row `offset` of
-    column `column` of a file. ``hub``: the same of a hub's data set, named in `location`. ``url``: an
+    column `column` of a file. ``hub``: the same of a hub's data set, named in `location`. ``member``: the
+    file `column` in an archive, such as a workbook. ``page``: page `offset` of a PDF file. ``url``: an
     address. ``data``: the base64 text itself, in `location`.
     """
 
-    kind: Literal["file", "cell", "parquet", "hub", "url", "data"]
+    kind: Literal["file", "cell", "parquet", "hub", "member", "page", "url", "data"]
     location: str
     offset: int = 0
     length: int = 0
@@ -49,6 +50,7 @@ class ImageRef:
             return "inline base64"
         row = f" (row {self.offset})"
         place = {"cell": f" (byte {self.offset})", "parquet": row, "hub": row}
+        place |= {"member": f" ({self.column})", "page": f" (page {self.offset + 1})"}
         crop = " (crop {}, {}, {} x {})".format(*self.box) if self.box else ""
         return self.location + place.get(self.kind, "") + crop
 

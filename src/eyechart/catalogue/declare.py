@@ -103,7 +103,11 @@ def declare(
         from eyechart.data.source import ChangedSource, LazySource, SourceOptions
 
         options = SourceOptions(
-            cells=cells or "text", image_root=image_root, allow_urls=allow_urls, change_row=change_row
+            cells=cells or "text",
+            image_root=image_root,
+            allow_urls=allow_urls,
+            change_row=change_row,
+            is_official=True,
         )
         source: Source = LazySource(
             name,

@@ -60,16 +60,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         actions,
         "convert",
         execute_convert,
-        help="convert an original data set to the annotation file and images that its benchmark reads",
-        description="Convert an original data set to the files that its benchmark reads.\n"
-        f"Data sets: {', '.join(converters.names())}.",
-        examples="  eyechart data convert vstar vstar_bench/ --out data\n"
+        help="write your file as a clean one, or an original data set as its benchmark reads it",
+        description="Write a file of your own (a spreadsheet, a CSV, a folder of images, ...) as clean JSON\n"
+        "Lines, TSV or CSV, with its images as files; or convert an original data set to the files that\n"
+        f"its benchmark reads. Data sets: {', '.join(converters.names())}.",
+        examples="  eyechart data convert questions.xlsx --out questions.jsonl\n"
+        "  eyechart data convert vstar vstar_bench/ --out data\n"
         "  eyechart data convert treebench hf:HaochenWang/TreeBench:train --out data\n",
     )
-    converting.add_argument("name", metavar="NAME", help="the data set")
-    converting.add_argument("source", metavar="SOURCE", help="its file, its folder, or hf:ORG/NAME")
-    converting.add_argument("--out", metavar="DIR", required=True, help="the data folder to write to")
+    converting.add_argument("name", metavar="FILE|NAME", help="your file, or the data set")
+    converting.add_argument(
+        "source", metavar="SOURCE", nargs="?", help="of a data set: its file, its folder, or hf:ORG/NAME"
+    )
+    converting.add_argument(
+        "--out",
+        metavar="FILE|DIR",
+        required=True,
+        help="the file (.jsonl, .tsv, .csv) or folder to write",
+    )
     converting.add_argument("--force", action="store_true", help="overwrite existing files")
+    add_options(converting, Options, DATA)
     return execute_list
 
 
@@ -190,9 +200,39 @@ def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
 
 
 def execute_convert(args: argparse.Namespace) -> int:
-    """Convert a data set, and print how to run it."""
+    """Convert a file or a data set, and print how to run it."""
+    if args.source is None:
+        return _convert_file(args)
+    if given := read_given_options(Options, args):
+        raise UsageError(f"{', '.join(given)}: the data set has its own format", hint="leave it out")
     convert = converters.get(args.name)
     done = convert(args.source, Path(args.out), force=args.force, progress=make_counter("rows converted"))
     print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
     note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
+    return 0
+
+
+def _convert_file(args: argparse.Namespace) -> int:
+    from eyechart.data.clean import write_clean
+    from eyechart.data.source import get_reasons
+    from eyechart.run.inputs import make_loader
+    from eyechart.run.sources import find_benchmark
+
+    if args.name in converters.names() and not Path(args.name).exists():
+        raise UsageError(
+            f"{args.name}: which file?", hint=f"eyechart data convert {args.name} SOURCE --out {args.out}"
+        )
+    options = Options.of({**read_given_options(Options, args), "read_as": "plain"})
+    source = find_benchmark(args.name, options).source
+    done = write_clean(
+        source,
+        Path(args.out),
+        make_loader(options),
+        force=args.force,
+        progress=make_counter("rows converted"),
+    )
+    for reason in get_reasons(source):
+        note(reason)
+    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
+    note(f"run it with: eyechart run {args.out} -m MODEL")
     return 0

@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, label_choices, parse_choices, read_lettered_choices
+from eyechart.data.answers import (
+    GoldReader,
+    as_letters,
+    find_first_option,
+    find_separator,
+    find_value,
+    read_choices,
+    read_golds,
+    read_plain,
+    write_with_point,
+)
+from eyechart.data.answers import to_text as to_text  # readers of other formats import it from here
+from eyechart.data.choices import LETTERS
 from eyechart.data.image_columns import (
     ALWAYS,
     MediaColumn,
@@ -28,6 +40,7 @@ from eyechart.data.image_columns import (
     list_next_names,
     select_image_cells,
 )
+from eyechart.data.names import find_candidates, find_option_columns
 from eyechart.data.rows import Blob, Row, read_literal
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import find_near_names, suggest_name
@@ -78,7 +91,12 @@ class Detection:
     unread_images: tuple[str, ...] = ()  # if no column holds images: columns named like it
     same_images: frozenset[str] = frozenset()  # columns with another form of an image in `images`
     has_named_images: bool = False  # the user named the image columns
+    separator: str = ""  # between the options of one text without letters
+    is_official: bool = False  # a benchmark's own file: golds stay as published
+    first_option: int | None = None  # answers are numbers of options: the number of the first one
+    has_decimal_commas: bool = False  # answers are numbers such as 1.234,5
     reasons: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what was decided without the user and can change the score
 
 
 def resolve_target(name: str) -> str:
@@ -160,9 +178,22 @@ def detect(
     columns: Sequence[str],
     rows: Iterable[Row],
     overrides: Overrides,
+    *,
+    further: Iterable[Row] = (),
+    first_option: int | None = None,
+    is_official: bool = False,
 ) -> Detection:
-    """Decide what the columns mean, from their names and the first rows."""
+    """Decide what the columns mean, from their names and the first rows.
+
+    `further` rows are read only where the first ones do not decide whether options are counted from 0 or 1,
+    unless the user said it (`first_option`). Of a benchmark's own file (`is_official`) nothing is guessed.
+    """
     fields, letters = map_columns(path, columns, overrides)
+    first = list(rows)
+    is_everyday = not is_official and not is_published_form(format, columns, overrides)
+    remarks: list[str] = []
+    if not is_official:
+        remarks = _add_further(path, fields, letters, columns, is_everyday=is_everyday)
     if "question" not in fields:
         near = find_near_names("question", list(columns), at_most=1)
         hint = f"name the question column: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
@@ -171,12 +202,15 @@ def detect(
         if {"problem_content_list", "problem_type_list"} <= set(columns):
             hint = "this is a MULTI problem file: add --as multi"
         raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)
-    first = list(rows)
-    has_named_images = "image" in fields
+    has_named_images = "image" in {resolve_target(name) for name in overrides}
     used = {column for names in fields.values() for column in names} | set(letters.values())
     images: tuple[tuple[str, ...], ...] = tuple((column,) for column in fields.get("image", ()))
     if not has_named_images:
-        images = find_image_slots([column for column in columns if column not in used], first)
+        unused = [column for column in columns if column not in used]
+        images = find_image_slots(unused, first)
+        if not images and is_everyday:
+            images, found = _find_other_images(path, unused, first, fields)
+            remarks += found
     if images:
         fields["image"] = tuple(column for slot in images for column in slot)
     shape, reasons = _shape(format, fields, letters, first)
@@ -198,6 +232,15 @@ def detect(
     if is_json(format):
         images = _tried_images(images, by_user)
         tried = _tried(fields, by_user) | {"image": tuple(column for slot in images for column in slot)}
+    separator = ""
+    if is_everyday and "options" in fields and not letters:
+        separator = find_separator(first, fields)
+        remarks += [f"options are separated by {separator!r}"] * bool(separator)
+    base = None
+    if not is_official:
+        base = find_first_option(path, GoldReader(fields, letters, separator), first, further, first_option)
+    if base is not None and first_option is None:
+        remarks.append(f"answers are numbers of options, counted from {base}")
     return Detection(
         format=format,
         shape=shape,
@@ -214,8 +257,93 @@ def detect(
         unread_images=() if images else find_unread_images(columns, first, {one.column for one in media}),
         same_images=frozenset(same),
         has_named_images=has_named_images,
+        separator=separator,
+        is_official=is_official,
+        first_option=base,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
+        remarks=tuple(remarks),
     )
+
+
+# -- Names that people use
+
+
+def is_published_form(format: str, columns: Sequence[str], overrides: Overrides) -> bool:
+    """Whether a file names its questions as published files do, or the user did.
+
+    Such a file is read by the names of `ALIASES` alone, so that a further name never changes what is asked.
+    """
+    by_user = "question" in {resolve_target(name) for name in overrides}
+    return format != "xlsx" and ("question" in columns or by_user)
+
+
+def names_question(columns: Sequence[str], overrides: Overrides) -> bool:
+    """Whether one of the columns is a question, by its name or by the user's word."""
+    named = {
+        one for name, given in overrides.items() if resolve_target(name) == "question" for one in _each(given)
+    }
+    if named:
+        return bool(named.intersection(columns))
+    return bool(find_candidates("question", columns))
+
+
+def _each(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
+
+
+def _add_further(
+    path: Path,
+    fields: dict[str, tuple[str, ...]],
+    letters: dict[str, str],
+    columns: Sequence[str],
+    *,
+    is_everyday: bool,
+) -> list[str]:
+    """Add fields by the names that people use, and return remarks. Two candidates for one are refused."""
+    remarks: list[str] = []
+    taken = {column for names in fields.values() for column in names} | set(letters.values())
+    if is_everyday and not letters and "options" not in fields:
+        free = [column for column in columns if column not in taken]
+        has_answer = "answer" in fields or bool(find_candidates("answer", free))
+        letters.update(find_option_columns(free) if has_answer else {})
+        taken |= set(letters.values())
+        if letters:
+            remarks.append(f"options = {', '.join(letters.values())}")
+    for target in ("question", "answer", "options", "category"):
+        if target in fields or (target == "options" and letters):
+            continue
+        if not is_everyday and target != "answer":  # golds are never part of what is asked
+            continue
+        candidates = find_candidates(target, [column for column in columns if column not in taken])
+        if len(candidates) > 1:
+            flags = " or ".join(f"--field {target}={shlex.quote(column)}" for column in candidates)
+            if not is_everyday:
+                remarks.append(f"no column 'answer', so nothing is scored; if it is one of these: {flags}")
+                continue
+            listed = f"{', '.join(candidates[:-1])} and {candidates[-1]}"
+            raise DataError(f"{path.name}: the columns {listed} may each be the {target}", hint=flags)
+        if candidates:
+            fields[target] = (candidates[0],)
+            taken.add(candidates[0])
+            remarks.append(f"{target} = {candidates[0]}")
+    said = [remark for remark in remarks if " = " in remark]
+    others = [remark for remark in remarks if " = " not in remark]
+    return [f"columns: {'; '.join(said)} (--field FIELD=COLUMN changes it)"] * bool(said) + others
+
+
+def _find_other_images(
+    path: Path, columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+    """The one column whose cells are images, whatever its name; several are left for the user to choose."""
+    looks = MediaDetector({column for names in fields.values() for column in names})
+    for row in rows:
+        looks.add_row(row.number, row.values)
+    found = [one.column for one in looks.found() if one.kind == "image" and one.column in columns]
+    named = [column for column in find_candidates("image", columns) if column in found]
+    chosen = named if len(named) == 1 else found
+    if len(chosen) != 1:
+        return (), []
+    return ((chosen[0],),), [f"columns: image = {chosen[0]} (its cells are images)"]
 
 
 def _tried_images(
@@ -260,7 +388,7 @@ def _shape(
         what = "multiple choice with images" if images else "multiple choice without images"
         reason = f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
         return ("vlmeval-mcq" if images else "vlmeval-text-mcq"), [reason]
-    first = _first_value(rows, fields.get("options", ()))
+    first = find_value(rows, fields.get("options", ()))
     if first is not None:
         column = fields["options"][0]
         is_block = isinstance(first, str) and read_literal(first) is None
@@ -272,10 +400,6 @@ def _shape(
         shape = "insight-vqa" if is_json(format) else "vlmeval-vqa"
         return shape, [f"{seen} and no options: open questions on images"]
     return "rows-text", ["no image column and no options: open questions without images"]
-
-
-def _first_value(rows: Sequence[Row], columns: Sequence[str]) -> Any:
-    return next((row.values[name] for row in rows for name in columns if row.values.get(name)), None)
 
 
 def _id_reason(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -330,11 +454,14 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     if not sample_id:
         raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
     images = list(select_image_cells(values, detection.images))
-    choices, choices_text = _choices(letters, values, take, where)
+    choices, choices_text = read_choices(letters, values, take, where, detection.separator)
+    golds = read_golds(take("answer"))
+    if detection.has_decimal_commas:
+        golds = tuple(map(write_with_point, golds))
     parts = RowParts(
         id=sample_id,
         question=_question(take("question"), where),
-        golds=_as_letters(_golds(take("answer")), choices),
+        golds=as_letters(golds, choices, detection.first_option, is_exact=detection.is_official),
         choices=choices,
         choices_text=choices_text,
         hint=to_text(take("hint")),
@@ -350,13 +477,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
 
 def _question(value: Any, where: str) -> str:
     hint = "--field question=COLUMN must name a text column"
-    return _plain(value, f"{where}: the question", hint)
-
-
-def _plain(value: Any, what: str, hint: str) -> str:
-    if isinstance(value, list | dict):
-        raise DataError(f"{what} is not text: {to_text(value)[:60]}", hint=hint)
-    return to_text(value)
+    return read_plain(value, f"{where}: the question", hint)
 
 
 def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
@@ -366,78 +487,3 @@ def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
         for name, value in values.items()
         if name not in used and value is not None and not isinstance(value, Blob | ImageRef)
     }
-
-
-def _choices(
-    letters: Mapping[str, str], values: Mapping[str, Any], take: Callable[[str], Any], where: str
-) -> tuple[dict[str, str], str]:
-    """Options by letter, and the block they are in if the file has its own letters."""
-    lettered = {letter: to_text(values.get(column)) for letter, column in letters.items()}
-    lettered = {letter: text for letter, text in lettered.items() if text}
-    if lettered:
-        return lettered, ""
-    value = take("options")
-    if isinstance(value, str):
-        if (literal := read_literal(value)) is None:
-            return _block_choices(value, where)
-        value = literal
-    if isinstance(value, list):
-        return _list_choices([_option(item, where) for item in value], where), ""
-    if isinstance(value, dict):
-        return read_lettered_choices(value, lambda item: _option(item, where)), ""
-    return {}, ""
-
-
-def _option(value: Any, where: str) -> str:
-    hint = 'write a list of texts, or an object of letters and texts: {"A": "left", "B": "right"}'
-    return _plain(value, f"{where}: an option", hint)
-
-
-def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
-    if choices := parse_choices(block):
-        return choices, block
-    # Options without letters: ours are added, so the block is not sent as it is.
-    lines = [line.strip() for line in block.splitlines() if line.strip()]
-    return (_list_choices(lines, where), "") if len(lines) > 1 else ({}, block)
-
-
-def _list_choices(texts: list[str], where: str) -> dict[str, str]:
-    if len(texts) > len(LETTERS):
-        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} are supported")
-    return label_choices(texts)
-
-
-def _golds(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        literal = read_literal(value)
-        if isinstance(literal, list) and all(isinstance(item, str | int | float) for item in literal):
-            value = literal
-    if isinstance(value, list):
-        return tuple(text for item in value if (text := to_text(item)))
-    return (text,) if (text := to_text(value)) else ()
-
-
-def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str, ...]:
-    """Golds as letters: the exact text of one option becomes its letter."""
-    if not choices:
-        return golds
-    letters = []
-    for gold in golds:
-        same = [letter for letter, text in choices.items() if text == gold]
-        letters.append(same[0] if gold not in choices and len(same) == 1 else gold)
-    return tuple(letters)
-
-
-def to_text(value: Any) -> str:
-    """A value as text: 3 is "3", true is "true", null is empty, a list is its JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Blob):
-        return value.data.decode("utf-8", "replace")
-    return msgspec.json.encode(value, enc_hook=str).decode()

@@ -10,17 +10,20 @@ import msgspec
 
 from eyechart.data.hub import PREFIX
 from eyechart.data.rows import list_lmu_roots
+from eyechart.data.sheets import is_workbook
 from eyechart.data.tables import BOM, refuse_wide_text
 from eyechart.errors import DataError, join_names
 from eyechart.registry import suggest_name
 
 SUFFIXES = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
-    ".parquet": "parquet", ".pq": "parquet",
+    ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
 }  # fmt: skip
 
-_METADATA = ("metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet", "metadata.json")
-_LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet")
+_METADATA = (
+    "metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet", "metadata.json", "metadata.xlsx",
+)  # fmt: skip
+_LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet", ".xlsx")
 
 
 class UnknownFile(DataError):
@@ -99,7 +102,9 @@ def _in_folder(folder: Path) -> Path:
             return folder / name
     entries = sorted(folder.iterdir())
     visible = [entry for entry in entries if not entry.name.startswith(".")]  # macOS leaves ._data.csv
-    readable = [entry for entry in visible if entry.is_file() and entry.suffix.lower() in SUFFIXES]
+    known = [entry for entry in visible if entry.is_file() and entry.suffix.lower() in SUFFIXES]
+    # A workbook beside another data file is often a note, or where that file came from.
+    readable = [entry for entry in known if SUFFIXES[entry.suffix.lower()] != "xlsx"] or known
     if len(readable) == 1:
         return readable[0]
     names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or visible)]
@@ -109,7 +114,8 @@ def _in_folder(folder: Path) -> Path:
         raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({shown})", hint=hint)
     raise DataError(
         f"{folder}: no data file in this folder (found: {shown or 'nothing'})",
-        hint="expected metadata.jsonl, or one .tsv, .csv, .jsonl, .json or .parquet file",
+        hint="expected metadata.jsonl, or one .tsv, .csv, .xlsx, .jsonl, .json or .parquet file; for images "
+        'with one question for all: --ask "What is the total?"',
     )
 
 
@@ -123,12 +129,15 @@ def guess_format(path: Path) -> tuple[str, str]:
     if not head:
         raise DataError(f"{path.name}: the file is empty", hint="was the download or export interrupted?")
     refuse_wide_text(path, head)
+    if head.startswith(b"PK") and is_workbook(path):
+        by_name = path.suffix.lower() in (".xlsx", ".xlsm")
+        return "xlsx", f"by the extension {path.suffix}" if by_name else "its content is a workbook"
     refuse_unreadable(path, head)
     text = head.removeprefix(BOM).lstrip()
     named = SUFFIXES.get(path.suffix.lower())
     if named in ("json", "jsonl"):
         return _json_or_lines(text, named, path.suffix)
-    if named is not None:
+    if named not in (None, "xlsx"):  # a workbook was recognised above
         return named, f"by the extension {path.suffix}"
     return _by_content(path, text)
 
@@ -163,7 +172,7 @@ def _by_content(path: Path, text: bytes) -> tuple[str, str]:
         return "csv", "the header is separated by commas"
     raise DataError(
         f"{path.name}: unknown file format",
-        hint="supported: TSV, CSV, JSONL, JSON, Parquet; choose one with --format",
+        hint="supported: TSV, CSV, XLSX, JSONL, JSON, Parquet; choose one with --format",
     )
 
 

@@ -20,12 +20,14 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 import pybase64
 
+from eyechart.data.pdf import is_pdf, list_pages, split_page
 from eyechart.data.rows import URLS, Blob, Row, read_list_items
 from eyechart.types import ImageRef
 
@@ -42,6 +44,18 @@ _BASE64_HEAD = re.compile(rb"[A-Za-z0-9+/=\s]*")
 _HEAD_BYTES = 256
 _MAX_PATH_BYTES = 4096  # what operating systems allow
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
+_OBJECT_KEYS = (
+    "bytes",
+    "base64",
+    "url",
+    "path",
+    "file",
+    "file_name",
+    "filename",
+    "image_url",
+    "image",
+    "src",
+)
 _DATA_URL = re.compile(rb"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
@@ -64,6 +78,9 @@ class ImageCells(msgspec.Struct, frozen=True):
         """The images of one value, in order; ValueError says why it is not an image."""
         if isinstance(value, str):
             value = Blob(value.encode(self.encoding, "surrogatepass"))
+        return [one for ref in self._read(value, row, only_paths) for one in _expand(ref)]
+
+    def _read(self, value: Any, row: int, only_paths: bool) -> list[ImageRef | RowReference]:
         if isinstance(value, Blob) and not value.data.strip():
             return []
         if isinstance(value, Blob) and (items := _items(value)) is not None:
@@ -83,7 +100,9 @@ class ImageCells(msgspec.Struct, frozen=True):
         if isinstance(value, ImageRef):
             return value
         if isinstance(value, dict):  # {"path": ..., "bytes": base64} as media columns are written in JSON
-            found = next((value[key] for key in ("bytes", "base64", "url", "path") if value.get(key)), None)
+            found = next((value[key] for key in _OBJECT_KEYS if value.get(key)), None)
+            if isinstance(found, dict):  # {"image_url": {"url": ...}}
+                found = found.get("url")
             if not isinstance(found, str):
                 raise ValueError(f"an object without path, url or bytes (keys: {', '.join(map(str, value))})")
             value = Blob(found.encode(self.encoding, "surrogatepass"))
@@ -99,6 +118,10 @@ class ImageCells(msgspec.Struct, frozen=True):
             return self._base64(blob, data[match.end() :], row)
         if _SCHEME.match(data[:40]):
             return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
+        if b".pdf" in data[-16:].lower() and is_pdf(path := self._decoded(data)):
+            found = self.to_file(split_page(path))
+            _, _, page = path.partition("#page=")
+            return found if found.refused else replace(found, kind="page", offset=int(page or 0) - 1)
         if only_paths or data[-5:].lower().endswith(IMAGE_SUFFIXES):
             return self.to_file(self._decoded(data))
         if len(data) > REFERENCE_CHARS or data.startswith(_IMAGE_HEADS):
@@ -148,6 +171,14 @@ def _identify_content(text: bytes) -> str:
     middle = len(text) // 2
     parts = b"%d %b" % (len(text), text[:256] + text[middle : middle + 1024] + text[-1024:])
     return hashlib.blake2b(parts, digest_size=12).hexdigest()
+
+
+def _expand(ref: ImageRef | RowReference) -> Iterator[ImageRef | RowReference]:
+    """All pages of a PDF file that was named without a page."""
+    if isinstance(ref, ImageRef) and ref.kind == "page" and ref.offset < 0:
+        yield from list_pages(ref.location, replace(ref, kind="file", offset=0))
+    else:
+        yield ref
 
 
 def _items(blob: Blob) -> list[Blob] | None:

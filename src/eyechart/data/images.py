@@ -259,7 +259,7 @@ class ImageLoader:
         """A hash that changes with the file, the crop or our options; the image is not read."""
         _refuse(ref)
         parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
-        if ref.kind in ("file", "cell", "parquet"):
+        if ref.kind in ("file", "cell", "parquet", "member", "page"):
             is_cell = ref.kind == "cell"
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
@@ -292,6 +292,8 @@ class ImageLoader:
         if ref.kind in ("parquet", "hub"):
             value = self._read_row_cell(ref)
             return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
+        if ref.kind in ("member", "page"):
+            return _Raw(_read_part(ref))
         if ref.kind == "url":
             return self._download(ref.location)
         is_sent_as_it_is = ref.box is None and not (self.max_pixels or self.max_side or self.jpeg_quality)
@@ -311,6 +313,18 @@ class ImageLoader:
         fetcher = self._fetcher()
         kept = fetcher.read_cached(url)
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
+
+
+def _read_part(ref: ImageRef) -> bytes:
+    """An image in a workbook, or a page of a PDF file."""
+    _status(ref)
+    if ref.kind == "member":
+        from eyechart.data.workbooks import read_member
+
+        return read_member(ref)
+    from eyechart.data.pdf import render_page
+
+    return render_page(ref)
 
 
 def _refuse(ref: ImageRef) -> None:

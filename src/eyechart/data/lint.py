@@ -234,7 +234,10 @@ class Lint:
             elif used:
                 self.add("unused-media", one.row, example, severity="warning")
             else:
-                self.add("unused-media", one.row, example, f"--input none asks without the {one.kind}")
+                hint = f"--input none asks without the {one.kind}"
+                if one.kind == "document":
+                    hint = f"{_flags([one.column])} sends their pages (needs eyechart[pdf]); {hint}"
+                self.add("unused-media", one.row, example, hint)
 
     def add(
         self, code: str, row: int, example: str = "", hint: str = "", severity: Severity | None = None

@@ -1,7 +1,9 @@
 """Runs in a separate process: prints the rows of a workbook's first sheet, one JSON list per line.
 
-Dates and similar values become text. Libraries that write spreadsheets turn a text that begins with ``=``
-into a formula without a value; such a cell becomes the text again.
+With ``--sheets`` it prints the beginning of every visible sheet instead; with ``--sheet NAME`` all rows of
+that sheet, after one line with its merged cells and its pictures (sheet_pictures.py). Dates and similar
+values become text. Libraries that write spreadsheets turn a text that begins with ``=`` into a formula
+without a value; such a cell becomes the text again.
 """
 
 from __future__ import annotations
@@ -9,9 +11,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import runpy
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import IO, Any
 from xml.parsers import expat
 
@@ -19,6 +23,7 @@ import python_calamine
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's limits
 MAX_CELLS = 100_000_000  # a hundred full columns
+BEGINNING_ROWS = 40  # of each sheet, to find the one with the questions
 FAILED = 3  # exit code for an error with a message; Python and Rust use others
 
 _CHUNK_BYTES = 1 << 20
@@ -31,6 +36,10 @@ Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted fro
 def read_rows(path: str) -> Iterator[list[Any]]:
     """All rows of the first sheet."""
     sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
+    yield from _read_cells(path, sheet)
+
+
+def _read_cells(path: str, sheet: python_calamine.CalamineSheet) -> Iterator[list[Any]]:
     _refuse_far_cells(sheet)
     texts: Formulas = read_formulas(path) if sheet.start == (0, 0) else {}
     for number, row in enumerate(sheet.iter_rows()):
@@ -39,6 +48,32 @@ def read_rows(path: str) -> Iterator[list[Any]]:
             if column < len(cells):
                 cells[column] = text
         yield cells
+
+
+def read_beginnings(path: str) -> Iterator[dict[str, Any]]:
+    """The first rows of each worksheet that is not hidden, with its merged cells."""
+    book = python_calamine.CalamineWorkbook.from_path(path)
+    kinds = python_calamine.SheetTypeEnum, python_calamine.SheetVisibleEnum
+    for told in book.sheets_metadata:
+        if told.typ == kinds[0].WorkSheet and told.visible == kinds[1].Visible:
+            sheet = book.get_sheet_by_name(told.name)
+            rows = list(islice(_read_cells(path, sheet), BEGINNING_ROWS))
+            yield {"name": told.name, **_describe(sheet), "rows": rows}
+
+
+def read_sheet(path: str, name: str) -> Iterator[Any]:
+    """Merged cells and pictures of a sheet, then its rows."""
+    sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_name(name)
+    _refuse_far_cells(sheet)
+    find_pictures = runpy.run_path(__file__.replace("sheet_rows", "sheet_pictures"))["find_pictures"]
+    with zipfile.ZipFile(path) as archive:
+        found = find_pictures(archive, name)
+    yield {**_describe(sheet), "pictures": [[*cell, members] for cell, members in found.items()]}
+    yield from _read_cells(path, sheet)
+
+
+def _describe(sheet: python_calamine.CalamineSheet) -> dict[str, Any]:
+    return {"left": (sheet.start or (0, 0))[1], "merged": sheet.merged_cell_ranges or []}
 
 
 def _refuse_far_cells(sheet: python_calamine.CalamineSheet) -> None:
@@ -120,7 +155,7 @@ class _Cells:
         self.found.setdefault(int(where[2]) - 1, {})[column - 1] = "=" + "".join(self.parts["f"])
 
 
-def main(path: str, max_memory: int, max_cpu_s: int) -> None:
+def main(path: str, max_memory: int, max_cpu_s: int, *what: str) -> None:
     """Print the rows, within limits of memory and CPU time."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
@@ -128,15 +163,22 @@ def main(path: str, max_memory: int, max_cpu_s: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
         resource.setrlimit(resource.RLIMIT_CPU, (max_cpu_s, max_cpu_s + 1))
     try:
-        for row in read_rows(path):
+        if what:
+            rows = read_beginnings(path) if what[0] == "--sheets" else read_sheet(path, what[1])
+        else:
+            rows = read_rows(path)
+        for row in rows:
             sys.stdout.write(json.dumps(row, default=str) + "\n")
     except BrokenPipeError:
         pass
-    except (python_calamine.CalamineError, OSError, ValueError) as error:
+    except (
+        python_calamine.CalamineError, python_calamine.WorksheetNotFound, zipfile.BadZipFile,
+        expat.ExpatError, NotImplementedError, OSError, ValueError,
+    ) as error:  # fmt: skip
         is_own = type(error) is ValueError
         sys.stderr.write(f"{error}" if is_own else f"{type(error).__name__}: {error}")
         sys.exit(FAILED)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

@@ -94,27 +94,35 @@ class SheetReader:
 
     @contextmanager
     def _lines(self) -> Iterator[Iterator[list[Any]]]:
-        refuse_bomb(self.path)
-        # -P: the child imports nothing from the current folder.
-        limits = (str(MAX_MEMORY), str(MAX_CPU_S))
-        command = [sys.executable, "-P", str(_PROGRAM), str(self.path.absolute()), *limits]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
-            try:
-                yield self._cells(child)
-            finally:
-                child.kill()  # if the rest is not read
+        with open_sheet(self.path) as lines:
+            yield lines
 
-    def _cells(self, child: subprocess.Popen[bytes]) -> Iterator[list[Any]]:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        for line in child.stdout:
-            yield json.loads(line)
-        message = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        if code := child.wait():
-            raise DataError(
-                f"{self.path.name}: the spreadsheet cannot be read: {_explain(code, message)}",
-                hint="open it and save it again as .xlsx, or export .tsv",
-            )
+
+@contextmanager
+def open_sheet(path: Path, *what: str) -> Iterator[Iterator[Any]]:
+    """What the separate process prints: by default the rows of the first sheet (see sheet_rows.py)."""
+    refuse_bomb(path)
+    # -P: the child imports nothing from the current folder.
+    limits = (str(MAX_MEMORY), str(MAX_CPU_S))
+    command = [sys.executable, "-P", str(_PROGRAM), str(path.absolute()), *limits, *what]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
+        try:
+            yield _read_lines(path, child)
+        finally:
+            child.kill()  # if the rest is not read
+
+
+def _read_lines(path: Path, child: subprocess.Popen[bytes]) -> Iterator[Any]:
+    assert child.stdout is not None
+    assert child.stderr is not None
+    for line in child.stdout:
+        yield json.loads(line)
+    message = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    if code := child.wait():
+        raise DataError(
+            f"{path.name}: the spreadsheet cannot be read: {_explain(code, message)}",
+            hint="open it and save it again as .xlsx, or export .tsv",
+        )
 
 
 def _explain(code: int, message: list[str]) -> str:

@@ -7,6 +7,8 @@ picks samples by number, id or category.
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from eyechart.data.answers import write_with_point
+from eyechart.data.chat import ChatReader, find_chat_column
 from eyechart.data.columns import (
     ALIASES,
     REPEATING_IDS,
@@ -21,22 +25,34 @@ from eyechart.data.columns import (
     Overrides,
     detect,
     is_json,
+    is_published_form,
+    names_question,
     parse_row,
     resolve_target,
     to_text,
 )
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.hub import is_hub, parse_hub
-from eyechart.data.image_columns import ImageCells, RowReference, is_path_column, select_image_cells
+from eyechart.data.image_columns import (
+    ImageCells,
+    RowReference,
+    is_image_name,
+    is_path_column,
+    select_image_cells,
+)
 from eyechart.data.json_files import JsonLinesReader, JsonReader
+from eyechart.data.names import find_candidates
+from eyechart.data.nested import NestedReader, list_paths
 from eyechart.data.parquet import ParquetReader
 from eyechart.data.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, name_row, raise_problem
+from eyechart.data.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
 from eyechart.data.tables import DelimitedReader, check_encoding
+from eyechart.data.workbooks import WorkbookReader
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
 
-Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
+Format = Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"]
 ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 CellMode = Literal["text", "pandas"]
 
@@ -51,6 +67,12 @@ class SourceOptions:
     fields: Overrides = field(default_factory=dict)  # target to the column, or to several
     encoding: str | None = None  # None: UTF-8
     cells: CellMode = "text"  # "pandas": as pandas' defaults read TSV and CSV
+    delimiter: str | None = None  # of CSV; None: by content
+    sheet: str | None = None  # of a workbook; None: the one that holds questions
+    decimal: Literal["comma", "point"] | None = None  # in answers; None: by content
+    first_option: int | None = None  # the number of the first option, where answers are numbers of options
+    ask: str | None = None  # the question of every row, in a file without questions
+    is_official: bool = False  # a benchmark's own file: nothing is guessed, golds stay as published
     image_root: Path | str | None = None
     allow_urls: bool = True
     allow_absolute: bool = True  # not in data from a hub, a URL or an archive
@@ -113,16 +135,154 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     path = found.path
     encoding = check_encoding(options.encoding)
     format, why = (options.format, "as given") if options.format else guess_format(path)
-    if options.encoding and format == "parquet":
-        raise UsageError(f"{path.name}: --encoding does not apply to Parquet", hint="leave out --encoding")
-    reader = open_reader(path, format, encoding, options)
+    if options.encoding and format in ("parquet", "xlsx"):
+        raise UsageError(f"{path.name}: --encoding does not apply to {format}", hint="leave out --encoding")
+    if options.delimiter and format not in ("csv", "tsv"):
+        raise UsageError(f"{path.name}: --delimiter does not apply to {format}", hint="leave out --delimiter")
+    if options.sheet is not None and format != "xlsx":
+        raise UsageError(f"{path.name}: --sheet applies to workbooks (.xlsx)", hint="leave out --sheet")
+    layout = None if options.is_official else _find_layout(path, format, options)
+    encoding = layout.encoding if layout else encoding
+    # The first rows are read as plain text: types are inferred only when all rows are read.
+    text_reader = open_reader(path, format, encoding, replace(options, cells="text"), layout)
+    reader = text_reader
     if isinstance(reader, ChangedRows) and len(reader.images) == 1 and "image" not in options.fields:
         options = replace(options, fields={**options.fields, "image": reader.images[0]})  # as of the hub
-    # The first rows are read as plain text: types are inferred only when all rows are read.
-    text_reader = open_reader(path, format, encoding, SourceOptions(change_row=options.change_row))
+    if options.cells != "text":
+        reader = open_reader(path, format, encoding, options, layout)
+    elif is_json(format) and not options.is_official:
+        reader = text_reader = _open_inside(path, text_reader, options)
+    if options.ask is not None:
+        reader = text_reader = AskingReader(text_reader, options.ask, path.name)
     detection = _detect(path, format, encoding, text_reader, options)
-    detection = replace(detection, reasons=(f"{format}: {why}", *detection.reasons))
-    return FileSource(found.name, path, detection, options, reader)
+    remarks = [*(layout.remarks if layout else ()), *_remarks_of(reader), *detection.remarks]
+    if layout is not None and (commas := _find_decimal(layout, text_reader, detection, options)):
+        detection = replace(detection, has_decimal_commas=True)
+        remarks += [f"numbers in the answers have a decimal comma: {commas}"] * (options.decimal is None)
+    told = [
+        remark for remark in remarks if not remark.startswith("columns: ")
+    ]  # reasons name them one by one
+    reasons = (f"{format}: {why}", *detection.reasons, *told)
+    return FileSource(
+        found.name, path, replace(detection, reasons=reasons, remarks=tuple(remarks)), options, reader
+    )
+
+
+def _find_layout(path: Path, format: str, options: SourceOptions) -> Layout | None:
+    """Separator, encoding and header of a table; None for other formats."""
+    if format not in SEPARATORS:
+        return None
+    return sniff_table(
+        path,
+        format,
+        _names_question(options),
+        lambda names: is_published_form(format, names, {}) or _names_fields(names, options.fields),
+        encoding=check_encoding(options.encoding) if options.encoding else None,
+        delimiter=read_delimiter(options.delimiter) if options.delimiter else None,
+    )
+
+
+def _names_question(options: SourceOptions) -> Callable[[Sequence[str]], bool]:
+    """Whether columns are those of a table of questions; with ``--ask``, of one with answers or images."""
+
+    def names(columns: Sequence[str]) -> bool:
+        if options.ask is None:
+            return names_question(columns, options.fields)
+        return bool(find_candidates("answer", columns)) or any(is_image_name(name) for name in columns)
+
+    return names
+
+
+def _names_fields(names: Sequence[str], fields: Overrides) -> bool:
+    """Whether the first row has the question column that the user named."""
+    named = [given for name, given in fields.items() if resolve_target(name) == "question"]
+    return bool(named) and all(given in names for given in named)
+
+
+def _open_inside(path: Path, reader: Reader, options: SourceOptions) -> Reader:
+    """The reader for JSON whose questions are inside conversations or objects."""
+    with contextlib.suppress(DataError):  # reported when the rows are read
+        first = list(islice(reader.rows((), lambda problem: None), _DETECTION_ROWS))
+        columns = dict.fromkeys(name for row in first for name in row.values)
+        if column := find_chat_column(columns, first):
+            return ChatReader(reader, column, path.name)
+        named = [one for one in _list_named_columns(options.fields) if "." in one and one not in columns]
+        if named:
+            return NestedReader(reader, tuple(named))
+        if first and not names_question([*columns], options.fields):
+            paths = list_paths(first)
+            if names_question(paths, {}):
+                return NestedReader(reader, tuple(paths))
+    return reader
+
+
+@dataclass(frozen=True, slots=True)
+class AskingReader:
+    """The rows of a file without questions, each with the same question."""
+
+    reader: Reader
+    ask: str
+    name: str
+
+    def columns(self) -> tuple[str, ...]:
+        names = self.reader.columns()
+        self._refuse(names)
+        return ("question", *names) if names else ()
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        for row in self.reader.rows(blobs, on_problem):
+            self._refuse(row.values)
+            yield Row(row.number, row.line, {"question": self.ask, **row.values})
+
+    def _refuse(self, names: Collection[str]) -> None:
+        if "question" in names:
+            raise UsageError(f"--ask: {self.name} has its own questions", hint="leave out --ask")
+
+
+def open_table(
+    path: Path, format: str, options: SourceOptions, is_header: Callable[[Sequence[str]], bool]
+) -> Reader:
+    """The rows of a table whose header `is_header` recognises, for callers that know its columns."""
+    if format == "xlsx":
+        return WorkbookReader(path, is_header, options.sheet)
+    layout = None
+    if format in SEPARATORS:
+        layout = sniff_table(path, format, is_header, lambda names: False)
+    return open_reader(path, format, layout.encoding if layout else "utf-8", options, layout)
+
+
+def _remarks_of(reader: Reader) -> list[str]:
+    if isinstance(reader, WorkbookReader):
+        return reader.remarks()
+    if isinstance(reader, ChatReader):
+        return [f"questions are the last ones in {reader.column}; the answer after each is the gold"]
+    return []
+
+
+_DECIMAL_ROWS = 1000
+_COMMA = re.compile(r"[+-]?[0-9.]*[0-9],[0-9]+\s?\D{0,12}")
+_POINT = re.compile(r"[+-]?[0-9,]*[0-9]\.(?:[0-9]{1,2}|[0-9]{4,})\s?\D{0,12}")
+
+
+def _find_decimal(layout: Layout, reader: Reader, detection: Detection, options: SourceOptions) -> str:
+    """An answer that shows that numbers have a decimal comma; empty if they have a point.
+
+    Without the user's word this is so in files separated by semicolons, which spreadsheets write because the
+    comma is taken.
+    """
+    if options.decimal is not None:
+        return "as given" if options.decimal == "comma" else ""
+    if layout.delimiter != ";" or "answer" not in detection.fields:
+        return ""
+    found = ""
+    for row in islice(reader.rows((), lambda problem: None), _DECIMAL_ROWS):
+        for column in detection.fields["answer"]:
+            text = str(row.values.get(column) or "").strip()
+            if _POINT.fullmatch(text):
+                return ""
+            if not found and _COMMA.fullmatch(text):
+                found = f"{text} is {write_with_point(text)} (--decimal point changes it)"
+    return found
 
 
 def _open_hub(spec: str, options: SourceOptions) -> FileSource:
@@ -166,6 +326,7 @@ def _detect(
     }
     blobs = {*ALIASES["image"], *by_user, *images}
     first: list[Row] = []
+    rows: Iterator[Row] | None = None
     try:
         rows = reader.rows(blobs, problems.append)
         first.extend(islice(rows, _DETECTION_ROWS))
@@ -181,7 +342,23 @@ def _detect(
     if not first:
         raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="it has only a header")
     columns = reader.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
-    return detect(path, format, encoding, columns, first, options.fields)
+    further = (row for row in rows) if rows is not None else ()
+    return detect(
+        path,
+        format,
+        encoding,
+        columns,
+        first,
+        options.fields,
+        further=_skip_problems(further),
+        first_option=options.first_option,
+        is_official=options.is_official or options.change_row is not None,
+    )
+
+
+def _skip_problems(rows: Iterable[Row]) -> Iterator[Row]:
+    with contextlib.suppress(DataError):
+        yield from rows
 
 
 def _list_named_columns(fields: Overrides) -> set[str]:
@@ -190,12 +367,21 @@ def _list_named_columns(fields: Overrides) -> set[str]:
     return {column for one in named for column in (one, *one.split(","))}
 
 
-def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) -> Reader:
+def open_reader(
+    path: Path, format: str, encoding: str, options: SourceOptions, layout: Layout | None = None
+) -> Reader:
     """The row reader for a format."""
     if options.cells == "pandas" and format not in ("tsv", "csv"):
         raise UsageError(f"{path.name}: cells='pandas' applies to TSV and CSV files, not to {format}")
     if format in ("tsv", "csv"):
-        return DelimitedReader(path, format, encoding, options.cells == "pandas")
+        table = DelimitedReader(path, format, encoding, options.cells == "pandas")
+        if layout is not None:
+            table.delimiter = layout.delimiter
+            if (header := layout.header) is not None:
+                table.names, table.skipped = header.names, header.above + header.n_rows - 1
+        return table
+    if format == "xlsx":
+        return WorkbookReader(path, _names_question(options), options.sheet, options.allow_urls)
     if format == "jsonl":
         return JsonLinesReader(path, encoding)
     if format == "json":

@@ -48,10 +48,16 @@ class DelimitedReader:
     format: str
     encoding: str = "utf-8"
     as_pandas: bool = False
+    delimiter: str = ""  # empty: the format's own
+    skipped: int = 0  # rows before the first one with data, besides the first row of the file
+    names: tuple[str, ...] = ()  # where the header is not the first row
     _columns: tuple[str, ...] = ()
     _kinds: Mapping[str, PandasType] | None = field(default=None, repr=False)
 
     def columns(self) -> tuple[str, ...]:
+        if self.names and not self._columns:
+            refuse_repeated_names(self.names, f"{self.path.name}: the header")
+            self._columns = self.names
         if not self._columns:
             with self.path.open("rb") as file:
                 refuse_wide_text(self.path, file.read(4))
@@ -78,17 +84,17 @@ class DelimitedReader:
                     else:
                         values[name] = cell.decode(self.encoding) or None
             except UnicodeDecodeError:
-                where = name_row(self.path, raw.number, raw.line)
+                where = self._name(raw)
                 on_problem(make_decode_error(where, name, cell, self.encoding))
                 continue
             if kinds is not None:
                 for name, kind in kinds.items():
                     values[name] = read_as_pandas(values[name] or "", kind)
-            yield Row(raw.number, raw.line, values)
+            yield Row(raw.number - self.skipped, raw.line, values)
 
     @property
     def _separator(self) -> bytes:
-        return b"\t" if self.format == "tsv" else b","
+        return self.delimiter.encode() or (b"\t" if self.format == "tsv" else b",")
 
     def _names(self, header: RawRow) -> tuple[str, ...]:
         if header.has_nul:
@@ -131,7 +137,7 @@ class DelimitedReader:
         n_columns = len(self.columns())
         with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
             for raw in scan_rows(file, self._separator, self.path):
-                if raw.number == 0:
+                if raw.number <= self.skipped:
                     continue
                 if raw.has_nul:
                     on_problem(self._nul(raw))
@@ -151,9 +157,12 @@ class DelimitedReader:
                 else:
                     on_problem(self._uneven(raw, n_columns))
 
+    def _name(self, raw: RawRow) -> str:
+        return name_row(self.path, max(0, raw.number - self.skipped), raw.line)
+
     def _nul(self, raw: RawRow) -> DataError:
         return DataError(
-            f"{name_row(self.path, raw.number, raw.line)}: contains a NUL byte, so it is not text",
+            f"{self._name(raw)}: contains a NUL byte, so it is not text",
             hint="the file may be damaged, or UTF-16 without a byte order mark; export it again as UTF-8",
         )
 
@@ -163,7 +172,7 @@ class DelimitedReader:
         if len(raw.cells) < n_columns:
             missing = ", ".join(self.columns()[len(raw.cells) :][:5])
             hint = f"missing: {missing}; write empty cells too, and quote cells that contain a line break"
-        where = name_row(self.path, raw.number, raw.line)
+        where = self._name(raw)
         return DataError(
             f"{where}: {len(raw.cells)} cells, but the header has {n_columns} (the row begins {first!r})",
             hint=hint,

@@ -23,6 +23,22 @@ def build_custom_prompt(sample: Sample) -> list[Message]:
     return [Message("user", fill_placeholders(_text(sample), sample.images))]
 
 
+def build_chat_prompt(sample: Sample) -> list[Message]:
+    """The turns before the question (`history` of the sample), then the question; images where they stood."""
+    history = sample.meta.get("history")
+    turns = [*(history if isinstance(history, list | tuple) else ()), ("user", sample.question)]
+    images = list(sample.images)
+    marks = [str(text).count("<image>") for _, text in turns]
+    n_first = len(images) - sum(marks)  # images that no placeholder refers to come first
+    messages: list[Message] = []
+    for (role, text), n in zip(turns, marks, strict=True):
+        n_taken = n + (max(n_first, 0) if role == "user" else 0)
+        n_first = 0 if role == "user" else n_first
+        taken, images = images[:n_taken], images[n_taken:]
+        messages.append(Message(role, fill_placeholders(str(text), taken)))
+    return messages
+
+
 def build_framed_prompt(sample: Sample) -> list[Message]:
     """The same with all images first and placeholders unchanged."""
     return [Message("user", (*sample.images, _text(sample)))]

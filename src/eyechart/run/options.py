@@ -41,8 +41,11 @@ GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, SCORING, REQUESTS, 
 # The options that decide which samples a source has, and what is in them.
 LOADING_OPTIONS = frozenset({
     "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", "allow_urls", "limit",
-    "ids", "where", "circular",
+    "ids", "where", "circular", "delimiter", "sheet", "decimal", "first_option", "ask", "answers",
 })  # fmt: skip
+
+# Options on reading a file that came later: part of a run's name only where they are set.
+EVERYDAY_OPTIONS = ("delimiter", "sheet", "decimal", "first_option", "ask", "answers")
 
 SET_BY_CONDITIONS = ("input", "circular", "reword")  # options that the conditions of an audit set
 
@@ -130,7 +133,7 @@ class Options:
         help="ask and score exactly as the benchmark's authors do, including how images are encoded",
     )
 
-    format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = option(
+    format: Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"] | None = option(
         None, group=DATA, help="default: detected"
     )
     fields: dict[str, str | tuple[str, ...]] = option(
@@ -147,6 +150,40 @@ class Options:
         group=DATA,
         help="text: cells as in the file (default); pandas: as pandas reads them, for official scores "
         'that depend on it ("None" is missing, "007" is 7)',
+    )
+    delimiter: str | None = option(
+        None,
+        group=DATA,
+        metavar="CHAR",
+        help="between the cells of a CSV, e.g. ';' or tab (default: detected)",
+    )
+    sheet: str | None = option(
+        None, group=DATA, metavar="NAME", help="the sheet of a workbook (default: the one with questions)"
+    )
+    decimal: Literal["comma", "point"] | None = option(
+        None, group=DATA, help="how answers write numbers: 3,5 or 3.5 (default: detected)"
+    )
+    first_option: int | None = option(
+        None,
+        group=DATA,
+        metavar="0|1",
+        at_least=0,
+        at_most=1,
+        help="answers are the numbers of options: the number of the first one (default: detected)",
+    )
+    ask: str | None = option(
+        None,
+        group=DATA,
+        metavar="TEXT",
+        help="one question for every image of a folder, or for every row of a file without questions",
+    )
+    answers: str | None = option(
+        None,
+        group=DATA,
+        metavar="FILE|PATTERN|folder",
+        is_path=True,
+        help="with --ask and a folder: a table of file names and answers, the part of the file name that is "
+        "the answer ('{answer}_*'), or the name of each image's folder",
     )
     image_root: str | None = option(
         None,
@@ -477,6 +514,10 @@ class Options:
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
         if self.shard is not None:
             self._check_shard(self.shard)
+        if self.answers is not None and self.ask is None:
+            raise UsageError(
+                "answers has no effect without ask", hint="add --ask TEXT, or leave out --answers"
+            )
         if self.cluster == "":
             raise UsageError("cluster is empty", hint="name a column, or none")
 
@@ -535,7 +576,9 @@ class Options:
     def get_reading(self) -> dict[str, Any]:
         """Options on how a source is read that differ from the defaults."""
         usual = Options()
-        names = ("read_as", "settings", "format", "fields", "encoding", "cells", "image_root")
+        names = (
+            "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", *EVERYDAY_OPTIONS,
+        )  # fmt: skip
         return {name: value for name in names if (value := getattr(self, name)) != getattr(usual, name)}
 
     def get_judging(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.run.inputs import apply_shuffle, find_text_files, make_loader, put_texts
-from eyechart.run.options import Options
+from eyechart.run.options import EVERYDAY_OPTIONS, Options
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.types import (
     Benchmark,
@@ -110,6 +110,8 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         "asked": options.get_asking(),
         "read": {"format": options.format, "fields": options.fields, "cells": options.cells or "text"},
     }
+    if reading := {name: value for name in EVERYDAY_OPTIONS if (value := getattr(options, name)) is not None}:
+        identity["reading"] = reading
     if benchmark.settings:
         identity["settings"] = dict(benchmark.settings)
     plan = Plan(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
-from eyechart.prompt.default import build_custom_prompt
+from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
 from eyechart.registry import benchmarks, find_hub_benchmarks, find_published_benchmark, suggest_name
 from eyechart.run.inputs import IN_PLACE, InputCheck
 from eyechart.run.options import Options
@@ -178,6 +178,13 @@ def list_settings(name: str) -> dict[str, str]:
 def _open_file(source: str | Path, options: Options) -> Source:
     from eyechart.data.source import SourceOptions, open_source
 
+    path = Path(source)
+    if (
+        options.ask is not None
+        and path.exists()
+        and (options.answers is not None or _is_picture_folder(path))
+    ):
+        return _open_pictures(path, options)
     chosen = SourceOptions(
         format=options.format,
         fields=options.fields,
@@ -185,8 +192,38 @@ def _open_file(source: str | Path, options: Options) -> Source:
         cells=options.cells or "text",
         image_root=options.image_root,
         allow_urls=options.allow_urls,
+        delimiter=options.delimiter,
+        sheet=options.sheet,
+        decimal=options.decimal,
+        first_option=options.first_option,
+        ask=options.ask,
     )
     return open_source(source, chosen)
+
+
+def _is_picture_folder(path: Path) -> bool:
+    """Whether a path is a folder of images without a data file, or an image."""
+    from eyechart.data.formats import find_file
+    from eyechart.data.picture_folder import holds_images
+
+    if path.is_dir():
+        try:
+            find_file(path)
+        except DataError:
+            return holds_images(path)
+        return False
+    return holds_images(path)
+
+
+def _open_pictures(path: Path, options: Options) -> Source:
+    from eyechart.data.picture_folder import open_folder
+
+    given = [name for name in options.get_reading() if name not in ("ask", "answers")]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)}: {path} is a folder of images, not a table", hint="leave it out"
+        )
+    return open_folder(path, options.ask or "", options.answers)
 
 
 def make_custom_benchmark(source: Source) -> Benchmark:
@@ -196,10 +233,15 @@ def make_custom_benchmark(source: Source) -> Benchmark:
     yes or no, a number, or text. No parity is claimed; `--scorer choice-vlmevalkit` gives VLMEvalKit's
     verdicts.
     """
+    from eyechart.data.chat import ChatReader
+    from eyechart.data.source import find_file_source
+
+    file = find_file_source(source)
+    is_chat = file is not None and isinstance(file._reader, ChatReader)
     return Benchmark(
         name=source.name,
         source=source,
-        prompt=build_custom_prompt,
+        prompt=build_chat_prompt if is_chat else build_custom_prompt,
         judged_scorer="judged",
         about=source.origin,
     )
@@ -298,8 +340,20 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     if (remarks := lint.found.get("remark")) is not None and told:
         remarks.examples = [remark for remark in remarks.examples if remark not in told]
     found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]
+    _print_remarks(lint, told)
     text = _format_findings(report.name, found)
     if text and text not in (told or ()):
+        print_note(text)
+        if told is not None:
+            told.add(text)
+
+
+def _print_remarks(lint: Lint, told: set[str] | None) -> None:
+    """Print what was decided about a file without the user."""
+    if lint.file is None or not lint.file.detection.remarks:
+        return
+    text = "\n  ".join((f"{lint.file.path.name} is read like this:", *lint.file.detection.remarks))
+    if text not in (told or ()):
         print_note(text)
         if told is not None:
             told.add(text)

@@ -107,7 +107,7 @@ def _open_source(layout: Layout, source: str | Path, columns: tuple[str, ...]) -
             hint=f"give the original of {layout.dataset.title}, as in {layout.dataset.hub}: "
             f"{', '.join(wanted)}",
         )
-    return open_source(source, SourceOptions(fields=layout.fields, allow_absolute=False))
+    return open_source(source, SourceOptions(fields=layout.fields, allow_absolute=False, is_official=True))
 
 
 def _find_data_files(layout: Layout, source: Path) -> list[Path]:

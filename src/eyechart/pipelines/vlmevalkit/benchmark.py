@@ -99,7 +99,8 @@ def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = Non
 
     found = find_file(spec)
     is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' rules apply to tables only
-    file = open_source(found.path, SourceOptions(cells=cells or ("pandas" if is_table else "text")))
+    reading = SourceOptions(cells=cells or ("pandas" if is_table else "text"), is_official=True)
+    file = open_source(found.path, reading)
     columns = file.detection.columns
     if not file.detection.letters and not file.detection.fields.get("options"):
         missing = next((letter for letter in "AB" if letter not in columns), "A")

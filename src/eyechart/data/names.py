@@ -1,0 +1,188 @@
+"""Column names that people use, besides those of published files, and where a table's header is.
+
+The names of columns.py (`question`, `answer`, ...) always win. These are looked at where they are missing:
+first the names that say what they are ("Question text", "Frage"), then those that could be something else
+("prompt", "text"). Two candidates are refused, with the flag that decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+# Field to names: those that say it, and those that may mean it. All in the spelling of `normalise_name`.
+FURTHER: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "question": (
+        frozenset({
+            "question", "question_text", "question_prompt", "frage", "fragen",
+            "fragetext", "fragestellung", "pregunta", "domanda", "pergunta", "vraag", "pytanie", "вопрос",
+            "问题", "题目", "提问", "質問", "질문",
+        }),
+        frozenset({
+            "prompt", "query", "text", "instruction", "user_prompt", "prompt_text", "input", "task", "q",
+        }),
+    ),
+    "answer": (
+        frozenset({
+            "answer", "answers", "correct_answer", "correct_answers", "right_answer", "expected_answer",
+            "gold_answer", "reference_answer", "true_answer", "ground_truth", "ground_truth_answer",
+            "groundtruth", "correct_option", "correct_choice", "answer_key", "richtige_antwort", "antwort",
+            "antworten", "lösung", "loesung", "korrekte_antwort", "réponse", "reponse", "bonne_réponse",
+            "respuesta", "respuesta_correcta", "risposta", "resposta", "antwoord", "odpowiedź", "ответ",
+            "答案", "正确答案", "参考答案", "正解", "정답",
+        }),
+        frozenset({
+            "label", "labels", "target", "targets", "gt", "gold", "golds", "correct", "expected",
+            "expected_output", "solution", "reference", "truth",
+        }),
+    ),
+    "options": (
+        frozenset({
+            "options", "choices", "answer_options", "answer_choices", "possible_answers", "multiple_choice",
+            "antwortmöglichkeiten", "antwortoptionen", "optionen", "auswahl", "opciones", "opzioni", "opções",
+            "选项", "選択肢",
+        }),
+        frozenset({"candidates", "alternatives", "variants"}),
+    ),
+    "image": (
+        frozenset({
+            "bild", "bilder", "bilddatei", "bildpfad", "bildname", "foto", "fotos", "abbildung", "imagen",
+            "imágenes", "immagine", "imagem", "afbeelding", "obraz", "изображение", "图片", "图像", "画像",
+            "이미지",
+        }),
+        frozenset(),
+    ),
+    "category": (frozenset({"kategorie", "catégorie", "categoría", "categoria", "类别"}), frozenset()),
+}  # fmt: skip
+
+_CAMEL = re.compile(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])")
+_BLANKS = re.compile(r"[\s_.\-/]+")
+_REMARK = re.compile(r"\s*[(\[][^()\[\]]{0,80}[)\]]\s*$")
+_OPTION = re.compile(
+    r"(?:option|optionen|opcion|opción|opzione|choice|opt|ans|answer|antwort|réponse|respuesta|选项|auswahl)?_?"
+    r"([a-h]|[1-9])"
+)
+
+
+def normalise_name(column: str) -> str:
+    """A column's name for comparison: case, blanks, punctuation and a remark in brackets are ignored.
+
+    >>> normalise_name("Question Text:"), normalise_name("correctAnswer"), normalise_name("Bild (Datei)")
+    ('question_text', 'correct_answer', 'bild')
+    """
+    name = _REMARK.sub("", column.strip().lstrip("\ufeff")).rstrip(":?*# ").lstrip("*# ")
+    return _BLANKS.sub("_", _CAMEL.sub("_", name)).strip("_").casefold()
+
+
+def find_candidates(target: str, columns: Sequence[str]) -> list[str]:
+    """The columns that may be a field: those whose names say so, or else those that may mean it.
+
+    >>> find_candidates("question", ["Nr", "Prompt", "Frage"]), find_candidates("answer", ["gt", "label"])
+    (['Frage'], ['gt', 'label'])
+    """
+    for names in FURTHER[target]:
+        if found := [column for column in columns if normalise_name(column.rpartition(".")[2]) in names]:
+            return found
+    return []
+
+
+def find_option_columns(columns: Sequence[str]) -> dict[str, str]:
+    """Letter to column for ``Option A`` or ``choice_2`` and the like; empty unless they begin with A or 1.
+
+    >>> find_option_columns(["Option A", "Option B", "Answer"]), find_option_columns(["choice 1", "choice 2"])
+    ({'A': 'Option A', 'B': 'Option B'}, {'A': 'choice 1', 'B': 'choice 2'})
+    """
+    found: dict[str, str] = {}
+    for column in columns:
+        if match := _OPTION.fullmatch(normalise_name(column)):
+            place = match[1]
+            if place.isdigit() and normalise_name(column) == place:
+                continue  # a column called 1 is not an option by its name
+            letter = "ABCDEFGHI"[int(place) - 1] if place.isdigit() else place.upper()
+            if letter in found:
+                return {}  # Option A and choice 1: unclear
+            found[letter] = column
+    expected = "ABCDEFGHI"[: len(found)]
+    return dict(sorted(found.items())) if len(found) > 1 and set(found) == set(expected) else {}
+
+
+# -- The header of a table
+
+
+class Header(msgspec.Struct, frozen=True):
+    """The names of the columns; `above` rows precede it, and it has `n_rows` rows itself."""
+
+    names: tuple[str, ...]
+    above: int = 0
+    n_rows: int = 1
+
+
+_SEARCHED_ROWS = 20
+_MAX_NAME_CHARS = 80
+
+Cells = Sequence[str | None]
+
+
+def find_header(rows: Sequence[Cells], names_a_question: Callable[[Sequence[str]], bool]) -> Header:
+    """The header among the first rows: the first one that names a question, below titles at most.
+
+    A title has at most half as many cells as the header. Where no row names a question it is the first row.
+    A header of two rows has groups above ("Options" over A, B and C, merged or followed by empty cells).
+
+    >>> rows = [["Our test", None, None], ["Question", "Options", None], [None, "A", "B"], ["?", "I", "we"]]
+    >>> find_header(rows, lambda names: "Question" in names)
+    Header(names=('Question', 'A', 'B'), above=1, n_rows=2)
+    """
+    filled = [sum(1 for cell in row if cell and cell.strip()) for row in rows[:_SEARCHED_ROWS]]
+    at = next(
+        (
+            number
+            for number, row in enumerate(rows[:_SEARCHED_ROWS])
+            if filled[number] > 1
+            and all(len(cell or "") <= _MAX_NAME_CHARS for cell in row)
+            and all(2 * n <= filled[number] for n in filled[:number])
+            and names_a_question([cell or "" for cell in row])
+        ),
+        None,
+    )
+    if at is None:
+        at = next((number for number, n in enumerate(filled) if n), 0)
+        return Header(_fill_names(rows[at] if rows else ()), at)
+    below = rows[at + 1] if at + 1 < len(rows) else ()
+    if _is_second_header(rows[at], below):
+        return Header(_fill_names(_join_headers(rows[at], below)), at, 2)
+    return Header(_fill_names(rows[at]), at)
+
+
+def _is_second_header(upper: Cells, lower: Cells) -> bool:
+    """Whether a row only divides columns of the row above: it has cells below groups, and nowhere else."""
+    if not any(lower):
+        return False
+    grouped = False
+    in_group = False
+    for index, cell in enumerate(upper):
+        below = lower[index] if index < len(lower) else None
+        follows = upper[index + 1] if index + 1 < len(upper) else ""
+        if cell:
+            in_group = not follows and index + 1 < len(upper) and bool(below)
+            grouped |= in_group
+        if bool(below) != in_group or len(below or "") > _MAX_NAME_CHARS:
+            return False
+    return grouped
+
+
+def _join_headers(upper: Cells, lower: Cells) -> list[str]:
+    names: list[str] = []
+    group = ""
+    for index, cell in enumerate(upper):
+        below = (lower[index] if index < len(lower) else None) or ""
+        group = cell or group
+        names.append(f"{group} {below}" if below.strip().isdigit() else below or cell or "")
+    return names
+
+
+def _fill_names(cells: Cells) -> tuple[str, ...]:
+    """Names as pandas gives them: a column without one is ``Unnamed: 3``."""
+    return tuple(cell if cell else f"Unnamed: {index}" for index, cell in enumerate(cells))

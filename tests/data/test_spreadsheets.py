@@ -1,0 +1,388 @@
+"""Tables as people make them: read at the first attempt, and nothing decided in silence."""
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+import xlsxwriter
+from PIL import Image
+
+from eyechart.data.clean import write_clean
+from eyechart.data.images import ImageLoader
+from eyechart.data.source import FileSource, SourceOptions, open_source
+from eyechart.errors import DataError, ImageError, UsageError
+from eyechart.types import Sample
+from support.command import eyechart
+from support.tables import write_workbook
+
+COLOURS = {"red": "A", "blue": "B", "green": "C"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pics").mkdir()
+    for name in COLOURS:
+        Image.new("RGB", (64, 48), name).save(tmp_path / "pics" / f"{name}.png")
+    return tmp_path
+
+
+def colour_of(sample: Sample) -> str:
+    image = ImageLoader().load(sample.images[0])
+    red, green, blue = Image.open(io.BytesIO(image.data())).convert("RGB").getpixel((5, 5))  # type: ignore[misc]
+    return "red" if red > 200 else "blue" if blue > 200 else "green" if green > 100 else "?"
+
+
+def check_colours(source: FileSource, *, golds: Sequence[str] = tuple(COLOURS)) -> list[Sample]:
+    """Every sample shows its colour and has its answer."""
+    samples = list(source)
+    assert [colour_of(sample) for sample in samples] == list(COLOURS)
+    assert [sample.golds for sample in samples] == [(gold,) for gold in golds]
+    return samples
+
+
+# -- The five spreadsheets of the acceptance
+
+
+def other_names(folder: Path) -> Path:
+    rows = [[n, "Which colour is it?", f"pics/{name}.png", name] for n, name in enumerate(COLOURS, start=1)]
+    return write_workbook(folder / "a.xlsx", ["No.", "Prompt", "Screenshot file", "Ground truth"], *rows)
+
+
+def merged_header(folder: Path) -> Path:
+    book = openpyxl.Workbook()
+    book.worksheets[0].title = "Read me"
+    book.worksheets[0].append(["Made by Ann"])
+    sheet = book.create_sheet("Items")
+    sheet.append(["Colours, March"])
+    sheet.merge_cells("A1:F1")
+    sheet.append(["Question", "Options", None, None, "Correct answer", "Picture"])
+    sheet.append([None, "A", "B", "C", None, None])
+    sheet.merge_cells("B2:D2")
+    sheet.merge_cells("A2:A3")
+    for name, letter in COLOURS.items():
+        sheet.append(["Which colour is it?", *COLOURS, letter, f"pics/{name}.png"])
+    book.save(folder / "b.xlsx")
+    return folder / "b.xlsx"
+
+
+def german(folder: Path, encoding: str = "cp1252") -> Path:
+    lines = ["Frage;Bild;Antwort", *(f"Größe?;pics/{name}.png;1,{n}34" for n, name in enumerate(COLOURS))]
+    (folder / "c.csv").write_bytes("\r\n".join([*lines, ""]).encode(encoding))
+    return folder / "c.csv"
+
+
+def google(folder: Path) -> Path:
+    lines = [f"Which colour?,red,blue,green,{n},pics/{name}.png" for n, name in enumerate(COLOURS, start=1)]
+    text = "\r\n".join(["Question,Option 1,Option 2,Option 3,Answer,Image", *lines, ",,,,,"])
+    (folder / "d.csv").write_text(text, encoding="utf-8", newline="")
+    return folder / "d.csv"
+
+
+def embedded(folder: Path) -> Path:
+    book = xlsxwriter.Workbook(folder / "e.xlsx")
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["Question", "Photo", "Answer"])
+    for row, name in enumerate(COLOURS, start=1):
+        sheet.set_row(row, 60)
+        sheet.write_row(row, 0, ["Which colour is it?", "", name])
+        sheet.insert_image(row, 1, folder / "pics" / f"{name}.png")
+    book.close()
+    return folder / "e.xlsx"
+
+
+MADE = {
+    "names": (other_names, tuple(COLOURS)),
+    "merged": (merged_header, tuple(COLOURS.values())),
+    "german": (german, ("1.034", "1.134", "1.234")),
+    "google": (google, tuple(COLOURS.values())),
+    "embedded": (embedded, tuple(COLOURS)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MADE)
+def test_a_spreadsheet_works_at_the_first_attempt(folder: Path, kind: str) -> None:
+    make, golds = MADE[kind]
+    path = make(folder)
+    samples = check_colours(open_source(path), golds=golds)
+    if kind in ("merged", "google"):
+        assert all(dict(sample.choices) == dict(zip("ABC", COLOURS, strict=True)) for sample in samples)
+    done = eyechart("run", path.name, "-m", "baseline/random", "--json", "-q", cwd=folder)
+    assert (done.code, done.json["n"]) == (0, 3)
+    if kind != "embedded":  # its columns have the usual names
+        assert f"{path.name} is read like this:" in done.err
+
+
+@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".tsv"])
+def test_the_clean_file_has_the_same_samples(folder: Path, kind: str, suffix: str) -> None:
+    make, golds = MADE[kind]
+    source = open_source(make(folder))
+    out = folder / f"clean{suffix}"
+    write_clean(source, out, ImageLoader())
+    clean = open_source(out)
+    check_colours(clean, golds=golds)
+    assert [(s.id, s.question, dict(s.choices), s.meta) for s in clean] == [
+        (s.id, s.question, dict(s.choices), s.meta) for s in source
+    ]
+    assert clean.detection.remarks == ()
+    with pytest.raises(UsageError, match="exists"):
+        write_clean(source, out, ImageLoader())
+
+
+def test_the_same_file_in_utf_8_with_a_mark(folder: Path) -> None:
+    source = open_source(german(folder, "utf-8-sig"))
+    assert check_colours(source, golds=("1.034", "1.134", "1.234"))[0].question == "Größe?"
+    assert "cp1252" not in " ".join(source.detection.remarks)
+    by_point = open_source(german(folder, "utf-8-sig"), SourceOptions(decimal="point"))
+    assert next(iter(by_point)).golds == ("1,034",)
+
+
+def test_text_that_may_be_chinese_is_not_guessed(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("题目,答案\n这是什么颜色,红色\n".encode("gbk"))
+    with pytest.raises(DataError, match="--encoding gbk"):
+        list(open_source(tmp_path / "a.csv"))
+    [sample] = open_source(tmp_path / "a.csv", SourceOptions(encoding="gbk"))
+    assert (sample.question, sample.golds) == ("这是什么颜色", ("红色",))
+
+
+# -- What is refused, with the flag that decides
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "flag"),
+    [
+        ("prompt,text,answer", "a,b,c", "--field question=prompt or --field question=text"),
+        ("Frage,label,target", "a,b,c", "--field answer=label or --field answer=target"),
+        ("Prompt,Option A,Option B,Answer", "?,x,y,1", "--first-option 0 or --first-option 1"),
+    ],
+)
+def test_two_readings_are_refused_with_the_flag(tmp_path: Path, header: str, row: str, flag: str) -> None:
+    (tmp_path / "a.csv").write_text(f"{header}\n{row}\n")
+    with pytest.raises(DataError) as caught:
+        open_source(tmp_path / "a.csv")
+    assert flag in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("answers", "golds"),
+    [
+        (["0", "2"], ["A", "C"]),
+        (["1", "3"], ["A", "C"]),
+        (["red", "blue"], ["A", "B"]),
+        (["(b)", "C."], ["B", "C"]),
+        ([" RED", "A"], ["A", "A"]),
+    ],
+)
+def test_answers_are_letters_texts_or_numbers_of_options(
+    tmp_path: Path, answers: list[str], golds: list[str]
+) -> None:
+    rows = [{"question": "?", "choices": [*COLOURS], "answer": answer} for answer in answers]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [sample.golds for sample in open_source(tmp_path / "a.jsonl")] == [(gold,) for gold in golds]
+
+
+def test_numbers_that_are_options_stay_texts(tmp_path: Path) -> None:
+    rows = [{"question": "?", "choices": ["1", "2", "3"], "answer": answer} for answer in ("2", "1")]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [sample.golds for sample in open_source(tmp_path / "a.jsonl")] == [("B",), ("A",)]
+    by_number = open_source(tmp_path / "a.jsonl", SourceOptions(first_option=0))
+    assert [sample.golds for sample in by_number] == [("C",), ("B",)]
+
+
+@pytest.mark.parametrize(
+    "options", ["red|blue|green", "red; blue; green", "red, blue, green", "red\nblue\ngreen"]
+)
+def test_options_in_one_text(tmp_path: Path, options: str) -> None:
+    path = write_workbook(tmp_path / "a.xlsx", ["Question", "Choices", "Label"], ["?", options, "blue"])
+    [sample] = open_source(path)
+    assert (dict(sample.choices), sample.golds) == (dict(zip("ABC", COLOURS, strict=True)), ("B",))
+
+
+def test_files_of_the_published_form_are_read_as_before(tmp_path: Path) -> None:
+    """Further names change nothing that is asked: ids, options and images stay, so that runs resume."""
+    text = "question,Option A,Option B,prompt,Bild,label\n?,x,y,other,b.png,A\n"
+    (tmp_path / "a.csv").write_text(text)
+    source = open_source(tmp_path / "a.csv")
+    [sample] = source
+    assert (sample.id, sample.question, sample.choices, sample.images) == ("1", "?", {}, ())
+    assert source.detection.like_options == ("Option A", "Option B")
+
+
+def test_several_sheets_with_questions_need_a_choice(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for name in ("maps", "charts"):
+        book.create_sheet(name).append(["Question", "Answer"])
+        book[name].append([f"{name}?", "x"])
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(DataError, match=r"2 sheets hold questions \(maps, charts\)") as caught:
+        open_source(tmp_path / "a.xlsx")
+    assert "--sheet maps" in caught.value.hint
+    assert [
+        sample.question for sample in open_source(tmp_path / "a.xlsx", SourceOptions(sheet="charts"))
+    ] == ["charts?"]
+    with pytest.raises(UsageError, match="has no sheet 'other'"):
+        open_source(tmp_path / "a.xlsx", SourceOptions(sheet="other"))
+
+
+def test_a_cell_merged_over_rows_counts_in_each(tmp_path: Path) -> None:
+    path = write_workbook(
+        tmp_path / "a.xlsx", ["Question", "Topic"], ["a", "maps"], ["b", None], ["c", "signs"]
+    )
+    book = openpyxl.load_workbook(path)
+    book.worksheets[0].merge_cells("B2:B3")
+    book.save(path)
+    assert [sample.meta["Topic"] for sample in open_source(path)] == ["maps", "maps", "signs"]
+
+
+# -- Pictures inside workbooks
+
+
+def test_pictures_placed_in_cells(folder: Path) -> None:
+    book = xlsxwriter.Workbook(folder / "a.xlsx")
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["Question", "Photo", "Answer"])
+    for row, name in enumerate(COLOURS, start=1):
+        sheet.write(row, 0, "Which?")
+        sheet.embed_image(row, 1, folder / "pics" / f"{name}.png")
+        sheet.write(row, 2, name)
+    book.close()
+    check_colours(open_source(folder / "a.xlsx"))
+
+
+def test_a_picture_belongs_to_the_row_under_its_centre(folder: Path) -> None:
+    book = xlsxwriter.Workbook(folder / "a.xlsx")
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["Question", "Photo", "Answer"])
+    for row, name in enumerate(COLOURS, start=1):
+        sheet.set_row(row, 60)
+        sheet.write_row(row, 0, ["Which?", "", name])
+        above = row - 1
+        offset = 15 if above == 0 else 75  # begins at the lower edge of the row above
+        sheet.insert_image(above, 1, folder / "pics" / f"{name}.png", {"y_offset": offset})
+    book.close()
+    check_colours(open_source(folder / "a.xlsx"))
+
+
+def test_addresses_in_image_formulas(folder: Path) -> None:
+    rows = [["Question", "Image", "Answer"], ["?", '=IMAGE("https://a.org/x.png")', "red"]]
+    [sample] = open_source(write_workbook(folder / "a.xlsx", *rows))
+    assert (sample.images[0].kind, sample.images[0].location) == ("url", "https://a.org/x.png")
+
+
+def rewrite(path: Path, change: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**parts, **change}.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_entities_in_a_workbook_are_refused(folder: Path) -> None:
+    bomb = b'<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>'
+    path = rewrite(embedded(folder), {"xl/drawings/drawing1.xml": bomb})
+    with pytest.raises(DataError, match="declares a document type"):
+        list(open_source(path))
+
+
+def test_a_member_that_is_no_picture_fails_its_sample(folder: Path) -> None:
+    path = rewrite(embedded(folder), {"xl/media/image1.png": b"/etc/passwd"})
+    first, second, _ = open_source(path)
+    with pytest.raises(ImageError):
+        ImageLoader().load(first.images[0])
+    assert colour_of(second) == "blue"
+
+
+# -- Conversations, nested objects, folders, PDF files
+
+
+def test_conversations_of_both_forms(folder: Path) -> None:
+    parts: list[Any] = [
+        {"type": "image_url", "image_url": {"url": "pics/red.png"}},
+        {"type": "text", "text": "Which colour?"},
+    ]
+    messages = [
+        {"role": "system", "content": "Be short."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": parts},
+        {"role": "assistant", "content": "red"},
+    ]
+    (folder / "a.jsonl").write_text(json.dumps({"messages": messages}))
+    [sample] = open_source(folder / "a.jsonl")
+    assert (sample.golds, colour_of(sample)) == (("red",), "red")
+    shown = eyechart("data", "show", "a.jsonl", "--prompt", cwd=folder).out
+    assert [line.split()[0] for line in shown.splitlines() if line[:1] != " "] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
+    turns = [{"from": "human", "value": "<image>\nWhich?"}, {"from": "gpt", "value": "blue"}]
+    (folder / "b.json").write_text(
+        json.dumps([{"id": "x", "image": "pics/blue.png", "conversations": turns}])
+    )
+    [sample] = open_source(folder / "b.json")
+    assert (sample.id, sample.golds, colour_of(sample)) == ("x", ("blue",), "blue")
+    (folder / "c.jsonl").write_text(json.dumps({"messages": [{"role": "robot", "content": "?"}]}))
+    with pytest.raises(DataError, match=r"row 1.*role 'robot'"):
+        list(open_source(folder / "c.jsonl"))
+
+
+def test_nested_fields_by_path_and_by_name(folder: Path) -> None:
+    row = {"nr": 7, "picture": {"file": "pics/red.png", "w": 3}, "qa": {"question": "?", "truth": "red"}}
+    (folder / "a.jsonl").write_text(json.dumps(row))
+    [sample] = open_source(folder / "a.jsonl")
+    assert (sample.question, sample.golds, colour_of(sample)) == ("?", ("red",), "red")
+    (folder / "b.jsonl").write_text(
+        json.dumps({"question": "?", "shots": [{"f": "pics/red.png"}], "t": {"x": "red"}})
+    )
+    options = SourceOptions(fields={"image": "shots.0.f", "answer": "t.x"})
+    [sample] = open_source(folder / "b.jsonl", options)
+    assert (sample.golds, colour_of(sample)) == (("red",), "red")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", ["{answer}", "labels.csv", "none"])
+def test_a_folder_of_pictures_with_one_question(folder: Path, answers: str) -> None:
+    (folder / "labels.csv").write_text("file;label\nred.png;red\nblue;blue\ngone.png;x\n")
+    flags = [] if answers == "none" else ["--answers", answers]
+    done = eyechart(
+        "run", "pics", "--ask", "Which colour?", *flags, "-m", "baseline/majority", "--json", "-q", cwd=folder
+    )
+    assert (done.code, done.json["n"]) == (0, 3)
+    n_unscored = {"{answer}": 0, "labels.csv": 1, "none": 3}[answers]
+    assert done.json["outcomes"]["unscored"] == n_unscored
+    if answers == "labels.csv":
+        assert "no image for 1 answers: gone.png" in done.err
+        assert "1 images have no answer and are not scored: green.png" in done.err
+
+
+@pytest.mark.slow
+def test_answers_of_a_folder_that_fit_nothing_are_refused(folder: Path) -> None:
+    asked = ("run", "pics", "--ask", "?", "-m", "baseline/random")
+    assert "no answer for any image" in eyechart(*asked, "--answers", "x_{answer}", cwd=folder).err
+    assert "no such file, and no pattern" in eyechart(*asked, "--answers", "gone.csv", cwd=folder).err
+    assert "--ask" in eyechart("run", "pics", "-m", "baseline/random", cwd=folder).err
+    (folder / "q.csv").write_text("question,image\n?,pics/red.png\n")
+    assert "has its own questions" in eyechart("run", "q.csv", *asked[2:], cwd=folder).err
+
+
+@pytest.mark.slow
+def test_pages_of_a_pdf_are_pictures(folder: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    pages = [Image.new("RGB", (200, 100), name) for name in COLOURS]
+    pages[0].save(folder / "doc.pdf", save_all=True, append_images=pages[1:])
+    rows = [["Question", "Image", "Answer"], ["?", "doc.pdf#page=2", "blue"], ["?", "doc.pdf", "red"]]
+    one, all_pages = open_source(write_workbook(folder / "a.xlsx", *rows))
+    assert (colour_of(one), len(all_pages.images)) == ("blue", 3)
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.4 rubbish")
+    [broken] = open_source(write_workbook(folder / "b.xlsx", ["Question", "Image"], ["?", "bad.pdf#page=1"]))
+    with pytest.raises(ImageError, match="cannot be rendered"):
+        ImageLoader().load(broken.images[0])
