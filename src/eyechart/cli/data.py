@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eyechart.console import JSON_HELP, add_verb, make_counter, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_option, add_options, read_given_options
+from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command, converters
 from eyechart.run.options import BENCHMARK, DATA, PROMPT, Options
 from eyechart.terminal import print_text
@@ -203,13 +203,18 @@ def execute_convert(args: argparse.Namespace) -> int:
     """Convert a file or a data set, and print how to run it."""
     if args.source is None:
         return _convert_file(args)
-    if given := read_given_options(Options, args):
+    if given := _read_data_options(args):
         raise UsageError(f"{', '.join(given)}: the data set has its own format", hint="leave it out")
     convert = converters.get(args.name)
     done = convert(args.source, Path(args.out), force=args.force, progress=make_counter("rows converted"))
     print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
     note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
     return 0
+
+
+def _read_data_options(args: argparse.Namespace) -> dict[str, Any]:
+    names = list_option_names(Options, DATA)
+    return {name: value for name, value in read_given_options(Options, args).items() if name in names}
 
 
 def _convert_file(args: argparse.Namespace) -> int:
@@ -222,7 +227,7 @@ def _convert_file(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{args.name}: which file?", hint=f"eyechart data convert {args.name} SOURCE --out {args.out}"
         )
-    options = Options.of({**read_given_options(Options, args), "read_as": "plain"})
+    options = Options.of({**_read_data_options(args), "read_as": "plain"})
     source = find_benchmark(args.name, options).source
     done = write_clean(
         source,
