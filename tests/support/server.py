@@ -85,7 +85,7 @@ class Server:
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         app = web.Application(client_max_size=2**30)
-        app.router.add_post("/{path:.*}", self._reply)
+        self.add_routes(app)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         self._loop.run_until_complete(runner.setup())
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -97,6 +97,9 @@ class Server:
         self._loop.run_until_complete(runner.cleanup())
         self._loop.run_until_complete(self._end_all())
         self._loop.close()
+
+    def add_routes(self, app: web.Application) -> None:
+        app.router.add_post("/{path:.*}", self._reply)
 
     @staticmethod
     async def _end_all() -> None:

@@ -152,6 +152,27 @@ class Budget:
             return f"--max-total-tokens {self._max_tokens:,} is reached: {self.tokens:,} for {requests}"
         return None
 
+    def why_beyond(self, role: Role, more: Usage) -> str | None:
+        """Why so many more tokens are not allowed; None if they are, or if there is no limit.
+
+        >>> budget = Budget(max_cost=1.0, max_tokens=None, prices={"model": Price(input=1, output=1)})
+        >>> budget.why_beyond("model", Usage(prompt_tokens=1_500_000))
+        '--max-cost 1.00 would be exceeded: 0.00 USD are spent, and a batch may cost 1.50 more'
+        """
+        price = self._prices.get(role)
+        cost = price.cost(more) if price is not None else 0.0
+        if self._max_cost is not None and self._known_cost + cost > self._max_cost:
+            return (
+                f"--max-cost {format_usd(self._max_cost)} would be exceeded: {format_usd(self._known_cost)} "
+                f"USD are spent, and a batch may cost {format_usd(cost)} more"
+            )
+        if self._max_tokens is not None and self.tokens + more.total_tokens > self._max_tokens:
+            return (
+                f"--max-total-tokens {self._max_tokens:,} would be exceeded: {self.tokens:,} are used, and a "
+                f"batch may take {more.total_tokens:,} more"
+            )
+        return None
+
     def _limit_reached(self, n_more: int) -> Literal["cost", "tokens", ""]:
         """The limit that `n_more` requests would break, each an average one of the role that takes most."""
         seen = [one for one in self._by_role.values() if one.n]

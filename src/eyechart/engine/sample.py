@@ -79,6 +79,11 @@ class SampleRunner:
 
         A reply is thus returned, and written, before the next request of the sample is sent.
         """
+        settled = self.look_up(trials)
+        return settled if len(settled.left) < len(trials) else await self._ask(settled.left)
+
+    def look_up(self, trials: Sequence[Prepared]) -> Settled:
+        """Settle the trials that need no request; the others are `left`."""
         replies, failures, resumed, to_ask = [], [], [], []
         for trial in trials:
             if trial.is_answered:
@@ -90,9 +95,7 @@ class SampleRunner:
                 replies.append(TrialReply(task=trial.task, ask=fill_rounds(trial.ask, reply), reply=reply))
             else:
                 to_ask.append(trial)
-        if len(to_ask) < len(trials):
-            return Settled(replies=replies, failures=failures, resumed=resumed, left=to_ask)
-        return await self._ask(to_ask)
+        return Settled(replies=replies, failures=failures, resumed=resumed, left=to_ask)
 
     def _find(self, trial: Prepared) -> Reply | None:
         assert trial.ask is not None

@@ -33,6 +33,7 @@ class Anthropic(ChatEndpoint):
     path = "/messages"
     key_variable = "ANTHROPIC_API_KEY"
     url_variables = ("ANTHROPIC_BASE_URL",)
+    batch_api = "AnthropicBatches"
     parameters = frozenset({
         "max_tokens", "temperature", "top_p", "top_k", "stop", "stop_sequences", "thinking",
         "thinking_budget", "effort", "service_tier", "metadata", "extra_body",

@@ -26,6 +26,7 @@ class Azure(OpenAI):
     """
 
     provider = "azure"
+    batch_api = ""
     vendor = "Azure"
     server = "an Azure OpenAI resource"
     official_url = ""  # every resource has its own

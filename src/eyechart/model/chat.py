@@ -133,6 +133,7 @@ class ChatEndpoint(ABC):
     server: ClassVar[str] = "a server of this API"
     out_of_credit: ClassVar[re.Pattern[str]] = re.compile("insufficient_quota")
     limits: ClassVar[ImageLimits | None] = None
+    batch_api: ClassVar[str] = ""  # the class in model/batch.py; empty: it has none
     capabilities = Capabilities(is_endpoint=True, takes_urls=True)
 
     # -- what a provider defines
@@ -279,9 +280,7 @@ class ChatEndpoint(ABC):
 
     async def ask(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[Reply]:
         """Send one request, with `more` fields in its body; returns at least one reply."""
-        pieces = self.encode_body(request.messages, more)
-        if self._limits is not None and (problem := self.find_problem(request, sum(map(len, pieces)))):
-            raise ModelError(problem[0], hint=problem[1])
+        pieces = self.encode_request(request, more)
         start = time.perf_counter()
         if self._http is None:
             self._http = self._connect()
@@ -307,6 +306,13 @@ class ChatEndpoint(ABC):
         if response.status != 200:
             return [self._read_refusal(response, time.perf_counter() - start)]
         return self._read(response.content, time.perf_counter() - start)
+
+    def encode_request(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
+        """The body in pieces; raises if it exceeds a limit of the API."""
+        pieces = self.encode_body(request.messages, more)
+        if self._limits is not None and (problem := self.find_problem(request, sum(map(len, pieces)))):
+            raise ModelError(problem[0], hint=problem[1])
+        return pieces
 
     def find_problem(self, request: Request, body_bytes: int | None = None) -> tuple[str, str] | None:
         """Which limit of the API the request exceeds, and what to do about it; None if it exceeds none.
@@ -342,6 +348,26 @@ class ChatEndpoint(ABC):
         from eyechart.model.proxy import ProxiedHttp
 
         return ProxiedHttp(self._url, self._headers, self._proxy)
+
+    # -- for batches, whose requests go to other paths of the same API
+
+    @property
+    def proxy(self) -> str | None:
+        return self._proxy
+
+    def list_headers(self, *, is_form: bool = False) -> dict[str, str]:
+        """The headers of a request, the key among them; a form has its own type."""
+        return {name: value for name, value in self._headers.items() if not is_form or name != "Content-Type"}
+
+    def read_response(self, response: Response) -> Reply:
+        """The reply in a response that came another way; raises what the response itself would have."""
+        if response.status != 200:
+            return self._read_refusal(response, 0.0)
+        return self._read(response.content, 0.0)[0]
+
+    def explain_error(self, response: Response) -> ModelError:
+        """The error that a response with another status than 200 means."""
+        return self._build_error(response, self._explain(response.content))
 
     # -- responses
 

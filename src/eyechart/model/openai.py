@@ -25,6 +25,7 @@ class OpenAI(ChatEndpoint):
     path = "/chat/completions"
     key_variable = KEY
     url_variables: ClassVar[tuple[str, ...]] = ADDRESSES
+    batch_api: ClassVar[str] = "OpenAIBatches"
     # What OpenAI's chat completions and the common servers (vLLM, SGLang) document, less what eyechart sets
     # itself.
     # fmt: off

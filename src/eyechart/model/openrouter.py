@@ -19,6 +19,7 @@ class OpenRouter(OpenAI):
     """A model at OpenRouter: ``openrouter/qwen/qwen2.5-vl-72b-instruct``."""
 
     provider = "openrouter"
+    batch_api = ""
     vendor = "OpenRouter"
     official_url = "https://openrouter.ai/api/v1"
     key_variable = "OPENROUTER_API_KEY"

@@ -98,6 +98,18 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         fresh = usage.prompt_tokens - cached
         return (fresh * self.input + cached * rate + usage.completion_tokens * self.output) / _MILLION
 
+    def halve(self) -> Price:
+        """The price of a batch.
+
+        >>> Price(input=2.5, output=10).halve()
+        Price(input=1.25, output=5.0, cached=None, as_of='', source='half of it, for a batch')
+        """
+        cached = None if self.cached is None else self.cached / 2
+        source = f"{self.source or 'half of it'}, {'half ' * bool(self.source)}for a batch"
+        return msgspec.structs.replace(
+            self, input=self.input / 2, output=self.output / 2, cached=cached, source=source
+        )
+
     def to_json(self) -> dict[str, Any]:
         """As a manifest keeps it."""
         return msgspec.structs.asdict(self)

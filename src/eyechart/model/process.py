@@ -28,7 +28,7 @@ _TROUBLE_BYTES = 256 * 1024
 _ERRORS, _LAST = 3, 4  # lines that a message repeats
 _LINE = 160  # characters of a line that a message repeats
 _MAX_BYTES = 2**20  # of the list of models
-_ERROR = re.compile(r"\b[A-Za-z_.]{0,60}(?:Error|Exception|OutOfMemory)\b: \S.*")
+_ERROR = re.compile(r"\b[\w.]{0,80}(?:Error|Exception|OutOfMemory)\b: \S.*")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _BAR = re.compile(r"^.*\r(?=.)")  # what a progress bar has written over
 

@@ -62,6 +62,7 @@ class Served(OpenAI):
     usual_port: ClassVar[int]  # of `official_url`, where one may be running already
     false_is: ClassVar[str] = "--no-"  # before the name of an argument that is false; empty: it is left out
     url_variables: ClassVar[tuple[str, ...]] = ()
+    batch_api: ClassVar[str] = ""
 
     def __init__(self, name: str, settings: ModelSettings) -> None:
         parameters = dict(settings.parameters)

@@ -36,6 +36,8 @@ def find_prices(model: Model, judges: Mapping[str, Model], options: Options) -> 
     for who, judge in judges.items():
         is_same = (judge.name, _where(judge)) == (model.name, _where(model))
         prices[who] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
+    if options.batch and (price := prices["model"]) is not None:
+        prices["model"] = price.halve()
     for who, one in {"model": model, **judges}.items():
         _refuse_unpriced(one, who, prices[who], options)
     return prices

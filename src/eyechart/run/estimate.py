@@ -387,6 +387,8 @@ class Workload:
             yield f"judge: at most one call per verdict{each}; rules decide what they can"
         if options.cache and self.requests:
             yield "replies in the response cache are not taken into account"
+        if options.batch:
+            yield "batch: half the price of single requests; replies within 24 hours"
         for who, price in prices.items():
             if price is not None:
                 as_of = f" as of {price.as_of}" if price.as_of else ""

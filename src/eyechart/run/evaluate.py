@@ -15,9 +15,11 @@ from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, carry_kept, has_shared_requests, keep_log, make_preparer
 from eyechart.run.results import Run
+from eyechart.terminal import print_note
 from eyechart.types import Model, Scorer, Studious, read_capabilities
 
 if TYPE_CHECKING:
+    from eyechart.engine.batch import BatchExecutor
     from eyechart.engine.executor import LocalExecutor
     from eyechart.engine.judge import Scoring
     from eyechart.engine.retry import EngineSettings
@@ -34,11 +36,20 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
     ends in an error before anything was answered leaves no folder behind.
     """
     from eyechart.store import folder as folders
+    from eyechart.store.batches import has_pending
     from eyechart.store.journal import FILE_NAME, Journal
 
     _refuse_shared_folder(plan)
     folders.prepare_folder(plan.folder)
     with folders.lock_folder(plan.folder):
+        if (
+            plan.options.fresh
+            and (plan.folder / FILE_NAME).is_file()
+            and has_pending(plan.folder / FILE_NAME)
+        ):
+            print_note(
+                f"note: --fresh abandons the pending batches of {plan.folder}; they are paid for all the same"
+            )
         folders.prepare_folder(plan.folder, fresh=plan.options.fresh)
         journal = Journal.create(plan.folder / FILE_NAME)
         try:
@@ -48,7 +59,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
             with contextlib.suppress(EyechartError):
                 journal.close()
             with contextlib.suppress(EyechartError):
-                if not journal.has_answers():
+                if not journal.has_answers() and not has_pending(journal.path):
                     folders.discard_folder(plan.folder)
             raise
         journal.close()
@@ -176,6 +187,7 @@ async def score_rest(
 
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalExecutor:
+    from eyechart.engine.batch import BatchExecutor
     from eyechart.engine.budget import BudgetGate
     from eyechart.engine.executor import LocalExecutor
     from eyechart.run.cost import carry_shared, make_budget
@@ -183,7 +195,8 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
     options, scorers = plan.options, plan.scorers
     budget = make_budget(journal, options, plan.prices, scorers.judges)
     carry_shared(budget, plan.shares_budget)
-    executor = LocalExecutor(
+    kind = BatchExecutor if options.batch else LocalExecutor
+    executor = kind(
         plan.model,
         make_preparer(plan),
         journal,
@@ -195,8 +208,18 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
         known=known,
         gate=BudgetGate(budget),
     )
+    if isinstance(executor, BatchExecutor):
+        _use_batches(plan, executor, journal)
     executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
     return executor
+
+
+def _use_batches(plan: Plan, executor: BatchExecutor, journal: Journal) -> None:
+    from eyechart.model import batch
+    from eyechart.store.batches import BatchLog
+
+    api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model)  # noqa: B009
+    executor.use(api, BatchLog(journal.path), plan.folder)
 
 
 # -- Shared with scoring stored replies

@@ -400,6 +400,12 @@ class Options:
         help="stop after N consecutive failures (default: 8)",
     )
 
+    batch: bool = option(
+        False,
+        group=COST,
+        help="use the provider's batch API (OpenAI, Anthropic): half the price, replies within 24 hours; the "
+        "same command collects them (see docs/cost.md)",
+    )
     max_cost: float | None = option(
         None, group=COST, metavar="USD", above=0, help="stop before the cost exceeds this, the judge included"
     )
@@ -591,7 +597,7 @@ class Options:
         names = ("input", "system", "max_pixels")
         more = (
             "prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular", "captions", "ocr_texts",
-            "reword",
+            "reword", "batch",
         )  # fmt: skip
         said = {name: getattr(self, name) for name in more if getattr(self, name)}
         if self.input == "shuffled":

@@ -99,6 +99,11 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     the_model = find_model(model, options)
     if options.pass_urls and not read_capabilities(the_model).takes_urls:
         raise UsageError(f"{the_model.name} does not take image URLs", hint="leave out --pass-urls")
+    if options.batch and not getattr(the_model, "batch_api", ""):
+        raise UsageError(
+            f"{the_model.name} has no batch API",
+            hint="--batch is for openai/NAME and anthropic/NAME at one URL; leave it out",
+        )
     refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
     if options.circular:
@@ -285,7 +290,7 @@ def keep_log(model: Model, path: Path) -> None:
 
 def has_shared_requests(plan: Plan) -> bool:
     """Whether the trials of a sample share one request, if the endpoint supports it."""
-    return isinstance(plan.model, Several) and not plan.options.separate_trials
+    return isinstance(plan.model, Several) and not plan.options.separate_trials and not plan.options.batch
 
 
 def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:

@@ -1,0 +1,351 @@
+"""An executor over a provider's batch API: submit everything, wait, collect; half the price, within a day.
+
+The journal is its memory (store/batches.py). A batch is written down before it is submitted and crossed out
+after its replies are on disk, so that a run which is killed at any moment goes on where it was: what a
+pending batch asks is never asked again. All before a request and after a reply is the local executor's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from eyechart.engine.budget import BudgetSpent
+from eyechart.engine.executor import LocalExecutor
+from eyechart.engine.pool import Stopped
+from eyechart.engine.prepare import Prefetcher, Prepared
+from eyechart.engine.sample import Settled, TrialFailure, TrialReply, has_rounds
+from eyechart.errors import ModelError
+from eyechart.model.batch import BatchApi, BatchState
+from eyechart.model.prices import guess_usage
+from eyechart.store.batches import Batch, BatchedRequest, BatchLog
+from eyechart.store.reader import Task
+from eyechart.types import Failure, Reply, Request, Sample, Snapshot, Usage
+
+T = TypeVar("T")
+
+_SPOOL = ".batch-"
+_FIRST_LOOK_S = 1.0
+_LONGEST_LOOK_S = 60.0
+_LOOKS_GROW = 1.5
+_LONG_REPLY = 1000  # tokens, where no limit is set: for the budget
+_LIMITS = ("max_completion_tokens", "max_tokens")
+_ROUNDS = (
+    "a conversation in rounds cannot be asked in a batch: each round needs the reply to the one before; "
+    "run it without --batch"
+)
+
+
+class BatchExecutor(LocalExecutor):
+    """Runs tasks through batches until all have an outcome, or until it is told to stop."""
+
+    _api: BatchApi
+    _log: BatchLog
+    _folder: Path
+
+    def use(self, api: BatchApi, log: BatchLog, folder: Path) -> None:
+        """Set the API, the log in the journal, and the folder for files that are being submitted."""
+        self._api, self._log, self._folder = api, log, folder
+        for left in folder.glob(f"{_SPOOL}*"):  # by a start that was killed
+            left.unlink(missing_ok=True)
+        self._say: Callable[[str], None] = lambda text: None
+        self._status = ""
+        self._has_collected = False
+
+    @property
+    def has_answered(self) -> bool:
+        return self._has_collected or super().has_answered
+
+    def announce_to(self, say: Callable[[str], None]) -> None:
+        super().announce_to(say)
+        self._say = say
+
+    def snapshot(self) -> Snapshot:
+        return self.progress.snapshot(
+            None, self._gate.budget if self._gate else None, status=self._status or "preparing a batch"
+        )
+
+    async def run(self, tasks: Iterable[Task]) -> None:
+        """Submit what no pending batch asks, wait for all batches, write what they bring."""
+        try:
+            await self._recover()
+            spent = await self._submit_all(tasks)
+            await self._collect_all()
+            if spent is not None:
+                self.stop.give_up(spent)
+        except Stopped:
+            pending = self._log.pending()
+            if pending:
+                n = sum(one.n for one in pending)
+                self._say(f"{n:,} requests are in {_count(pending)}; the same command collects them")
+        finally:
+            await self._api.close()
+            self._count_requests()
+        if self.stop.trouble is not None:
+            raise self.stop.trouble
+        self._journal.raise_trouble()
+
+    # -- submitting
+
+    async def _recover(self) -> None:
+        """Find the batches that were being submitted when an earlier start was cut off."""
+        for batch in self._log.pending():
+            if batch.id:
+                continue
+            self._status = "looking for a batch of an earlier start"
+            known = self._log.known_ids()
+            found = await self._insist(lambda batch=batch, known=known: self._find(batch, known))  # type: ignore[misc]
+            if found:
+                self._log.set_id(batch, found)
+            else:
+                self._log.end(batch, "withdrawn")
+
+    async def _submit_all(self, tasks: Iterable[Task]) -> BudgetSpent | None:
+        """Submit all that has to be asked, or as much as the budget allows; returns why it was not all."""
+        asked = self._log.pending_keys()
+        settings = self._settings
+        prefetcher = Prefetcher(
+            iter(tasks),
+            self._preparer.prepare,
+            n_threads=settings.prefetch_threads,
+            max_items=64,
+            max_bytes=settings.prefetch_bytes,
+            is_quick=self._preparer.is_quick,
+            on_end=self._preparer.close,
+        )
+        self.stop.on_stop(prefetcher.stop)
+        with Spool(self._api, self._folder) as spool:
+            try:
+                async for item in prefetcher:
+                    try:
+                        await self._add(spool, item, asked)
+                    finally:
+                        prefetcher.release(item)
+                        del item
+                    if spool.spent is not None:
+                        break
+                    if self._journal.is_behind:
+                        await self.scoring.wait_for_disk()
+            finally:
+                prefetcher.stop()
+            self._raise_if_stopped()
+            await self._submit(spool)
+            return spool.spent
+
+    async def _add(self, spool: Spool, item: Prepared, asked: set[tuple[str, int, str]]) -> None:
+        """Settle a trial that needs no request; write the others to the next batch."""
+        settled = self._runner.look_up([item])
+        self._write(settled)
+        for trial in settled.left:
+            request, ask, sample = trial.request, trial.ask, trial.task.sample
+            assert request is not None, "it is to be asked"
+            assert ask is not None, "it is to be asked"
+            if (sample.id, trial.task.trial, ask.key) in asked:
+                continue
+            try:
+                if has_rounds(request.messages):
+                    raise ModelError(_ROUNDS)
+                body = self._api.endpoint.encode_request(request)
+                if sum(map(len, body)) > self._api.max_bytes // 2:
+                    raise ModelError(
+                        "the request is too large for a batch", hint="--max-pixels shrinks images"
+                    )
+            except ModelError as err:
+                failure = Failure(stage="generate", reason=str(err), retryable=False)
+                self._write(Settled(failures=[TrialFailure(task=trial.task, failure=failure, ask=ask)]))
+                continue
+            if not spool.has_room(body):
+                await self._submit(spool)
+            if spool.spent is not None:
+                return
+            one = BatchedRequest(sample=sample.id, trial=trial.task.trial, ask=ask)
+            spool.add(one, body, self._guess(request))
+
+    def _guess(self, request: Request) -> Usage:
+        """About what a request takes at most."""
+        identity = self._client.model.identity
+        limit = next((identity[name] for name in _LIMITS if isinstance(identity.get(name), int)), _LONG_REPLY)
+        return guess_usage(self._client.model, request, []) + Usage(completion_tokens=limit)
+
+    async def _submit(self, spool: Spool) -> None:
+        if not spool.requests or spool.spent is not None:
+            return
+        pending = sum((one.guess for one in self._log.pending()), Usage())
+        if self._gate is not None and (why := self._gate.budget.why_beyond("model", pending + spool.guess)):
+            hint = "all replies are kept; to go on, run the same command again with a higher limit"
+            spool.spent = BudgetSpent(why, hint=hint)
+            return
+        self._status = f"submitting {len(spool.requests):,} requests"
+        batch = self._log.begin(spool.name, spool.requests, spool.guess)
+        path = spool.finish()
+        number = await self._insist(lambda: self._submit_once(batch, path))
+        self._log.set_id(batch, number)
+        self._client.sent += batch.n
+        self._count_requests()
+        spool.restart()
+
+    async def _submit_once(self, batch: Batch, path: Path) -> str:
+        """Submit; after an error that says nothing about the batch, look whether it was accepted."""
+        try:
+            return await self._api.submit(path, batch.name)
+        except ModelError as err:
+            if not err.is_retryable:
+                self._log.end(batch, "withdrawn")
+                raise
+            found = await self._find(batch, self._log.known_ids())
+            if found is None:
+                raise
+            return found
+
+    async def _find(self, batch: Batch, known: set[str]) -> str | None:
+        return await self._api.find(batch.name, batch.n, batch.at, known)
+
+    # -- collecting
+
+    async def _collect_all(self) -> None:
+        delay_s = _FIRST_LOOK_S
+        while pending := self._log.pending():
+            n_done, n_all = 0, sum(one.n for one in pending)
+            for batch in pending:
+                state = await self._insist(lambda batch=batch: self._api.look(batch.id))  # type: ignore[misc]
+                n_done += min(state.n_done, batch.n)
+                self._status = f"{_count(pending)}: {n_done:,} of {n_all:,} processed"
+                if state.is_ended:
+                    await self._collect(batch, state)
+                    delay_s = _FIRST_LOOK_S
+            if not self._log.pending():
+                return
+            await self.stop.wait(delay_s)
+            self._raise_if_stopped()
+            delay_s = min(_LOOKS_GROW * delay_s, _LONGEST_LOOK_S)
+
+    async def _collect(self, batch: Batch, state: BatchState) -> None:
+        """Write the results of a batch, then cross it out."""
+        with self._log.requests(batch) as requests:
+
+            async def read() -> None:
+                async for result in self._api.results(batch.id):
+                    if (one := requests.take(result.custom_id)) is not None:
+                        self._settle_one(one, result.reply, result.error)
+                        if self._journal.is_behind:
+                            await self.scoring.wait_for_disk()
+
+            await self._insist(read)
+            why = state.trouble or "the batch has no result for this request"
+            for one in requests.take_rest():
+                self._settle_one(one, None, ModelError(why, is_retryable=True))
+        self._count_requests()
+        self._journal.flush()
+        self._log.end(batch)
+
+    def _settle_one(self, one: BatchedRequest, reply: Reply | None, error: ModelError | None) -> None:
+        task = Task(position=0, sample=Sample(id=one.sample, question=""), trial=one.trial)
+        if reply is None:
+            assert error is not None, "one of the two"
+            failure = Failure(
+                stage="generate",
+                reason=str(error),
+                retryable=error.is_retryable,
+                status=error.status,
+                attempts=1,
+            )
+            self._write(Settled(failures=[TrialFailure(task=task, failure=failure, ask=one.ask)]))
+            return
+        self._has_collected = True
+        if self._gate is not None and reply.usage is not None:
+            self._gate.budget.count("model", reply.usage)
+        kept = TrialReply(task=task, ask=one.ask, reply=reply, attempts=1, paid=reply.usage)
+        self._write(Settled(replies=[kept]))
+
+    # -- requests about batches
+
+    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Call until it succeeds, with the delays and as often as any request; stops with the run."""
+        policy, attempt = self._settings.retry, 0
+        while True:
+            attempt += 1
+            try:
+                return await self._unless_stopped(call())
+            except ModelError as err:
+                if not policy.may_retry(attempt, err):
+                    self.stop.give_up(err)
+                    raise Stopped from err
+                self._client.retried += 1
+                await self.stop.wait(policy.delay_s(attempt, err.retry_after_s, self._client.rng))
+                self._raise_if_stopped()
+
+    async def _unless_stopped(self, call: Awaitable[T]) -> T:
+        self._raise_if_stopped()
+        working, stopped = asyncio.ensure_future(call), asyncio.ensure_future(self.stop.wait())
+        waited: list[asyncio.Future[Any]] = [working, stopped]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait([working])
+            raise Stopped
+        return working.result()
+
+    def _raise_if_stopped(self) -> None:
+        if self.stop.is_set:
+            raise Stopped
+
+
+class Spool:
+    """The file of the batch that is being filled, with what the journal will hold of it."""
+
+    def __init__(self, api: BatchApi, folder: Path) -> None:
+        self._api = api
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+        self.spent: BudgetSpent | None = None  # why this batch, and all further ones, are not submitted
+        self.restart()
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._close()
+
+    def restart(self) -> None:
+        """Begin an empty file."""
+        self._close()
+        self.name = f"ec{secrets.token_hex(12)}"
+        self.requests: list[BatchedRequest] = []
+        self.guess = Usage()
+        # Beside the journal, where there is room for the run: a batch may have 200 MB.
+        self._file = tempfile.NamedTemporaryFile(dir=self._folder, prefix=_SPOOL)  # noqa: SIM115
+        self._file.write(self._api.opening)
+
+    def has_room(self, body: Iterable[bytes]) -> bool:
+        """Whether one more request fits into the batch."""
+        assert self._file is not None, "restart comes first"
+        n_bytes = self._file.tell() + sum(map(len, body)) + 1024  # around the request, and at the end
+        return len(self.requests) < self._api.max_requests and n_bytes <= self._api.max_bytes
+
+    def add(self, one: BatchedRequest, body: Iterable[bytes], guess: Usage) -> None:
+        assert self._file is not None, "restart comes first"
+        self._file.write(self._api.separator if self.requests else b"")
+        self._file.writelines(self._api.wrap(f"{self.name}-{len(self.requests)}", list(body)))
+        self.requests.append(one)
+        self.guess += guess
+
+    def finish(self) -> Path:
+        """The whole file."""
+        assert self._file is not None, "restart comes first"
+        self._file.write(self._api.closing)
+        self._file.flush()
+        return Path(self._file.name)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()  # which deletes it
+            self._file = None
+
+
+def _count(pending: list[Batch]) -> str:
+    return f"{len(pending)} batch{'es' * (len(pending) != 1)}"

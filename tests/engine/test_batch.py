@@ -1,0 +1,254 @@
+"""--batch: submit, wait, collect; nothing is asked twice whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.engine.budget import BudgetSpent
+from eyechart.errors import EyechartError
+from eyechart.model.batch import AnthropicBatches, OpenAIBatches
+from eyechart.run.estimate import estimate_run
+from eyechart.run.results import Run
+from support.batches import AnthropicBatchServer, BatchServer, Body, OpenAIBatchServer, text_of
+from support.command import environment, eyechart
+from support.files import choice_tsv
+from support.runs import run_here
+
+N = 12
+SERVERS = {"openai/m": OpenAIBatchServer, "anthropic/m": AnthropicBatchServer}
+
+
+@pytest.fixture(params=SERVERS)
+def model(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server(model: str) -> Iterator[BatchServer]:
+    with SERVERS[model]() as server:
+        yield server
+        assert not server.problems
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return choice_tsv(tmp_path / "q.tsv", N)
+
+
+def start(questions: Path, model: str, server: BatchServer, **options: Any) -> Run:
+    usual = {"base_url": server.base_url, "api_key": "k", "batch": True, "cache": False, "max_tokens": 100}
+    return run_here(questions, model, **(usual | options))
+
+
+@pytest.mark.slow
+def test_everything_is_asked_in_one_batch_at_half_the_price(
+    questions: Path, model: str, server: BatchServer
+) -> None:
+    server.reply = lambda body: "ABCD"[int(text_of(body).partition("Question ")[2].split("?")[0]) % 4]
+    done = start(questions, model, server, prices="input=2,output=10")
+    assert (done.score, done.n_failed) == (1.0, 0)  # so every reply found its question
+    assert len(server.batches) == 1
+    assert done.summary.requests["sent"] == N
+    assert done.summary.cost == pytest.approx(N * (1000 * 1 + 100 * 5) / 1e6)
+    again = start(questions, model, server, prices="input=2,output=10")
+    assert again.folder == done.folder
+    assert again.n_asked == 0
+    assert len(server.batches) == 1
+    direct = start(questions, model, server, batch=False)
+    assert direct.n_asked == N  # all of them found in the other run: no server for single requests here
+    assert direct.summary.requests["sent"] == 0
+
+
+@pytest.mark.slow
+def test_large_runs_are_split(
+    questions: Path, model: str, server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for api in (OpenAIBatches, AnthropicBatches):
+        monkeypatch.setattr(api, "max_requests", 5)
+    assert start(questions, model, server).n_failed == 0
+    assert [len(one) for one in server.batches.values()] == [5, 5, 2]
+    assert set(server.times_asked.values()) == {1}
+
+
+@pytest.mark.slow
+def test_batches_have_at_most_so_many_bytes(
+    questions: Path, model: str, server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for api in (OpenAIBatches, AnthropicBatches):
+        monkeypatch.setattr(api, "max_bytes", 4000)
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) > 1
+    assert set(server.times_asked.values()) == {1}
+
+
+@pytest.mark.slow
+def test_failures_in_a_batch_are_failures_with_reasons(
+    questions: Path, model: str, server: BatchServer
+) -> None:
+    def reply(body: Body) -> Any:
+        text = text_of(body)
+        if "Question 1?" in text:
+            return 400, {"type": "invalid_request_error", "message": "image too large", "error": {}}
+        return None if "Question 2?" in text else "A"
+
+    server.reply = reply
+    done = start(questions, model, server)
+    assert done.n_failed == 2
+    reasons = [one.failure.reason for one in done.samples() if one.failure]
+    assert "image too large" in reasons[0] or "400" in reasons[0]
+    assert "expired" in reasons[1] or "no result" in reasons[1]
+    server.reply = lambda body: "A"
+    again = start(questions, model, server)
+    assert again.n_failed == 0
+    assert [len(one) for one in server.batches.values()] == [N, 2]  # only what failed is asked again
+
+
+@pytest.mark.slow
+def test_a_batch_that_is_refused_as_a_whole(questions: Path) -> None:
+    with OpenAIBatchServer() as server:
+        server.refused = "Enqueued token limit reached"
+        done = start(questions, "openai/m", server)
+        assert done.n_failed == N
+        assert all(
+            "Enqueued token limit reached" in one.failure.reason for one in done.samples() if one.failure
+        )
+
+
+def command(questions: Path, model: str, server: BatchServer) -> subprocess.Popen[bytes]:
+    line = [
+        sys.executable,
+        "-m",
+        "eyechart",
+        "run",
+        questions.name,
+        "-m",
+        model,
+        "--base-url",
+        server.base_url,
+    ]
+    line += ["--api-key", "k", "--batch", "--no-cache", "--max-tokens", "100", "-q"]
+    return subprocess.Popen(line, cwd=questions.parent, env=environment(), stderr=subprocess.PIPE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_while_it_waits_is_picked_up(
+    questions: Path, model: str, server: BatchServer, number: int
+) -> None:
+    server.ready.clear()
+    process = command(questions, model, server)
+    wait_until(lambda: server.n_looks > 0)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    if number == signal.SIGINT:
+        assert process.returncode == 130
+        assert b"12 requests are in 1 batch; the same command collects them" in err
+    server.ready.set()
+    done = start(questions, model, server)
+    assert (done.n_failed, sum(done.outcomes.values())) == (0, N)
+    assert len(server.batches) == 1
+    assert set(server.times_asked.values()) == {1}
+
+
+@pytest.mark.slow
+def test_a_kill_between_acceptance_and_answer(questions: Path, model: str, server: BatchServer) -> None:
+    """The batch was accepted, and its id has never arrived."""
+    server.is_deaf = True
+    process = command(questions, model, server)
+    wait_until(lambda: bool(server.batches))
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    done = start(questions, model, server)
+    assert done.n_failed == 0
+    assert len(server.batches) == 1
+    assert not list(done.folder.glob(".batch-*"))
+
+
+@pytest.mark.slow
+def test_an_acceptance_that_was_not_heard_is_found(questions: Path, model: str, server: BatchServer) -> None:
+    server.is_deaf = True
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+
+
+@pytest.mark.slow
+def test_servers_that_fail_for_a_moment(questions: Path, model: str, server: BatchServer) -> None:
+    server.failing = [500, 429, 503]
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+
+
+@pytest.mark.slow
+def test_an_error_while_waiting_keeps_the_batches(questions: Path, model: str, server: BatchServer) -> None:
+    server.ready.clear()
+    process = command(questions, model, server)
+    wait_until(lambda: server.n_looks > 0)
+    server.failing = [401] * 3
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"HTTP 401" in err
+    server.failing = []
+    server.ready.set()
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+
+
+@pytest.mark.slow
+def test_a_budget_is_checked_before_a_batch_is_submitted(
+    questions: Path, model: str, server: BatchServer
+) -> None:
+    flags = ["--base-url", server.base_url, "--api-key", "k", "--batch", "--max-tokens", "100"]
+    limit = ["--prices", "input=2,output=10", "--max-cost", "0.001"]
+    done = eyechart("run", "q.tsv", "-m", model, *flags, *limit, "-q", cwd=questions.parent)
+    assert done.code == 1
+    assert "--max-cost 0.0010 would be exceeded" in done.err
+    assert not server.batches
+
+
+@pytest.mark.slow
+def test_what_the_budget_allows_is_submitted_and_collected(
+    questions: Path, model: str, server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for api in (OpenAIBatches, AnthropicBatches):
+        monkeypatch.setattr(api, "max_requests", 5)
+    limited = {"prices": "input=0,output=10", "max_cost": 0.003}  # 100 tokens each, at 5 USD per million
+    done = start(questions, model, server, **limited)
+    assert isinstance(done.trouble, BudgetSpent)
+    assert done.summary.requests["sent"] == 5
+    assert sum(done.outcomes.values()) - done.outcomes.get("failed", 0) == 5
+    assert start(questions, model, server, **(limited | {"max_cost": 1})).n_failed == 0
+    assert set(server.times_asked.values()) == {1}
+
+
+def test_the_estimate_has_half_the_price(questions: Path) -> None:
+    def cost(**options: Any) -> tuple[float, float]:
+        made = estimate_run(
+            questions, "openai/gpt-4o", out=questions.parent / "runs", progress=False, **options
+        )
+        assert made.cost is not None
+        return made.cost
+
+    whole, half = cost(), cost(batch=True)
+    assert half == pytest.approx((whole[0] / 2, whole[1] / 2))
+
+
+@pytest.mark.parametrize("name", ["baseline/random", "google/g", "openrouter/a/b", "vllm/a/b"])
+def test_models_without_a_batch_api_are_refused(questions: Path, name: str) -> None:
+    with pytest.raises(EyechartError, match="has no batch API"):
+        run_here(questions, name, batch=True, **({"api_key": "k"} if name[0] in "go" else {}))
+
+
+def wait_until(happened: Any, within_s: float = 60.0) -> None:
+    until = time.monotonic() + within_s
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.01)
