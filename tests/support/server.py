@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -71,7 +71,7 @@ class Server:
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self.base_url = ""
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._started.wait()
         return self
