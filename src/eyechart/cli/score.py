@@ -41,8 +41,8 @@ reviews or a report of EvalScope; or the benchmark's own format, such as InfoCha
 model_response.json. A file that holds questions and answers needs no --benchmark.
 """
 
-_RATES = ("rpm", "tpm")  # do not apply to a judge
-_JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COST) if name not in _RATES)
+_NOT_JUDGES = ("rpm", "tpm", "batch")  # do not apply to a judge
+_JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COST) if name not in _NOT_JUDGES)
 
 
 @command(
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument("--out", metavar="DIR", help="parent of the run folders (default: runs)")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
-    add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_RATES)
+    add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_NOT_JUDGES)
     return execute
 
 
