@@ -6,12 +6,24 @@ into that shape here; where it raises and ours gives None or `CannotAggregate`, 
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from eyechart.registry import aggregates, scorers
-from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import (
+    CannotAggregate,
+    JudgeCall,
+    JudgedScorer,
+    MetricTable,
+    Reply,
+    Sample,
+    Score,
+    ScoredRow,
+    answer_calls,
+)
 
 ALL = ""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -43,6 +55,33 @@ def score(
     options = choices if isinstance(choices, Mapping) else dict(zip(LETTERS, choices, strict=False))
     sample = Sample(id="1", question="", golds=tuple(map(str, golds)), choices=options, meta=meta or {})
     return scorers.get(name)(Reply(text=str(reply)), sample)
+
+
+class Scripted:
+    """A judge that says these texts, one per call; the last one again and again."""
+
+    def __init__(self, said: Sequence[str]) -> None:
+        self.said = said
+        self.n_calls = 0
+
+    def __call__(self, call: JudgeCall) -> str:
+        self.n_calls += 1
+        return self.said[min(self.n_calls, len(self.said)) - 1]
+
+
+def judge(
+    name: str,
+    reply: object,
+    golds: Sequence[object],
+    said: Sequence[str],
+    meta: Mapping[str, Any] | None = None,
+) -> tuple[Score, int]:
+    """A scorer's verdict with a scripted judge, and how often the judge was asked."""
+    scorer = scorers.get(name)
+    assert isinstance(scorer, JudgedScorer)
+    scripted = Scripted(said)
+    sample = Sample(id="1", question="", golds=tuple(map(str, golds)), meta=meta or {})
+    return answer_calls(scorer.steps(Reply(text=str(reply)), sample), scripted), scripted.n_calls
 
 
 def percent(value: float | None) -> float | str:
@@ -640,3 +679,379 @@ def vqa_table(given: Input) -> object:
     if key:
         found |= means(f"macro-{key}", rows)
     return {group or "Overall": percent(value) for group, value in found.items()}  # type: ignore[arg-type]
+
+
+# -- Mathematics
+
+
+def literal_error(text: str) -> str | None:
+    """What Python raises for options that are no list; ours reads none."""
+    try:
+        found = ast.literal_eval(text)
+    except SyntaxError:
+        return "SyntaxError"
+    except ValueError:
+        return "NameError"
+    return None if isinstance(found, Sequence) else "TypeError"
+
+
+@offered("vlmeval.mathvision.is_equal")
+def is_equal(given: Input) -> object:
+    from eyechart.score.math import is_equal
+
+    return {"equal": is_equal(given["reply"], given["gold"])}
+
+
+def to_sample(given: Input, *names: str) -> Sample:
+    return Sample(
+        id="1", question="", golds=(str(given["answer"]),), meta={name: given.get(name) for name in names}
+    )
+
+
+@offered("vlmeval.mathvision.post_check")
+def mathvision(given: Input) -> object:
+    from eyechart.score.math import is_mathvision_right, prefetch_mathvision
+
+    if error := literal_error(given["choices"]):
+        return raises(error)
+    sample, reply = to_sample(given, "choices"), str(given["reply"])
+    return {
+        "prefetch": prefetch_mathvision(reply, sample) or False,
+        "correct_as_result": is_mathvision_right(reply, sample),
+    }
+
+
+@offered("vlmeval.mathvision.acc")
+def mathvision_table(given: Input) -> object:
+    from eyechart.score.math import is_mathvision_right
+
+    rows = [
+        ScoredRow(
+            value=float(is_mathvision_right(str(row["res"]), to_sample(row, "choices"))),
+            meta={"category": row["category"]},
+        )
+        for row in given["rows"]
+    ]
+    found = aggregate("mathvision", rows)
+    fetched = [row["category"] for row in given["rows"] if row["log"] == "Prefetch succeed"]
+    lines = []
+    for group in sorted(found, key=lambda group: group or "Overall"):
+        n, share = found[group]["n"] or 0, found[group]["accuracy"] or 0.0
+        n_fetched = fetched.count(group) if group else len(fetched)
+        name = group or "Overall"
+        lines.append([name, n, n_fetched, round(n * share), 100 * n_fetched / n, 100 * share])
+    return table(["Subject", "tot", "prefetch", "hit", "prefetch_rate", "acc"], lines)
+
+
+@offered("vlmeval.mathvista.post_check")
+def mathvista(given: Input) -> object:
+    from eyechart.score.math import is_mathvista_right, prefetch_mathvista
+
+    sample = to_sample(given, "question_type", "answer_type", "answer_option", "choices")
+    reply, kind = str(given["reply"]), given["answer_type"]
+    fetched: object = prefetch_mathvista(reply, sample) or False
+    if fetched and given["question_type"] != "multi_choice":  # the official code returns the number
+        fetched = int(reply) if kind == "integer" else float(reply) if kind == "float" else fetched
+    return {"prefetch": fetched, "correct_as_result": is_mathvista_right(reply, sample)}
+
+
+@offered("lmms.mathvista.row")
+def mathvista_row_lmms(given: Input) -> object:
+    meta = {name: given[name] for name in ("question_type", "answer_type", "choices", "precision")}
+    found, n_calls = judge("mathvista-lmms", given["reply"], [given["answer"]], [given["judge_reply"]], meta)
+    extracted = found.detail["extracted"]
+    return {
+        "extraction": extracted,
+        "prediction": found.detail["normalised"],
+        "correct": found.value == 1,
+        "judge_calls": n_calls,
+    }
+
+
+@offered("vlmeval.dynamath.row")
+def dynamath_row(given: Input) -> object:
+    kind = given["answer_type"]
+    found, n_calls = judge(
+        "dynamath", given["reply"], [given["answer"]], given["judge_replies"], {"answer_type": kind}
+    )
+    answer = found.detail.get("short answer")
+    if kind not in ("float", "multiple choice") and not isinstance(answer, str):
+        return raises("AttributeError")
+    return {
+        "parse": answer is not None,
+        "extracted": plain(answer) if answer is not None else None,
+        "correct": found.value == 1,
+        "judge_calls": n_calls,
+    }
+
+
+# -- Documents and charts
+
+
+def chartqapro_value(name: str, row: Input) -> float:
+    meta = {"question_type": row["type"], "year": row["year"]}
+    return score(name, row["reply"], *row["answer"], meta=meta).value
+
+
+@offered("vlmeval.chartqapro.row")
+def chartqapro(given: Input) -> object:
+    if not given["year"]:
+        return raises("IndexError")
+    return {"score": chartqapro_value("chartqapro", given)}
+
+
+@offered("lmms.chartqapro.row")
+def chartqapro_lmms(given: Input) -> object:
+    return {"score": chartqapro_value("chartqapro-lmms", given)}
+
+
+@offered("vlmeval.chartqapro.aggregate")
+def chartqapro_table(given: Input) -> object:
+    rows = [
+        ScoredRow(value=chartqapro_value("chartqapro", row), meta={"question_type": row["type"]})
+        for row in given["rows"]
+    ]
+    return {group or "Overall": value for group, value in means("chartqapro", rows).items()}
+
+
+@offered("lmms.chartqapro.aggregate")
+def chartqapro_table_lmms(given: Input) -> object:
+    rows = [
+        ScoredRow(value=chartqapro_value("chartqapro-lmms", row), meta={"question_type": row["type"]})
+        for row in given["rows"]
+    ]
+    return {
+        f"relaxed_{group.lower().replace(' ', '_') or 'overall'}": value
+        for group, value in means("chartqapro", rows).items()
+    }
+
+
+@offered("vlmeval.mmlongbench.eval_score")
+def mmlongbench_row(given: Input) -> object:
+    from eyechart.score.documents import compare_mmlongbench
+
+    return {"score": compare_mmlongbench(str(given["pred"]), str(given["answer"]), given["answer_format"])}
+
+
+@offered("vlmeval.mmlongbench.acc")
+def mmlongbench(given: Input) -> object:
+    from eyechart.score.documents import compare_mmlongbench
+
+    rows = [
+        ScoredRow(
+            value=compare_mmlongbench(str(row["pred"]), str(row["answer"]), row["answer_format"]),
+            read=row["pred"],
+            golds=(row["answer"],),
+            meta=row,
+        )
+        for row in given["rows"]
+    ]
+    found = aggregate("mmlongbench", rows)
+    if found[ALL]["F1"] is None:
+        return raises("ZeroDivisionError")
+    names = ("text", "layout", "table", "chart", "image", "single-page", "multi-page", "unanswerable")
+    nothing: Mapping[str, float | None] = {"n": 0, "accuracy": 0.0}
+    lines = [["overall_f1", len(rows), found[ALL]["F1"]], ["overall_acc", len(rows), found[ALL]["accuracy"]]]
+    lines += [[name, found.get(name, nothing)["n"], found.get(name, nothing)["accuracy"]] for name in names]
+    return table(["category", "num", "avg_score"], lines)
+
+
+# -- Judges
+
+
+@offered("vlmeval.charxiv.auxeval")
+def charxiv_judge(given: Input) -> object:
+    found, n_calls = judge(
+        "charxiv", "reply", ["gold"], given["judge_replies"], {"grading_query": "{PREDICTION}"}
+    )
+    failed = {"extract_answer": "Failed to parse response", "score": 0.0}
+    return {"result": found.detail.get("judged") or failed, "judge_calls": n_calls}
+
+
+@offered("vlmeval.llavabench.parse_score")
+def llavabench_grades(given: Input) -> object:
+    found, _ = judge("llavabench", "reply", ["gold"], [given["judge_reply"]])
+    return {"scores": [found.detail["reference grade"], found.detail["grade"]]}
+
+
+@offered("vlmeval.simplevqa.judge_to_metrics")
+def simplevqa(given: Input) -> object:
+    rows, told = [], []
+    for said in given["judge_replies"]:
+        found, _ = judge("simplevqa", "reply", ["gold"], [said or ""])
+        rows.append(ScoredRow(value=found.value, detail=found.detail))
+        value = found.detail["told"]
+        told.append({"model_response": {"conclusion": "答案解析失败"} if value is None else value})
+    if all(one["model_response"] == {} for one in told):
+        return raises("KeyError")
+    one = aggregate("simplevqa", rows)[ALL]
+    names = {
+        "is_correct": "correct", "is_incorrect": "incorrect", "is_not_attempted": "not attempted",
+        "is_given_attempted": "attempted", "accuracy_given_attempted": "accuracy given attempted", "f1": "F1",
+    }  # fmt: skip
+    return {"judged": told, "metrics": {theirs: one[ours] for theirs, ours in names.items()}}
+
+
+@offered("lmms.hallusion.aggregate_judged")
+def hallusion_lmms(given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        found, _ = judge("hallusion-lmms", "reply", ["gold"], [row["judge_reply"]], row)
+        rows.append(ScoredRow(value=found.value, meta=row))
+    one = aggregate("hallusion-lmms", rows)[ALL]
+    return {
+        name: raises("ZeroDivisionError") if one[name] is None else round(100 * (one[name] or 0.0), 4)
+        for name in ("aAcc", "qAcc", "fAcc")
+    }
+
+
+# -- Points and boxes
+
+ZEROS = [0.0, 0.0, 0.0, 0.0]  # what the official code has for a reply without a box
+
+
+def place(name: str, row: Input, **meta: object) -> Score:
+    width, height = row.get("size") or (row.get("width"), row.get("height"))
+    facts = {**row, "width": width, "height": height, **meta}
+    facts = {key: value for key, value in facts.items() if value is not None}
+    return score(name, row.get("prediction", row.get("reply")), "box", meta=facts)
+
+
+def read(found: Score) -> Any:
+    return None if found.read is None else json.loads(found.read)
+
+
+@offered("vlmeval.screenspot.parse")
+def screenspot_point(given: Input) -> object:
+    from eyechart.score.boxes import BadPoint, read_click
+
+    try:
+        return {"point": read_click(given["reply"]) or [0.0, 0.0]}
+    except BadPoint:
+        return raises("ValueError")
+
+
+def clicks(name: str, given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        found = place(name, row)
+        if found.outcome == "unscored":
+            return raises("ValueError")
+        rows.append(ScoredRow(value=found.value, read=found.read, meta=row, detail=found.detail))
+    table_ = aggregate("screenspot", rows)
+    whole = table_[ALL]
+    counts = {f"{group}:cnt": values["n"] for group, values in table_.items() if group != ALL}
+    shares = {
+        "Overall_Accuracy": whole["published"], "Format_Err_Rate": whole["format errors"],
+        "Text_Accuracy": whole["text"], "Icon_Accuracy": whole["icon"],
+    }  # fmt: skip
+    known = {"accuracy", "published", "n", "unread", "format errors", "text", "icon"}
+    shares |= {f"{name}_Accuracy": value for name, value in whole.items() if name not in known}
+    return {**counts, **{name: percent(value) for name, value in shares.items()}}
+
+
+@offered("vlmeval.screenspot.evaluate_point")
+def screenspot(given: Input) -> object:
+    return clicks("screenspot", given)
+
+
+@offered("vlmeval.screenspot_pro.evaluate_point")
+def screenspot_pro(given: Input) -> object:
+    return clicks("screenspot-pro", given)
+
+
+@offered("lmms.screenspot.parse_box")
+def screenspot_box(given: Input) -> object:
+    from eyechart.score.boxes import read_screenspot_box
+
+    return {"box": read_screenspot_box(given["reply"]) or ZEROS}
+
+
+def box_rows(name: str, given: Input, **renamed: str) -> MetricTable:
+    rows = []
+    for row in given["rows"]:
+        found = place(name, row, **{ours: row[theirs] for ours, theirs in renamed.items()})
+        rows.append(ScoredRow(value=found.value, read=found.read, meta=row, detail=found.detail))
+    return aggregate("boxes-lmms", rows)
+
+
+@offered("lmms.screenspot.aggregate")
+def screenspot_lmms(given: Input) -> object:
+    return box_rows("screenspot-lmms", given)[ALL]
+
+
+@offered("lmms.screenspot_v2.parse_point")
+def screenspot_v2_point(given: Input) -> object:
+    from eyechart.score.boxes import read_point
+
+    return {"point": read_point(given["reply"])}
+
+
+@offered("lmms.screenspot_v2.row")
+def screenspot_v2(given: Input) -> object:
+    return {"correct": place("screenspot-v2-lmms", given).value == 1}
+
+
+@offered("lmms.screenspot_v2.aggregate")
+def screenspot_v2_table(given: Input) -> object:
+    rows = [ScoredRow(value=place("screenspot-v2-lmms", row).value, meta=row) for row in given["rows"]]
+    found = means("screenspot-lmms", rows)
+    names = {"action_acc": ALL, "text_acc": "text", "icon_acc": "icon"}
+    return {theirs: found.get(ours) or 0.0 for theirs, ours in names.items()}
+
+
+@offered("lmms.screenspot_pro.row")
+def screenspot_pro_lmms(given: Input) -> object:
+    return {"correct": place("screenspot-pro-lmms", given).value == 1}
+
+
+@offered("vlmeval.refcoco.row")
+def refcoco(given: Input) -> object:
+    found = place("refcoco", given, bbox=given["gt"])
+    box = found.detail["box"]
+    iou = found.detail["iou"]
+    return {"parsed": read(found), "absolute": box, "iou": iou, "hit": int(found.value)}
+
+
+@offered("vlmeval.refcoco.evaluate")
+def refcoco_table(given: Input) -> object:
+    from eyechart.score.aggregates.places import REFCOCO_SPLITS
+
+    rows = []
+    for row in given["rows"]:
+        found = place("refcoco", row, bbox=row["gt"])
+        rows.append(ScoredRow(value=found.value, meta=row, detail=found.detail))
+    table_ = aggregate("refcoco", rows)
+    order = [split for split in REFCOCO_SPLITS if split in table_]
+    order += sorted(group for group in table_ if group not in (*REFCOCO_SPLITS, ALL))
+    lines: list[list[object]] = [
+        [split, percent(table_[split]["accuracy"]), table_[split]["IoU"], table_[split]["n"]]
+        for split in order
+    ]
+    whole = table_[ALL]
+    lines.append(["Average", 100 * (whole["mean of splits"] or 0.0), whole["IoU"] or 0.0, whole["n"]])
+    return table(["Split", "Precision@1", "Average IoU", "Samples"], lines)
+
+
+@offered("lmms.refcoco_rec.row")
+def refcoco_lmms(given: Input) -> object:
+    found = place("refcoco-lmms", given, bbox=given["gt"])
+    detail = found.detail
+    hit = found.value == 1
+    return {"parsed": read(found) or ZEROS, "iou": detail["iou"], "acc@0.5": hit, "center": detail["centre"]}
+
+
+@offered("lmms.refcoco_grounding.row")
+def grounding(given: Input) -> object:
+    found = place("refcoco-grounding-lmms", given, bbox=given["gt_xywh"])
+    detail = found.detail
+    return {
+        "boxes": read(found) or [], "chosen": detail["box"] or ZEROS, "iou": detail["iou"],
+        "acc@0.5": found.value == 1, "center": detail["centre"],
+    }  # fmt: skip
+
+
+@offered("lmms.refcoco_grounding.aggregate")
+def grounding_table(given: Input) -> object:
+    found = box_rows("refcoco-grounding-lmms", given, bbox="gt_xywh")[ALL]
+    return {name: "__nan__" if value is None else value for name, value in found.items()}

@@ -21,6 +21,7 @@ from eyechart.files import read_yaml
 from eyechart.registry import check_texts, find_near_names, judged_scorer
 from eyechart.score.choice import find_gold_letter
 from eyechart.score.default import find_written_choices, score_default
+from eyechart.score.judge_prompts import BENCHMARK_PROMPTS
 from eyechart.score.reading import check_finish_reason
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
@@ -331,6 +332,7 @@ Result: """,
 选项：{options}
 回答：{answer}
 结果：""",
+    **BENCHMARK_PROMPTS,
 }
 _NAME = re.compile(r"\{([a-z]+)\}")
 

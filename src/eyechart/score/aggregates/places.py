@@ -18,8 +18,9 @@ from eyechart.types import Aggregate, MetricTable, ScoredRow
 #
 # Cheng et al., 2024 (https://arxiv.org/abs/2401.10935); Pro: Li et al., 2025 (https://arxiv.org/abs/2504.07981).
 # As published by VLMEvalKit, each group's rows are repeated as often as the group has rows before the types
-# (text, icon) and categories are averaged, so a group weighs the square of its size. The plain means are in
-# the run's own tables by category.
+# (text, icon) and categories are averaged, so a group weighs the square of its size; and a reply without a
+# point is a click at (0, 0). `published` and the numbers by type and category are computed so. `accuracy`
+# counts unread replies as wrong, and the plain means are in the run's own tables by category.
 
 
 def _count_clicks(rows: Sequence[ScoredRow]) -> Counts:
@@ -30,7 +31,9 @@ def _count_clicks(rows: Sequence[ScoredRow]) -> Counts:
         for key in (ALL, group):
             found[key, "n"] += 1
             found[key, "value"] += row.value  # type: ignore[assignment]
+            found[key, "published"] += row.value + bool(row.detail.get("hit at (0, 0)"))  # type: ignore[assignment]
         found[ALL, "unread"] += row.read is None
+        found[ALL, "format errors"] += bool(row.detail.get("format error"))
     return found
 
 
@@ -47,10 +50,11 @@ def _combine_clicks(total: Counts) -> MetricTable:
                 named[name].append(group)
         if category:
             named.setdefault(category, []).append(group)
-    whole["unread"] = divide(total.get((ALL, "unread"), 0), n)
+    for name in ("published", "unread", "format errors"):
+        whole[name] = divide(total.get((ALL, name), 0), n)
     for name, members in named.items():
         rows = sum(total[group, "n"] ** 2 for group in members)
-        right = sum(total[group, "n"] * total[group, "value"] for group in members)
+        right = sum(total[group, "n"] * total[group, "published"] for group in members)
         whole[name] = divide(right, rows)
     return {ALL: whole, **{group: table[group] for group in groups}}
 

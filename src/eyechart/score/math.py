@@ -1,0 +1,387 @@
+"""MathVista, MathVision, MathVerse and DynaMath: an answer is extracted and compared.
+
+MathVista: Lu et al., 2023 (https://arxiv.org/abs/2310.02255). MathVision: Wang et al., 2024
+(https://arxiv.org/abs/2402.14804). MathVerse: Zhang et al., 2024 (https://arxiv.org/abs/2403.14624).
+DynaMath: Zou et al., 2024 (https://arxiv.org/abs/2411.00836). As VLMEvalKit scores them (ms-vlmeval 0.0.20);
+``mathvista-lmms`` as lmms-eval 0.7.3. Parity: tests/catalogue/vectors.
+
+The official code raises the judge's temperature when it is asked again; here a repeated question is a new
+request with the judge's own parameters. Without a judge, a reply that the rules cannot read is unparsed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from string import ascii_uppercase
+from typing import Any
+
+from eyechart.registry import judged_scorer
+from eyechart.score.choice import infer
+from eyechart.score.expressions import evaluate_latex, evaluate_python
+from eyechart.score.reading import score_official
+from eyechart.score.text import parse_literal
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
+
+RULES = "vlmevalkit-2026-06"  # of reading a letter, in ms-vlmeval 0.0.20
+JUDGE_TRIES = 5
+_TOLERANCE = 1e-6
+
+
+def _list_options(sample: Sample) -> dict[str, str]:
+    """The options by letter: those of the sample, or those in its column ``choices``, a list."""
+    if sample.choices:
+        return dict(sample.choices)
+    written = sample.meta.get("choices")
+    listed = parse_literal(written) if isinstance(written, str) else written
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        return {}
+    return dict(zip(ascii_uppercase, map(str, listed), strict=False))
+
+
+def _extract(reply: Reply, sample: Sample, stage: str, **values: str) -> Judging[str | None]:
+    """What the judge takes for the answer; None without a judge."""
+    try:
+        return (
+            yield JudgeCall(stage=stage, values={"question": sample.question, "answer": reply.text, **values})
+        )
+    except NoJudge:
+        return None
+
+
+def _fail(failure: JudgeFailed, route: str) -> Score:
+    detail = {"fail_reason": "judge_failed", "judge": failure.message}
+    return Score(outcome="unscored", value=0.0, route=route, detail=detail)
+
+
+def _score(
+    reply: Reply, sample: Sample, *, hit: bool, read: str | None, route: str, judge: str | None
+) -> Score:
+    score = score_official(reply, sample, value=float(hit), read=read or None, route=route)
+    return replace(score, detail={"judge": judge}) if judge is not None else score
+
+
+# -- MathVista
+
+
+@judged_scorer("mathvista", version="1", parity="official")
+def score_mathvista(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's MathVista: a letter, or a whole number or number equal to the answer; a judge extracts it.
+
+    As published, an answer that is a list or a text is never right, and neither is ``14.0`` for 14.
+    """
+    said: str | None = None
+    result = prefetch_mathvista(reply.text, sample)
+    if not result and sample.golds:
+        try:
+            said = yield from _extract(reply, sample, "math-extract")
+        except JudgeFailed as failure:
+            return _fail(failure, "mathvista")
+        result = said
+    hit = result is not None and is_mathvista_right(result, sample)
+    route = "mathvista:judge" if said is not None else "mathvista"
+    return _score(reply, sample, hit=hit, read=result, route=route, judge=said)
+
+
+def prefetch_mathvista(reply: str, sample: Sample) -> str | None:
+    """The answer that the rules read; None where a judge is asked. As published, a right 0 is not read."""
+    if sample.meta.get("question_type") == "multi_choice":
+        return infer(reply, _list_options(sample), RULES)
+    kind = sample.meta.get("answer_type")
+    if kind not in ("integer", "float"):
+        return "None" if is_mathvista_right(reply, sample) else None
+    return reply if _read_as(kind, reply) and is_mathvista_right(reply, sample) else None
+
+
+def is_mathvista_right(result: str, sample: Sample) -> bool:
+    """Whether an extracted answer is right, by the kind of question."""
+    if sample.meta.get("question_type") == "multi_choice":
+        return infer(result, _list_options(sample), RULES) == _find_option(sample)
+    kind = sample.meta.get("answer_type")
+    if kind not in ("integer", "float"):
+        return "None" in sample.golds  # as published: the text of None is compared with the answer
+    value = _read_as(kind, result)
+    return value is not None and any(value == _read_as(kind, gold) for gold in sample.golds)
+
+
+def _read_as(kind: object, text: str) -> float | None:
+    try:
+        if kind == "integer":
+            return int(text)
+        return float(text) if kind == "float" else None
+    except ValueError:
+        return None
+
+
+def _find_option(sample: Sample) -> str | None:
+    """The letter of the right option: the column ``answer_option``, a gold, or the option with its text."""
+    told, options = sample.meta.get("answer_option"), _list_options(sample)
+    if told is not None and told == told:
+        return str(told)
+    letters = [letter for letter, text in options.items() if letter in sample.golds or text in sample.golds]
+    return letters[0] if letters else None
+
+
+# -- MathVista in lmms-eval
+
+_BRACKETED = re.compile(r"\(([a-zA-Z])\)")
+
+
+@judged_scorer("mathvista-lmms", version="1", parity="official")
+def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
+    """lmms-eval's MathVista: what was extracted is brought into the answer's form and compared as text.
+
+    As published, without a letter the option with the nearest spelling is always taken.
+    """
+    said: str | None = None
+    result = prefetch_mathvista_lmms(reply.text.strip(), sample)
+    if result is None and sample.golds:
+        try:
+            said = yield from _extract(reply, sample, "math-extract")
+        except JudgeFailed as failure:
+            return _fail(failure, "mathvista-lmms")
+        result = said
+    read = None if result is None else normalise_mathvista(
+        result, list(_list_options(sample).values()), str(sample.meta.get("question_type")),
+        str(sample.meta.get("answer_type")), sample.meta.get("precision"),
+    )  # fmt: skip
+    hit = any(str(read).strip() == gold.strip() for gold in _get_texts(sample))
+    route = "mathvista-lmms:judge" if said is not None else "mathvista-lmms"
+    score = _score(reply, sample, hit=hit and result is not None, read=read, route=route, judge=said)
+    return replace(score, detail={**score.detail, "extracted": result, "normalised": read})
+
+
+def _get_texts(sample: Sample) -> tuple[str, ...]:
+    """The golds as texts of options, where they are letters."""
+    options = _list_options(sample)
+    is_choice = sample.meta.get("question_type") == "multi_choice"
+    return tuple(options.get(gold, gold) if is_choice else gold for gold in sample.golds)
+
+
+def prefetch_mathvista_lmms(reply: str, sample: Sample) -> str | None:
+    """What lmms-eval takes without its judge: an option's text, a whole number, a number, an empty reply."""
+    if not reply:
+        return ""
+    if sample.meta.get("question_type") == "multi_choice" and reply in _list_options(sample).values():
+        return reply
+    value = _read_as(sample.meta.get("answer_type"), reply)
+    return None if value is None else str(value)
+
+
+def normalise_mathvista(
+    text: str, choices: Sequence[str], question_type: str, answer_type: str, precision: object
+) -> str | None:
+    """An extracted answer in the form of the question's answers; None if it has none.
+
+    >>> normalise_mathvista("(b) no", ["yes", "no"], "multi_choice", "text", None)
+    'no'
+    >>> normalise_mathvista("3.14159", [], "free_form", "float", 2.0)
+    '3.14'
+    """
+    if question_type == "multi_choice":
+        from rapidfuzz.distance import Levenshtein
+
+        stripped = text.strip()
+        letters = _BRACKETED.findall(stripped)
+        letter = letters[0].upper() if letters else stripped
+        options = dict(zip(ascii_uppercase, choices, strict=False))
+        if letter in options:
+            return options[letter]
+        return min(choices, key=lambda choice: Levenshtein.distance(letter, choice), default=None)
+    try:
+        if answer_type == "integer":
+            return str(int(float(text)))
+        if answer_type == "float":
+            return str(round(float(text), None if precision is None else int(float(str(precision)))))
+    except (ValueError, OverflowError):
+        return None
+    return text
+
+
+# -- MathVision
+
+
+@judged_scorer("mathvision", version="1", parity="official")
+def score_mathvision(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's MathVision: a letter, or an expression of the same value; a judge extracts it.
+
+    As published, a free answer ``A`` equals any number: see `is_equal`.
+    """
+    said: str | None = None
+    result = prefetch_mathvision(reply.text, sample)
+    if result is None and sample.golds:
+        try:
+            said = yield from _extract(reply, sample, "math-extract")
+        except JudgeFailed as failure:
+            return _fail(failure, "mathvision")
+        result = said
+    hit = result is not None and is_mathvision_right(result, sample)
+    route = "mathvision:judge" if said is not None else "mathvision"
+    return _score(reply, sample, hit=hit, read=result, route=route, judge=said)
+
+
+def prefetch_mathvision(reply: str, sample: Sample) -> str | None:
+    """The answer that the rules read: a letter, or a whole reply that is right; otherwise None."""
+    if options := _list_options(sample):
+        return infer(reply, options, RULES)
+    return reply if reply and is_mathvision_right(reply, sample) else None
+
+
+def is_mathvision_right(result: str, sample: Sample) -> bool:
+    """Whether an extracted answer is right."""
+    options = _list_options(sample)
+    read = infer(result, options, RULES) if options else result
+    return read is not None and any(is_equal(read, gold) for gold in sample.golds)
+
+
+def is_equal(answer: str, gold: str) -> bool:
+    r"""Whether two answers are the same text, or expressions whose values differ by less than a millionth.
+
+    The official code evaluates both as Python and then as LaTeX, and its own variables are visible there: as
+    published, the answer ``a`` equals any gold that has a value, and the gold ``b`` any answer that has one.
+    Roots and multiples of pi have no value and are compared as texts.
+
+    >>> is_equal("0.5", r"\frac{1}{2}"), is_equal("2^3", "8"), is_equal(r"\sqrt{4}", "2"), is_equal("A", "7")
+    (True, True, False, True)
+    """
+    said, true = str(answer).lower().strip(), str(gold).lower().strip()
+    if said == true:
+        return True
+    value = evaluate_python(true)
+    if value is not None and _is_close(value, evaluate_python(said, {"a": value})):
+        return True
+    value = evaluate_latex(true)
+    if value is not None:
+        return _is_close(value, evaluate_latex(said, {"a": value}))
+    value = evaluate_latex(said)
+    return value is not None and _is_close(value, evaluate_latex(true, {"b": value}))
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    if other is None:
+        return False
+    try:
+        return bool(abs(one - other) < _TOLERANCE)
+    except OverflowError:
+        return False
+
+
+# -- MathVerse
+
+
+@judged_scorer("mathverse", version="1", parity="official")
+def score_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's MathVerse: a judge extracts the answer, and decides unless it is the answer's own text.
+
+    The judge must write 0 or 1; it is asked up to five times. As published, the reply then counts as wrong.
+    """
+    said: str | None = None
+    try:
+        extracted = yield from _extract(reply, sample, "mathverse-extract")
+        read = reply.text if extracted is None else extracted
+        hit = any(read.strip() == gold.strip() for gold in sample.golds)
+        for _ in range(0 if hit or extracted is None or not sample.golds else JUDGE_TRIES):
+            said = yield JudgeCall(stage="mathverse-score", values=_show_verdict(read, sample))
+            if said.strip() in ("0", "1"):
+                hit = said.strip() == "1"
+                break
+    except JudgeFailed as failure:
+        return _fail(failure, "mathverse")
+    is_read = hit or extracted is not None
+    route = "mathverse:judge" if said is not None else "mathverse"
+    return _score(reply, sample, hit=hit, read=read if is_read else None, route=route, judge=said)
+
+
+def _show_verdict(read: str, sample: Sample) -> Mapping[str, str]:
+    question = str(sample.meta.get("question_for_eval") or sample.question)
+    return {"question": question, "gold": " | ".join(sample.golds), "answer": read}
+
+
+# -- DynaMath
+
+_OPTIONS = "ABCDE"
+_PI = 3.141592653589793
+_MAX_JSON_CHARS = 100_000
+
+
+@judged_scorer("dynamath", version="1", parity="official")
+def score_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's DynaMath: the key ``short answer`` of a JSON object, else a judge.
+
+    A number must be within 0.001. As published, a text is right if it is contained in the answer.
+    """
+    kind = str(sample.meta.get("answer_type"))
+    text = _cut_object(reply.text)
+    is_read, answer = _read_short_answer(text, kind)
+    said: str | None = None
+    if not is_read:
+        is_read, answer = parse_dynamath(text, kind)
+    if not is_read and sample.golds:
+        try:
+            said = yield from _extract(reply, sample, "short-answer", form=_FORMS.get(kind, _FORMS[""]))
+        except JudgeFailed as failure:
+            return _fail(failure, "dynamath")
+        if said is not None:
+            is_read, answer = parse_dynamath(said, kind)
+    hit = any(_is_dynamath_right(answer, gold, kind, text, is_read=is_read) for gold in sample.golds)
+    route = "dynamath:judge" if said is not None else "dynamath"
+    read = str(answer) if is_read and isinstance(answer, str | float) else None
+    score = _score(reply, sample, hit=hit, read=read, route=route, judge=said)
+    return replace(score, detail={**score.detail, "short answer": answer}) if is_read else score
+
+
+_FORMS = {
+    "float": "a number with three decimal places",
+    "multiple choice": "the letter of an option, such as A",
+    "": "a short answer on one line, numbers with three decimal places",
+}
+
+
+def _cut_object(text: str) -> str:
+    """What lies between the first and the last brace, without backslashes."""
+    start, end = text.find("{"), text.rfind("}")
+    return (text[start : end + 1] if 0 <= start < end else text).replace("\\", "")
+
+
+def _read_short_answer(text: str, kind: str) -> tuple[bool, Any]:
+    if len(text) > _MAX_JSON_CHARS:
+        return False, None
+    try:
+        found = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False, None
+    answer = found.get("short answer") if isinstance(found, dict) else None
+    if answer is None or (kind in ("float", "multiple choice") and not isinstance(answer, str)):
+        return False, None
+    return parse_dynamath(answer, kind) if isinstance(answer, str) else (True, answer)
+
+
+def parse_dynamath(text: str, kind: str) -> tuple[bool, str | float | None]:
+    """Whether a short answer can be read, and what it says.
+
+    >>> parse_dynamath("2π rad", "float"), parse_dynamath("(b)", "multiple choice")
+    ((True, 6.283185307179586), (True, 'B'))
+    """
+    if kind == "float":
+        try:
+            number, is_pi, _ = text.split(" ")[0].partition("π") if not text.isdigit() else (text, "", "")
+            return True, float(number) * _PI if is_pi else float(number)
+        except ValueError:
+            return False, None
+    if kind == "multiple choice":
+        if len(text) == 1:
+            return True, text.upper()
+        letters = [letter for letter in _OPTIONS if letter in text.upper()]
+        return (True, letters[0]) if len(letters) == 1 else (False, None)
+    return True, text
+
+
+def _is_dynamath_right(answer: Any, gold: str, kind: str, text: str, *, is_read: bool) -> bool:
+    if kind == "float":
+        true = _read_as("float", gold)
+        return is_read and true is not None and abs(float(answer) - true) <= 0.001
+    if kind == "multiple choice":
+        return answer == gold if is_read else gold in text[:3].upper()
+    return isinstance(answer, str) and answer.lower() in gold.lower()
