@@ -304,6 +304,7 @@ class ModelSettings:
     endpoint_name: str | None = None  # stands in for the address in the model's identity
     api_key: str | None = field(default=None, repr=False)
     parameters: Mapping[str, Any] = field(default_factory=dict)  # temperature, max_tokens, seed, ...
+    score_options: Literal["letter", "text"] | None = None  # answer with the most likely option
     timeout_s: float = 600.0
     concurrency: int = 64
 
@@ -321,6 +322,7 @@ class Capabilities:
     # It queues requests itself, and is busy with so many at a time unless the user sets a number. Time in its
     # queue is not silence: no request times out.
     usual_concurrency: int | None = None
+    scores_options: bool = False  # it can answer with the most likely option (--score-options)
 
 
 def read_capabilities(model: object) -> Capabilities:

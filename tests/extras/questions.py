@@ -64,8 +64,8 @@ def mixed_questions(n: int) -> list[Request]:
     return asked
 
 
-def open_hf(spec: str, **parameters: Any) -> HfModel:
-    made = make_model(spec, ModelSettings(parameters=parameters))
+def open_hf(spec: str, *, score_options: Any = None, **parameters: Any) -> HfModel:
+    made = make_model(spec, ModelSettings(parameters=parameters, score_options=score_options))
     assert isinstance(made, HfModel)
     return made
 

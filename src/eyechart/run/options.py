@@ -99,6 +99,11 @@ class Options:
     temperature: float | None = option(None, group=MODEL, metavar="T", help="default: the endpoint's")
     max_tokens: int | None = option(None, group=MODEL, metavar="N", help="default: the endpoint's")
     seed: int | None = option(None, group=MODEL, metavar="N", help="passed to the model; seeds the baselines")
+    score_options: Literal["letter", "text"] | None = option(
+        None,
+        group=MODEL,
+        help="answer with the option whose letter or text is most likely, instead of generating (hf/ models)",
+    )
     params: dict[str, Any] = option(
         {},
         "--param",
@@ -548,6 +553,7 @@ class Options:
             endpoint_name=self.endpoint_name,
             api_key=self.api_key or _key_in("api_key_env", self.api_key_env),
             parameters={**said, **self.params},
+            score_options=self.score_options,
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
         )

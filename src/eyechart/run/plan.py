@@ -104,6 +104,11 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
             f"{the_model.name} has no batch API",
             hint="--batch is for openai/NAME and anthropic/NAME at one URL; leave it out",
         )
+    if options.score_options and not read_capabilities(the_model).scores_options:
+        raise UsageError(
+            f"{the_model.name} cannot score options: only local weights (hf/...) give their likelihood",
+            hint="leave out --score-options",
+        )
     refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
     if options.circular:

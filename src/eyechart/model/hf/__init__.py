@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart.errors import MissingExtra
 from eyechart.model.python import Threads
@@ -44,13 +44,15 @@ def open_model(where: str, name: str, settings: ModelSettings) -> HfModel:
     from eyechart.model.hf.weights import open_checkpoint
 
     options = HfOptions.read(settings.parameters, who=name)
-    return HfModel(name, open_checkpoint(where, options))
+    return HfModel(name, open_checkpoint(where, options), settings.score_options)
 
 
 class HfModel:
     """A model of local weights. The weights are loaded with the first request."""
 
-    def __init__(self, name: str, checkpoint: Checkpoint) -> None:
+    def __init__(
+        self, name: str, checkpoint: Checkpoint, score_options: Literal["letter", "text"] | None = None
+    ) -> None:
         from eyechart.model.hf.chat import Chat
         from eyechart.model.hf.engine import Engine
         from eyechart.model.hf.weights import load_decoder, read_sampling
@@ -58,10 +60,11 @@ class HfModel:
         self.name = name
         # More than a batch, so that the next rows are ready when places become free.
         in_flight = 64 if checkpoint.device == "cpu" else 768
-        self.capabilities = Capabilities(is_free=True, usual_concurrency=in_flight)
+        self.capabilities = Capabilities(is_free=True, usual_concurrency=in_flight, scores_options=True)
         self._chat = Chat(checkpoint.processor, checkpoint.options.template, name=name)
         self._sampling: Sampling = read_sampling(checkpoint)
         self._checkpoint = checkpoint
+        self._score_options = score_options
         self._threads = Threads(min(_THREADS, os.cpu_count() or 1))
         self.engine = Engine(lambda: load_decoder(checkpoint), self._finish, name=name)
         if self._chat.limits:
@@ -77,7 +80,12 @@ class HfModel:
         if how.repetition_penalty != 1:
             said["repetition_penalty"] = how.repetition_penalty
         options = self._checkpoint.options
-        more = {"processor": options.processor, "load": options.load, "template": options.template}
+        more = {
+            "processor": options.processor,
+            "load": options.load,
+            "template": options.template,
+            "score_options": self._score_options,
+        }
         return {
             "hf": self.name,
             **self._checkpoint.identity,
@@ -99,7 +107,13 @@ class HfModel:
         if sampling.temperature > 0:
             told = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
             sampling = replace(sampling, seed=int(hashlib.sha256(told.encode()).hexdigest()[:15], 16))
-        return Row(lambda: self._encode(request), sampling)
+        return Row(lambda: self._encode(request), sampling, self._encode_options(request))
+
+    def _encode_options(self, request: Request) -> dict[str, list[int]]:
+        how, options = self._score_options, request.sample.choices
+        if how is None:
+            return {}
+        return self._chat.encode_options({name: name for name in options} if how == "letter" else options)
 
     def _encode(self, request: Request) -> Mapping[str, Any]:
         from eyechart.model.hf.weights import send_ahead
@@ -110,6 +124,8 @@ class HfModel:
         return send_ahead(half, self._checkpoint.device)
 
     def _finish(self, row: Row) -> Reply:
+        if row.options:
+            return self._choose_option(row)
         text, thinking = split_thinking(self._chat.decode(row.tokens))
         return Reply(
             text=text,
@@ -117,6 +133,20 @@ class HfModel:
             finish_reason=row.finish_reason,
             usage=Usage(prompt_tokens=row.n_prompt, completion_tokens=len(row.tokens)),
             model=self.name,
+        )
+
+    def _choose_option(self, row: Row) -> Reply:
+        """The option that is most likely; texts by their mean per token, since long ones are less likely."""
+        is_text = self._score_options == "text"
+        likelihoods = {
+            name: total / (len(row.options[name]) if is_text else 1)
+            for name, total in row.likelihoods.items()
+        }
+        return Reply(
+            text=max(likelihoods, key=lambda name: likelihoods[name]),
+            usage=Usage(prompt_tokens=row.n_prompt, completion_tokens=0),
+            model=self.name,
+            evidence={"log_likelihoods": {name: round(one, 4) for name, one in likelihoods.items()}},
         )
 
     async def close(self) -> None:

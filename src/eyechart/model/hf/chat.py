@@ -64,6 +64,15 @@ class Chat:
             ) from err
         return {name: value for name, value in made.items() if hasattr(value, "shape") and name != "labels"}
 
+    def encode_options(self, options: Mapping[str, str]) -> dict[str, list[int]]:
+        """The tokens of each option as they would follow the prompt: after a space where it is plain text."""
+        space = "" if self.has_template else " "
+        tokens = {
+            name: self.tokenizer(space + text, add_special_tokens=False)["input_ids"]
+            for name, text in options.items()
+        }
+        return {name: ids for name, ids in tokens.items() if ids}
+
     def decode(self, tokens: Sequence[int]) -> str:
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True))
 

@@ -20,6 +20,7 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from eyechart.errors import ModelError
 from eyechart.types import Reply
 
 Tensor: TypeAlias = Any  # torch.Tensor; torch is not installed where the types are checked
@@ -40,8 +41,15 @@ class Sampling:
 class Row:
     """One request: the processor's tensors (a batch of one), and the tokens of its reply so far."""
 
-    def __init__(self, make: Callable[[], Mapping[str, Tensor]], sampling: Sampling) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Mapping[str, Tensor]],
+        sampling: Sampling,
+        options: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
         self._make = make
+        self.options = options or {}  # tokens to be scored, by letter; empty: the reply is generated
+        self.likelihoods: dict[str, float] = {}  # log-likelihood of each option
         self.inputs: Mapping[str, Tensor] = make()  # empty once the prompt has run: a cache holds it then
         self.sampling = sampling
         self.n_prompt = int(self.inputs["input_ids"].shape[1])
@@ -190,8 +198,58 @@ class Decoder:
             batch.seen.scatter_(1, torch.where(mask.bool(), ids, ids[:, -1:]), True)
         if batch.can_grow:
             batch.cache.layers = [GrowingLayer(layer.keys, layer.values) for layer in batch.cache.layers]
+        if any(row.options for row in rows):
+            self._score_options(batch, out.logits[:, -1])
         self._append(batch, out.logits[:, -1])
         return batch
+
+    def _score_options(self, batch: Batch, logits: Tensor) -> None:
+        """Compute the likelihood of every option after its prompt; rows with options are complete then.
+
+        The prompt's last logits give the first token of all options. Where options have more, the k-th
+        options of all rows run together behind the prompts in the cache, and are removed from it again.
+        """
+        shares = logits.float().log_softmax(-1)
+        for n, row in enumerate(batch.rows):
+            row.likelihoods = {name: float(shares[n, ids[0]]) for name, ids in row.options.items()}
+            row.finish_reason = "stop" if row.options else ""
+        if all(len(ids) == 1 for row in batch.rows for ids in row.options.values()):
+            return
+        if not batch.can_grow:
+            raise ModelError(
+                "options of several tokens cannot be scored: the model's cache does not keep whole prompts",
+                hint="use --score-options letter",
+                is_fatal=True,
+            )
+        for k in range(max(len(row.options) for row in batch.rows)):
+            names = [list(row.options)[k] if k < len(row.options) else "" for row in batch.rows]
+            tokens = [row.options.get(name, ()) for row, name in zip(batch.rows, names, strict=True)]
+            rest = self._run_on(batch, tokens)
+            for row, name, more in zip(batch.rows, names, rest, strict=True):
+                if name:
+                    row.likelihoods[name] += more
+
+    def _run_on(self, batch: Batch, tokens: Sequence[Sequence[int]]) -> list[float]:
+        """The log-likelihood of the tokens of every row from its second one on, given those before."""
+        width = max(len(ids) for ids in tokens) - 1
+        if width < 1:
+            return [0.0] * len(tokens)
+        length = batch.length
+        padded = torch.tensor([[*ids, *[self._pad_id] * (width + 1 - len(ids))] for ids in tokens])
+        padded = padded.to(self.device)
+        steps = torch.arange(width, device=self.device)
+        out = self.model(
+            input_ids=padded[:, :-1],
+            attention_mask=torch.cat([batch.mask, batch.mask.new_ones(len(tokens), width)], dim=1),
+            position_ids=batch.positions[:, None] + steps,
+            past_key_values=batch.cache,
+            use_cache=True,
+        )
+        for layer in batch.cache.layers:
+            layer.rewind(length)
+        shares = out.logits.float().log_softmax(-1).gather(2, padded[:, 1:, None])[:, :, 0]
+        counts = torch.tensor([[max(0, len(ids) - 1)] for ids in tokens], device=self.device)
+        return [float(one) for one in (shares * (steps < counts)).sum(-1)]
 
     def step(self, batch: Batch) -> None:
         """One more token for every row."""
