@@ -160,21 +160,19 @@ def _open(
     name: str, card: Card, file: str | None, options: SourceOptions, id_column: str, *, has_cells: bool
 ) -> Source:
     """The given file or hub data set, else the published file, else what was downloaded."""
-    from eyechart.data.formats import UnknownFile, find_file
+    from eyechart.data.download import find_local
+    from eyechart.data.formats import find_file
     from eyechart.data.hub import is_hub
 
     if file and is_hub(file):
         return _open_hub(name, card, file, options, id_column)
     if file:
         return _open_file(find_file(file).path, options, id_column, has_cells=has_cells)
-    if card.file:
-        try:
-            return _open_file(find_file(card.file).path, options, id_column, has_cells=has_cells)
-        except UnknownFile:
-            pass
-    downloaded = _find_downloaded(card)
-    if downloaded is not None:
-        return _open_hub(name, card, f"hf:{downloaded}", options, id_column)
+    found = find_local(card)
+    if found is not None and found.is_dir():
+        return _open_hub(name, card, f"hf:{found}", options, id_column)
+    if found is not None:
+        return _open_file(found, options, id_column, has_cells=has_cells)
     wanted = f"{card.file}.tsv is not in $LMUData, ~/LMUData or the current folder" if card.file else ""
     fetched = f"{card.hub[0].partition(':')[0]} is not downloaded" if card.hub else ""
     ways = [
@@ -227,12 +225,6 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, id_colum
             sources.append(_open_with_ids(shard, replace(options, first_number=number), id_column))
             number += count_rows(shard)
     return sources[0] if len(sources) == 1 else JoinedSource(name, str(spec), tuple(sources))
-
-
-def _find_downloaded(card: Card) -> Path | None:
-    from eyechart.data.hub import find_snapshot
-
-    return find_snapshot(card.hub[0].partition(":")[0]) if card.hub else None
 
 
 def read_letter(answer: Any, n_options: int = 26) -> str:

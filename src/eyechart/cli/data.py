@@ -1,16 +1,16 @@
-"""``eyechart data``: list the catalogue, show a source, check a file, convert a data set."""
+"""``eyechart data``: list the catalogue, show a source, download or convert a data set, check a file."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import JSON_HELP, add_verb, make_counter, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
-from eyechart.registry import Execute, command, converters
+from eyechart.registry import Execute, command, converters, suggest_name
 from eyechart.run.options import BENCHMARK, DATA, PROMPT, Options
 from eyechart.terminal import print_text
 
@@ -20,18 +20,27 @@ if TYPE_CHECKING:
     from eyechart.types import Benchmark, Sample
 
 
-@command("data", "list, show and check benchmarks and files")
+@command("data", "list, show, download and check benchmarks and files")
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the actions of the command."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    add_verb(actions, "list", execute_list, help="the catalogue of benchmarks").add_argument(
-        "--json", action="store_true", help=JSON_HELP
+    listing = add_verb(
+        actions,
+        "list",
+        execute_list,
+        help="the catalogue of benchmarks: how large, where from, and which are on this machine",
+        examples="  eyechart data list\n  eyechart data list chart\n  eyechart data list --group math\n"
+        "  eyechart data list --here\n",
     )
+    listing.add_argument("words", nargs="*", metavar="WORD", help="only those whose line has these words")
+    listing.add_argument("--group", metavar="NAME", help="only this group, e.g. charts")
+    listing.add_argument("--here", action="store_true", help="only those whose questions are on this machine")
+    listing.add_argument("--json", action="store_true", help=JSON_HELP)
     show = add_verb(
         actions,
         "show",
         execute_show,
-        help="how a source was detected, its options, and its first sample",
+        help="how a source was detected, its options, three of its samples, and the prompt",
         examples="  eyechart data show demo\n  eyechart data show mine.tsv --sample 17 --prompt\n",
     )
     show.add_argument("source", metavar="NAME", help="a file, a folder or a name from the catalogue")
@@ -56,6 +65,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     check.add_argument("--json", action="store_true", help=JSON_HELP)
     add_options(check, Options, BENCHMARK, DATA)
+    getting = add_verb(
+        actions,
+        "get",
+        execute_get,
+        help="download the questions of a benchmark from the Hugging Face hub",
+        description="Download a benchmark's data set, or its part of one, from the Hugging Face hub.\n"
+        "An interrupted download goes on where it was; files are compared with their published checksums.\n"
+        "HF_TOKEN, HF_ENDPOINT (a mirror), HF_HOME and HTTPS_PROXY are respected. Needs eyechart[hub].",
+        examples="  eyechart data get chartqa\n  eyechart data get docvqa-val --to data/docvqa\n",
+    )
+    getting.add_argument("name", metavar="NAME", help="a name from the catalogue, or hf:ORG/NAME")
+    getting.add_argument("--to", metavar="DIR", help="the folder to write to (default: the hub's cache)")
     converting = add_verb(
         actions,
         "convert",
@@ -85,20 +106,149 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_list(args: argparse.Namespace) -> int:
     """Print the catalogue."""
+    from eyechart.data.download import find_local
     from eyechart.registry import benchmarks
     from eyechart.run.sources import make_benchmark
 
-    known = {}
+    known: dict[str, Benchmark] = {}
     for name in benchmarks.names():
         try:
-            known[name] = make_benchmark(name, {}).about
+            known[name] = make_benchmark(name, {})
         except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
+    words = [word.lower() for word in getattr(args, "words", [])]
+    group = getattr(args, "group", None)
+    groups = {one.card.group or OTHERS for one in known.values()}
+    if group and group not in groups:
+        hint = suggest_name(group, sorted(groups), otherwise=f"groups: {', '.join(sorted(groups))}")
+        raise UsageError(f"no group {group!r}", hint=hint)
+    shown = {
+        name: (one, find_local(one.card))
+        for name, one in known.items()
+        if all(word in _searched(one) for word in words) and group in (None, one.card.group or OTHERS)
+    }
+    if getattr(args, "here", False):
+        shown = {name: found for name, found in shown.items() if found[1] is not None}
     if args.json:
-        print_json(known)
+        print_json({name: _to_json(one, path) for name, (one, path) in shown.items()})
+    elif shown:
+        print_rich(_list_by_group(shown))
     else:
-        print_rich(_two_columns(known.items()))
+        note("no benchmark matches; all of them: eyechart data list")
     return 0
+
+
+OTHERS = "others"
+
+
+def _searched(benchmark: Benchmark) -> str:
+    """The text that the words of a search have to be in."""
+    card = benchmark.card
+    return " ".join((benchmark.name, benchmark.about, card.group, card.file, card.metric, *card.hub)).lower()
+
+
+def _to_json(benchmark: Benchmark, path: Path | None) -> dict[str, object]:
+    from dataclasses import asdict
+
+    from eyechart.data.download import measure
+
+    return {
+        "about": benchmark.about,
+        **asdict(benchmark.card),
+        "scorer": benchmark.scorer,
+        "here": str(path) if path else None,
+        "bytes": measure(path) if path else None,
+    }
+
+
+def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> RenderableType:
+    """A table with a heading per group: name, size on this machine, where from, what it is."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.data.download import measure
+    from eyechart.store.cache import format_size
+    from eyechart.terminal import escape_controls
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "here", "from", "about"):
+        table.add_column(heading, no_wrap=heading in ("name", "here"), overflow="fold")
+    groups = sorted(
+        {one.card.group or OTHERS for one, _ in shown.values()}, key=lambda name: (name == OTHERS, name)
+    )
+    for group in groups:
+        table.add_row(Text(group, style="bold"))
+        for name, (one, path) in shown.items():
+            if (one.card.group or OTHERS) == group:
+                cells = (f"  {name}", format_size(measure(path)) if path else "", _places(one), one.about)
+                table.add_row(*(Text(escape_controls(cell)) for cell in cells))
+    return table
+
+
+def _places(benchmark: Benchmark) -> str:
+    """VLMEvalKit's file and the hub data set."""
+    card = benchmark.card
+    return ", ".join(filter(None, (f"{card.file}.tsv" if card.file else "", *_repositories(benchmark))))
+
+
+def _repositories(benchmark: Benchmark) -> list[str]:
+    return list(dict.fromkeys(part.partition(":")[0] for part in benchmark.card.hub))
+
+
+def execute_get(args: argparse.Namespace) -> int:
+    """Download a data set, and print how to run it."""
+    import sys
+
+    from eyechart.data.download import choose_files, download, look_up, verify
+    from eyechart.data.hub import is_hub, parse_hub
+    from eyechart.registry import benchmarks, find_hub_benchmarks
+    from eyechart.run.sources import make_benchmark
+    from eyechart.store.cache import format_size
+
+    if is_hub(args.name):
+        spec = parse_hub(args.name)
+        if spec.is_local:
+            raise UsageError(f"{args.name} is a folder", hint="give hf:ORG/NAME")
+        place, parts, licence = spec.place, [spec.part] if spec.part else [""], ""
+        names = find_hub_benchmarks(spec.place, spec.part)
+        name = names[0] if len(names) == 1 else ""
+    else:
+        name = args.name
+        benchmarks.get(name)  # an unknown name is answered with similar ones
+        card = make_benchmark(name, {}).card
+        if not card.hub:
+            raise UsageError(
+                f"{name} is not downloaded from the hub",
+                hint=f"put {card.file}.tsv into $LMUData or ~/LMUData"
+                if card.file
+                else f"see: eyechart data show {name}",
+            )
+        place, licence = card.hub[0].partition(":")[0], card.licence
+        parts = [one.partition(":")[2] for one in card.hub]
+    repository = look_up(place, without=_describe_offline(name, place))
+    files = choose_files(repository, parts)
+    size = format_size(sum(file.n_bytes for file in files))
+    note(f"{place}: {len(files):,} of {len(repository.files):,} files, {size}")
+    told = repository.licence or licence or "not stated"
+    note(f"licence: {told} (see https://huggingface.co/datasets/{place})")
+    to = Path(args.to) if args.to else None
+    folder = download(repository, files, to, show=sys.stderr.isatty())
+    n = verify(folder, files, make_counter("files compared"))
+    print_text(f"{folder}: {len(files):,} files, {size}; {n:,} compared with their checksums")
+    place_to_run = f"--set file=hf:{to if to.is_absolute() else f'./{to}'} " if to else ""
+    if name:
+        note(f"run it with: eyechart run {name} {place_to_run}-m MODEL")
+    return 0
+
+
+def _describe_offline(name: str, place: str) -> str:
+    """What to do where there is no network."""
+    folder = place.rpartition("/")[2]
+    runs = f" and run: eyechart run {name} --set file=hf:./{folder}" if name else ""
+    return (
+        "without a connection: on a machine that has one, run: "
+        f"hf download {place} --repo-type dataset --local-dir {folder}; copy the folder here{runs}"
+    )
 
 
 def execute_show(args: argparse.Namespace) -> int:
@@ -121,13 +271,26 @@ def execute_show(args: argparse.Namespace) -> int:
     if sample is None:
         first = next(iter(benchmark.source)).id
         raise UsageError(f"{args.source} has no sample {args.sample!r}", hint=f"ids look like: {first}")
+    prompt = choose_prompt(benchmark, options)
+    turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
+    asked = [(role, text or "(the model's reply)") for role, text in turns]
     if args.prompt:
-        prompt = choose_prompt(benchmark, options)
-        turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
-        print_rich(_two_columns((role, text or "(the model's reply)") for role, text in turns))
-    else:
-        print_rich(_two_columns([*about.items(), *_why(benchmark), *_facts(sample).items()]))
+        print_rich(_two_columns(asked))
+        return 0
+    print_rich(_two_columns([*about.items(), *_why(benchmark), *_facts(sample).items()]))
+    if args.sample is None:
+        from itertools import islice
+
+        further = [_brief(one) for one in islice(benchmark.source, 1, 3)]
+        print_rich(_two_columns([*further, *((f"prompt ({role})", text) for role, text in asked)]))
     return 0
+
+
+def _brief(sample: Sample) -> tuple[str, str]:
+    """A further sample: its id, and question, options, gold and images on a few lines."""
+    lines = [sample.question, *(f"{letter}. {text}" for letter, text in sample.choices.items())]
+    gold = " | ".join(sample.golds) or "(not public)"
+    return f"sample {sample.id}", "\n".join([*lines, f"gold: {gold}; {len(sample.images)} image(s)"])
 
 
 def _about(benchmark: Benchmark) -> dict[str, str]:
@@ -138,8 +301,26 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
         "name": benchmark.name,
         "from": benchmark.source.origin,
         "scorer": benchmark.scorer,
+        **_card(benchmark),
         **{f"set {name}": str(value) for name, value in settings.items()},
     }
+
+
+def _card(benchmark: Benchmark) -> dict[str, str]:
+    """What is known about a published benchmark."""
+    card = benchmark.card
+    told = {
+        "size": card.size,
+        "metric": card.metric,
+        "parity": card.parity,
+        "note": card.note,
+        "paper": card.paper,
+        "licence": card.licence,
+        "file": f"{card.file}.tsv" if card.file else "",
+        "hub": ", ".join(card.hub[:3]) + (f" and {len(card.hub) - 3} more" if len(card.hub) > 3 else ""),
+        "aggregate": benchmark.aggregate,
+    }
+    return {name: text for name, text in told.items() if text}
 
 
 def _why(benchmark: Benchmark) -> list[tuple[str, str]]:

@@ -159,7 +159,7 @@ def suppress_output(spec: HubSpec) -> Iterator[None]:
     from huggingface_hub.utils import logging as hub_logging
 
     is_offline = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
-    if not spec.is_local and not any(is_offline) and not _is_reachable(constants.ENDPOINT):
+    if not spec.is_local and not any(is_offline) and not is_reachable(constants.ENDPOINT):
         constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
 
     logs = (datasets.logging, hub_logging)
@@ -179,7 +179,7 @@ def suppress_output(spec: HubSpec) -> Iterator[None]:
             log.set_verbosity(level)
 
 
-def _is_reachable(endpoint: str) -> bool:
+def is_reachable(endpoint: str) -> bool:
     """Whether the hub, or the proxy in front of it, accepts connections."""
     parts = urlsplit(endpoint)
     proxy = getproxies().get(parts.scheme) if not proxy_bypass(parts.hostname or "") else None
@@ -579,19 +579,7 @@ def _named(item: Any, column: str) -> Any:
     return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
 
 
-# -- Repositories on this machine, and downloading them
-
-
-def find_snapshot(place: str) -> Path | None:
-    """The folder of a repository in the hub library's cache; None if it was not downloaded."""
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        return None
-    try:
-        return Path(snapshot_download(place, repo_type="dataset", local_files_only=True))
-    except Exception:  # not cached; the exception depends on the version
-        return None
+# -- The files of a repository
 
 
 def find_part_files(folder: Path, part: str) -> list[Path]:
@@ -601,13 +589,15 @@ def find_part_files(folder: Path, part: str) -> list[Path]:
 
 
 def choose_part_files(names: Iterable[str], part: str) -> list[str]:
-    """Those of a repository's Parquet files that hold a part; empty if their names do not say.
+    """Those of a repository's Parquet files that hold a part, all without one; empty if names do not say.
 
     >>> names = ["A/test-00000-of-00001.parquet", "A/val-00000-of-00001.parquet", "B/test-0-of-1.parquet"]
     >>> choose_part_files(names, "A/test"), choose_part_files(names, "C/test")
     (['A/test-00000-of-00001.parquet'], [])
     """
     config, _, split = part.rpartition("/")
+    if not part:
+        return sorted(name for name in names if name.endswith(".parquet"))
     files = [name for name in names if name.endswith(".parquet")]
     of_split = [name for name in files if _names_split(name, split)]
     of_config = [name for name in of_split if config in name.split("/")[:-1]] if config else of_split
@@ -619,4 +609,4 @@ def choose_part_files(names: Iterable[str], part: str) -> list[str]:
 def _names_split(name: str, split: str) -> bool:
     """Whether a file is called ``split-00000-of-00001.parquet``, ``split.parquet`` or is in ``split/``."""
     *folders, last = name.removesuffix(".parquet").split("/")
-    return not split or last == split or last.startswith((f"{split}-", f"{split}.")) or split in folders[-1:]
+    return last == split or last.startswith((f"{split}-", f"{split}.")) or split in folders[-1:]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.hub import _is_reachable, list_splits, load_split, open_hub
+from eyechart.data.hub import is_reachable, list_splits, load_split, open_hub
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check_source
 from eyechart.data.source import SourceOptions, open_source
@@ -405,11 +405,11 @@ def test_who_listens_is_reached_through_a_proxy_too(
     with socket.create_server(("127.0.0.1", 0)) as listening:
         there = f"http://127.0.0.1:{listening.getsockname()[1]}"
         nowhere = f"http://127.0.0.1:{closed_port}"
-        assert _is_reachable(there)
-        assert not _is_reachable(nowhere)
+        assert is_reachable(there)
+        assert not is_reachable(nowhere)
         monkeypatch.setenv("http_proxy", there)
-        assert _is_reachable(nowhere), "it is the proxy that is connected to"
+        assert is_reachable(nowhere), "it is the proxy that is connected to"
         monkeypatch.setenv("http_proxy", nowhere)
-        assert not _is_reachable(there)
+        assert not is_reachable(there)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        assert _is_reachable(there)
+        assert is_reachable(there)
