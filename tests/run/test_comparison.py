@@ -110,6 +110,16 @@ def test_runs_without_a_shared_question(questions: Path) -> None:
     with pytest.raises(ec.UsageError, match="no question was scored in all runs") as caught:
         ec.compare(a, b)
     assert "6 of 12 questions (6 not asked)" in caught.value.hint
+    assert caught.value.hint.startswith("the runs are of different benchmarks: q, rest;")
+
+
+def test_a_run_without_a_partner_is_named(questions: Path) -> None:
+    other = score(jsonl(questions.parent / "other.jsonl", [question(k) for k in range(N)]), "c", right(N))
+    runs = questions.parent / "runs" / "q"
+    score(questions, "a", right(N)), score(questions, "b", right(N, 1))
+    found = ec.compare(runs, other)
+    assert found.n == N
+    assert any("no other run is of its benchmark" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(

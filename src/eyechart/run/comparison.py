@@ -104,6 +104,7 @@ def compare_all(
     for run in runs:
         # Runs that are named one by one are meant to be compared, whatever their benchmark is called.
         groups.setdefault("" if is_listed else str(run.manifest.get("benchmark")), []).append(run)
+    alone = [several[0] for several in groups.values() if len(several) == 1]
     groups = {name: several for name, several in groups.items() if len(several) > 1}
     if not groups:
         raise UsageError(
@@ -112,10 +113,14 @@ def compare_all(
     if reference is not None:
         groups = {name: several for name, several in groups.items() if reference in several}
     keys = [by] if isinstance(by, str) else by
-    return [
+    found = [
         compare_runs(several, by=keys, baseline=reference, scorer=scorer, correction=correction)
         for several in groups.values()
     ]
+    if alone:
+        left = f"not compared, because no other run is of its benchmark: {_tell_runs(alone)}"
+        found[0] = replace(found[0], warnings=(*found[0].warnings, left))
+    return found
 
 
 def compare_runs(
@@ -134,8 +139,11 @@ def compare_runs(
     shared = joined.share(runs)
     missing = list(_warn_of_missing(joined, labels))
     if not shared.ids:
+        names = sorted({str(run.manifest.get("benchmark")) for run in runs})
+        different = [f"the runs are of different benchmarks: {', '.join(names)}"] if len(names) > 1 else []
         raise UsageError(
-            "no question was scored in all runs", hint="; ".join(missing) or "the questions earn no points"
+            "no question was scored in all runs",
+            hint="; ".join([*different, *missing]) or "the questions earn no points",
         )
     warnings = [*list_differences(runs, labels, name, shared.ids), *missing]
     found = compare_values(
