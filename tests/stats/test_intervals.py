@@ -290,3 +290,11 @@ def test_the_interval_with_failures_reaches_from_worst_to_best() -> None:
     assert worst is not None
     assert best is not None
     assert compute_union_interval(worst, best) == (worst.low, best.high)
+
+
+@pytest.mark.parametrize("value", [2.0, -0.1, float("nan"), "1"])
+def test_a_value_outside_of_0_to_1_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="a sample's value must be a number from 0 to 1"):
+        interval([1, value])
+    with pytest.raises(ValueError, match="a weight must be"):
+        interval([1, 0], weights=[1, -1])

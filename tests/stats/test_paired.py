@@ -128,7 +128,7 @@ def test_weights_count_in_proportion(rows: list[tuple[float, float, float, int]]
 def test_samples_that_one_model_lacks_are_left_out() -> None:
     assert compare([1, None, 0, 1], [0, 1, None, 1]) == compare([1, 1], [0, 1])
     assert paired([None, 1], [1, None]) is None
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="2 and 1 values"):
         paired([1, 0], [1])
 
 

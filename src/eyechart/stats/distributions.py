@@ -28,6 +28,14 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"confidence lies between 0 and 1, not {confidence}")
 
 
+def check_sample(value: float, weight: float = 1.0) -> None:
+    """Refuse a sample's value that is not a number from 0 to 1, or a weight below 0."""
+    if isinstance(value, str) or not 0 <= value <= 1:
+        raise ValueError(f"a sample's value must be a number from 0 to 1, not {value!r}")
+    if isinstance(weight, str) or not 0 <= weight < math.inf:
+        raise ValueError(f"a weight must be a number of at least 0, not {weight!r}")
+
+
 def cdf_normal(x: float) -> float:
     """The share of a standard normal distribution below x.
 

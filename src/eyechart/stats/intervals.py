@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from eyechart.stats.distributions import check_confidence, compute_z, quantile_t
+from eyechart.stats.distributions import check_confidence, check_sample, compute_z, quantile_t
 
 T = TypeVar("T")
 
@@ -59,6 +59,7 @@ def interval(
     """
     moments = Moments()
     for value, weight, cluster in align(values, weights, clusters):
+        check_sample(value, weight)
         moments.add(value, weight, cluster)
     return moments.interval(confidence=confidence)
 

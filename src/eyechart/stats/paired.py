@@ -16,6 +16,7 @@ from eyechart.stats.distributions import (
     cdf_normal,
     cdf_t,
     check_confidence,
+    check_sample,
     compute_sign_test,
     compute_z,
     quantile_normal,
@@ -65,6 +66,8 @@ def paired(
     True
     """
     check_confidence(confidence)
+    if len(a) != len(b):
+        raise ValueError(f"both models need a value for every sample: {len(a)} and {len(b)} values given")
     shared = [
         (float(x), float(y), weight, cluster)
         for (x, y), weight, cluster in align(zip(a, b, strict=True), weights, clusters)
@@ -72,6 +75,9 @@ def paired(
     ]
     if not shared:
         return None
+    for x, y, weight, _ in shared:
+        check_sample(x, weight)
+        check_sample(y)
     differences = _Differences(shared)
     low, high = differences.compute_interval(confidence)
     p, method = differences.compute_p()
