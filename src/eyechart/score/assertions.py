@@ -544,14 +544,24 @@ class _Reader:
 
     def _is_total(self, place: int, before: int) -> bool:
         """Whether a number is called the result: "7 in total", "the sum of 3 and 4 is 7"."""
-        if not (before | self._segment.roles) & c.TOTAL or not self._whole_names.is_number(place):
+        if not self._whole_names.is_number(place):
+            return False
+        is_result = self._is_result(place)
+        if not (before | self._segment.roles) & c.TOTAL and not is_result:
             return False
         if self._last_number < 0:
             numbers = (name for name in reversed(self._all_names) if self._whole_names.is_number(name))
             self._last_number = next(numbers)
         if place != self._last_number:
             return False
-        return self._names[0] == place or bool(before & (c.COPULA | c.CHOOSE))
+        return is_result or self._names[0] == place or bool(before & (c.COPULA | c.CHOOSE))
+
+    def _is_result(self, place: int) -> bool:
+        """Whether a number is what a sum comes to: "2 + 1 = 3"."""
+        if not place or self._units[place - 1].mark != "=" or not self._is_closed(place):
+            return False
+        terms = self._units[max(self._segment.start, place - MAX_BETWEEN) : place - 1]
+        return any(unit.mark in ("+", "×", "*", "-", "/") or unit.word[:1] in ("+", "-") for unit in terms)
 
     def _find_bare_kind(self, last: int) -> str:
         """A segment that is an option and nothing else: "B.", "B, because ...", "it is round: B"."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 _STEPS = 300  # of the continued fraction; 20 to 60 are needed
 _TINY = 1e-300
@@ -28,7 +29,7 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"confidence lies between 0 and 1, not {confidence}")
 
 
-def check_sample(value: float, weight: float = 1.0) -> None:
+def check_sample(value: Any, weight: Any = 1.0) -> None:
     """Refuse a sample's value that is not a number from 0 to 1, or a weight below 0."""
     if isinstance(value, str) or not 0 <= value <= 1:
         raise ValueError(f"a sample's value must be a number from 0 to 1, not {value!r}")
