@@ -24,27 +24,41 @@ from eyechart.types import Capabilities, ModelSettings, Reply, Request, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.hf.decode import Row, Sampling
+    from eyechart.model.hf.replicas import ReplicatedModel
     from eyechart.model.hf.weights import Checkpoint
 
 _THREADS = 8  # that prepare requests; an image of a megapixel takes 22 to 32 ms of one
 
 
 @model("hf")
-def hf(name: str, settings: ModelSettings) -> HfModel:
+def hf(name: str, settings: ModelSettings) -> HfModel | ReplicatedModel:
     """The model in a folder, or of the Hugging Face hub."""
     return open_model(name, f"hf/{name}", settings)
 
 
-def open_model(where: str, name: str, settings: ModelSettings) -> HfModel:
+def open_model(where: str, name: str, settings: ModelSettings) -> HfModel | ReplicatedModel:
     """The model of a folder or of the hub under any name, as `baseline/tiny-vlm` is one."""
     for library in ("torch", "transformers"):
         if importlib.util.find_spec(library) is None:
             raise MissingExtra.named("hf", needed_for=f"local weights ({name})")
+    from eyechart.model.hf.replicas import ReplicatedModel, choose_devices
+
+    local = open_single(where, name, settings)
+    options = local.options
+    devices = choose_devices(options.replicas, options.device)
+    return local if len(devices) == 1 else ReplicatedModel(where, local, settings, devices)
+
+
+def open_single(where: str, name: str, settings: ModelSettings, *, is_quiet: bool = False) -> HfModel:
+    """The model in this process, on one device or spread over several."""
     from eyechart.model.hf.options import HfOptions
     from eyechart.model.hf.weights import open_checkpoint
 
     options = HfOptions.read(settings.parameters, who=name)
-    return HfModel(name, open_checkpoint(where, options), settings.score_options)
+    made = HfModel(name, open_checkpoint(where, options), settings.score_options)
+    if made.limits and not is_quiet:
+        print_note(f"{name}: {', '.join(made.limits)}")
+    return made
 
 
 class HfModel:
@@ -67,8 +81,8 @@ class HfModel:
         self._score_options = score_options
         self._threads = Threads(min(_THREADS, os.cpu_count() or 1))
         self.engine = Engine(lambda: load_decoder(checkpoint), self._finish, name=name)
-        if self._chat.limits:
-            print_note(f"{name}: {', '.join(self._chat.limits)}")
+        self.options = checkpoint.options
+        self.limits = self._chat.limits  # what the model cannot do, for people
 
     @property
     def identity(self) -> Mapping[str, Any]:

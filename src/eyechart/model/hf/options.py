@@ -25,6 +25,7 @@ class HfOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     attention: str | None = None  # sdpa, eager, flash_attention_2, ... as transformers calls them
     compile: bool = False  # vision blocks, norms and activations: half a minute once, then faster
     batch_size: _Positive | None = None  # rows; None: as many as memory allows
+    replicas: _Positive | None = None  # processes with the weights; None: one per GPU
     revision: str | None = None
     adapter: str | None = None
     trust_remote_code: bool = False
