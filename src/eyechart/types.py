@@ -528,6 +528,7 @@ class Aggregate:
     unit: Callable[[ScoredRow], Hashable] | None = None
     scale: Literal["fraction", "points"] = "fraction"
     parity: str = ""
+    has_interval: bool = True  # False where combining takes too long to be repeated
 
     def __call__(self, rows: Iterable[ScoredRow]) -> MetricTable:
         """The metrics of these rows, without intervals."""

@@ -173,7 +173,7 @@ def _average(values: Sequence[float | None]) -> float | None:
 
 def _resample(aggregate: Aggregate, clusters: Sequence[_Counted]) -> dict[str, tuple[float, float]]:
     """The 2.5 % and 97.5 % quantiles of every overall metric over resamples of the clusters."""
-    if len(clusters) < MIN_CLUSTERS:
+    if len(clusters) < MIN_CLUSTERS or not aggregate.has_interval:
         return {}
     rng = random.Random(SEED)  # noqa: S311 - the same interval at every call
     kinds = Counter(clusters)  # rows of the same kind give the same counts: few of them are different

@@ -72,10 +72,9 @@ def _to_numbers(value: object) -> list[float]:
     return [number for item in listed if (number := _to_number(item)) is not None]
 
 
-def _refuse(sample: Sample, route: str, what: str) -> Score | None:
-    """An unscored row, if the gold box or the picture's size is missing."""
-    if not sample.golds and not sample.meta.get("bbox"):
-        return Score(outcome="unscored", value=0.0, route=route)
+def _refuse(route: str, gold: Box | None) -> Score:
+    """An unscored row: its gold box or the picture's size is missing."""
+    what = "the row has no gold box" if gold is None else "the row has no size of the picture"
     return Score(outcome="unscored", value=0.0, route=route, detail={"fail_reason": what})
 
 
@@ -122,11 +121,7 @@ def read_click(reply: str) -> Point | None:
 def _score_click(reply: Reply, sample: Sample, *, name: str, has_corners: bool, scale: Scale) -> Score:
     gold, size = find_gold(sample), find_size(sample)
     if gold is None or size is None:
-        refused = _refuse(
-            sample, name, "no gold box" if gold is None else "the row has no size of the picture"
-        )
-        assert refused is not None
-        return refused
+        return _refuse(name, gold)
     box = to_unit_box(gold, size, has_corners=has_corners)
     if box is None:
         return Score(
@@ -222,9 +217,7 @@ def _score_point_lmms(reply: Reply, sample: Sample, *, name: str, is_pro: bool, 
     if gold is None and sample.meta.get("bbox") is not None:
         gold = (0.0, 0.0, 0.0, 0.0)  # as published, of a box without four numbers
     if gold is None:
-        refused = _refuse(sample, name, "no gold box")
-        assert refused is not None
-        return refused
+        return _refuse(name, gold)
     box = _to_unit_pro(gold, size) if is_pro else _to_unit_v2(gold, size)
     point = read_point(reply.text)
     unit = None if point is None else to_unit_point(point, size, scale)
@@ -321,11 +314,7 @@ def _has_centre(gold: Box, box: Box) -> bool:
 def _score_refcoco(reply: Reply, sample: Sample, *, name: str, scale: Scale) -> Score:
     gold, size = find_gold(sample), find_size(sample)
     if gold is None or size is None:
-        refused = _refuse(
-            sample, name, "no gold box" if gold is None else "the row has no size of the picture"
-        )
-        assert refused is not None
-        return refused
+        return _refuse(name, gold)
     box = read_box(reply.text)
     placed = None if box is None else to_pixels(box, size, scale)
     overlap = 0.0 if placed is None else compute_iou(placed, gold)
@@ -373,9 +362,7 @@ def read_screenspot_box(reply: str) -> Box | None:
 def _score_plain_box(reply: Reply, sample: Sample, name: str, box: Box | None) -> Score:
     gold = find_gold(sample)
     if gold is None:
-        refused = _refuse(sample, name, "no gold box")
-        assert refused is not None
-        return refused
+        return _refuse(name, gold)
     overlap = 0.0 if box is None else compute_iou(gold, box, is_signed=True)
     detail = {"iou": overlap, "centre": box is not None and _has_centre(gold, box)}
     return _give(reply, sample, value=float(overlap >= 0.5), read=box, route=name, detail=detail)
@@ -393,11 +380,7 @@ def score_grounding_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's grounding: as published, the best of all boxes of the reply, in pixels and thousandths."""
     gold, size, name = find_gold(sample), find_size(sample), "refcoco-grounding-lmms"
     if gold is None or size is None:
-        refused = _refuse(
-            sample, name, "no gold box" if gold is None else "the row has no size of the picture"
-        )
-        assert refused is not None
-        return refused
+        return _refuse(name, gold)
     corners = (gold[0], gold[1], gold[0] + gold[2], gold[1] + gold[3])
     boxes = read_boxes(reply.text)
     scaled = [(box, _from_thousandths(box, size)) for box in boxes]

@@ -494,3 +494,33 @@ record_aggregate(
         parity="official",
     )
 )
+
+
+# -- CC-OCR: the mean of three kinds, each the mean of its parts
+
+
+def _find_part(row: ScoredRow) -> Iterable[str]:
+    return ("_".join(get_column(row, name) for name in ("category", "l2-category", "split")),)
+
+
+def _combine_ccocr(total: Counts) -> MetricTable:
+    parts = {group: one["accuracy"] or 0.0 for group, one in average(total).items() if group != ALL}
+    kinds = {}
+    for kind in ("lan_ocr", "scene_ocr", "doc_parsing"):
+        values = [value for part, value in parts.items() if kind in part]
+        if values:
+            kinds[kind] = sum(values) / len(values)
+    whole = {"total": divide(sum(kinds.values()), len(kinds)), **kinds}
+    return {ALL: whole, **{part: {"score": value} for part, value in parts.items()}}
+
+
+record_aggregate(
+    Aggregate(
+        name="ccocr",
+        version="1",
+        about="the mean of texts in languages, texts in scenes and documents, each of its parts' means",
+        count=count_by(_find_part),
+        combine=_combine_ccocr,
+        headline="total",
+    )
+)
