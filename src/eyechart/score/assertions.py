@@ -58,7 +58,7 @@ _STOPS = c.DENY | c.WRONG | c.CONSIDER | c.POSSIBLE
 _STOPS_AFTER = c.DENY | c.WRONG | c.CONTRAST | c.CORRECTION
 _PASSED_BEFORE = frozenset("()[]{}<>\"'`*_~$:=>|#-")
 _PASSED_AFTER = frozenset("()[]*_\"'`$")
-_BINDS = frozenset("().:、,-*\"'`[]=_$")
+_BINDS = frozenset("().:、,-*\"'`[]=_$/")
 _JOINTS = frozenset("/&,、;+")
 _LIST_MARKS = frozenset(".):、]-")
 

@@ -267,6 +267,8 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
                 cut(place, ":", ends_sentence=False)
             elif unit.mark in _BREAKS and not _is_joint(units, place):
                 cut(place, unit.mark, ends_sentence=False)
+            elif unit.mark == "(" and _is_aside(units, place):
+                cut(place, "", ends_sentence=False)
         elif place > current.start and (
             (unit.roles & _OPENS and not unit.roles & (DENY | DENY_LAST | WRONG))
             or (unit.roles & DENY and units[place - 1].mark == "(")
@@ -278,6 +280,16 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
     cut(len(units), "", ends_sentence=True)
     _carry(units, segments)
     return segments
+
+
+def _is_aside(units: Sequence[Unit], place: int) -> bool:
+    """Whether a bracket after a letter says something else: "B (I considered A)", not "B (dog)"."""
+    if not place or not units[place - 1].is_letter or place + 2 >= len(units):
+        return False
+    first, second = units[place + 1], units[place + 2]
+    return bool(first.roles & (SELF | GIVEN_UP | CONSIDER | CONCEDE)) or (
+        first.is_letter and bool(second.roles & (COPULA | WRONG | DENY))
+    )
 
 
 def _is_arrow(units: Sequence[Unit], place: int) -> bool:
@@ -361,7 +373,7 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
         if segment.roles & (CONCLUDE | SELF):
             carried &= ~REPORT
         carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
-        if segment.roles & (PERSON | REPORT | ACCORDING | SAYS | WOULD) and _tells(units, segment):
+        if segment.roles & (PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION) and _tells(units, segment):
             carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
@@ -403,6 +415,11 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
         unit = units[place]
         if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
             return True
+        if place == segment.start + 1 and unit.roles & OPINION and unit.roles & CHOOSE:
+            subject = units[place - 1]  # "Peter picked B"
+            is_name = not (subject.roles or subject.mark) and subject.letters is None
+            if is_name and "'" not in subject.word:  # not "let's pick B"
+                return True
         if not (has_self or has_source) and (unit.roles & SAYS or (has_would and unit.roles & CHOOSE)):
             return True
         has_would = has_would or bool(unit.roles & WOULD)

@@ -120,6 +120,8 @@ def score_time(reply: Reply, sample: Sample) -> Score:
         # 10 for 10 am: as with units, what only the gold states may be missing.
         kept = [Clock(int(hour.value) * 60, "", hour.span)] if hour.value in range(1, 13) else []
     is_right = bool(kept) and all(any(is_same_clock(one, gold) for gold in wanted) for one in kept)
+    if not is_right and any(map(parse_range, sample.golds)):  # "5 to 10" may be a range
+        return score_range(reply, sample)
     return _score_moment(reply, sample, reading, kept, is_right=is_right, rule="time")
 
 

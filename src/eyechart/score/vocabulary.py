@@ -125,7 +125,7 @@ SPELLINGS = {
     "jewellery": "jewelry", "kerb": "curb", "draught": "draft", "storey": "story", "ageing": "aging", "cosy": "cozy",
     "defence": "defense", "offence": "offense", "licence": "license", "practise": "practice", "catalogue": "catalog",
     "dialogue": "dialog", "analogue": "analog", "axe": "ax", "artefact": "artifact", "aeroplane": "airplane", "whisky": "whiskey",
-    "omelette": "omelet", "ketchup": "catsup", "okay": "ok", "mum": "mom", "tonne": "ton", "adviser": "advisor", "disc": "disk",
+    "mt": "mount", "omelette": "omelet", "ketchup": "catsup", "okay": "ok", "mum": "mom", "tonne": "ton", "adviser": "advisor", "disc": "disk",
     "barbeque": "barbecue", "bbq": "barbecue", "tv": "television", "fibre": "fiber", "litre": "liter", "metre": "meter",
     "centre": "center", "theatre": "theater", "sabre": "saber", "calibre": "caliber", "lustre": "luster", "sombre": "somber",
     "spectre": "specter", "ochre": "ocher", "kilometre": "kilometer", "centimetre": "centimeter", "millimetre": "millimeter",
