@@ -227,11 +227,18 @@ class ImageLoader:
         return data
 
     def make_thumbnail(self, ref: ImageRef, *, max_side: int, max_bytes: int) -> Encoded:
-        """A small copy for pages; nothing is downloaded: an image at a URL must be in the cache."""
+        """A small copy for pages, or the file itself where it is small enough.
+
+        Nothing is downloaded: an image at a URL must be in the cache.
+        """
+        what = str(ref)
         with claim_image():
-            return make_thumbnail(
-                self._read_here(ref).data, str(ref), box=ref.box, max_side=max_side, max_bytes=max_bytes
-            )
+            data = self._read_here(ref).data
+            if ref.box is None and len(data) <= max_bytes:
+                header = inspect(data, what)
+                if header.format in MIME and not header.is_animated:
+                    return Encoded(data, header.format, header.width, header.height, resized=False)
+            return make_thumbnail(data, what, box=ref.box, max_side=max_side, max_bytes=max_bytes)
 
     def load_here(self, ref: ImageRef) -> Image:
         """As `load`, but nothing is downloaded."""

@@ -15,6 +15,8 @@ of the questions as they were published (eyechart.stats). `run.audit` asks and r
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -278,25 +280,36 @@ def group_rotations(results: Iterable[Result]) -> dict[str, list[float | None]]:
 
 
 class LetterPairs:
-    """The letters that were chosen beside the golds, collected result by result."""
+    """The letters that were chosen beside the golds, collected result by result.
 
-    def __init__(self) -> None:
+    With `at_most`, no p-value and no intervals are computed for more answers than that.
+    """
+
+    def __init__(self, at_most: int | None = None) -> None:
+        self._at_most = at_most
         self._pairs: list[tuple[str, str, str]] = []  # chosen, gold, cluster
+        self._counts = Counter[tuple[str, str]]()  # chosen, gold
 
     def add(self, result: Result) -> None:
         """Count a result whose answer was read as one of its options, and that has one gold."""
         sample, score = result.sample, result.score
         if score is None or score.read not in sample.choices or len(sample.golds) != 1:
             return
-        if letter := find_gold_letter(sample.golds[0], sample.choices):
-            self._pairs.append((score.read or "", letter, result.cluster or sample.id))
+        gold = sample.golds[0]
+        letter = gold if gold in sample.choices else find_gold_letter(gold, sample.choices)
+        if letter:
+            self._counts[score.read or "", letter] += 1
+            if self._at_most is None or len(self._pairs) <= self._at_most:
+                self._pairs.append((score.read or "", letter, result.cluster or sample.id))
 
     def compare(self, condition: str) -> LetterBias | None:
         """How often each letter was chosen and is right; None without multiple-choice answers."""
-        pairs = self._pairs
-        letters = sorted({letter for chosen, gold, _ in pairs for letter in (chosen, gold)})
+        letters = sorted({letter for pair in self._counts for letter in pair})
         if len(letters) < 2:
             return None
+        if self._at_most is not None and len(self._pairs) > self._at_most:
+            return self._count_shares(condition, letters)
+        pairs = self._pairs
         clusters = [cluster for *_, cluster in pairs]
         found: dict[str, stats.Paired] = {}
         for letter in letters:
@@ -317,6 +330,25 @@ class LetterPairs:
             for (letter, one), p in zip(found.items(), adjusted, strict=True)
         }
         return LetterBias(condition=condition, n=len(pairs), p=min(adjusted), letters=shares)
+
+    def _count_shares(self, condition: str, letters: Sequence[str]) -> LetterBias:
+        n = self._counts.total()
+        chosen, gold = Counter[str](), Counter[str]()
+        for pair, count in self._counts.items():
+            chosen[pair[0]] += count
+            gold[pair[1]] += count
+        nan = math.nan
+        shares = {
+            letter: LetterShare(
+                chosen=chosen[letter] / n,
+                gold=gold[letter] / n,
+                difference=(chosen[letter] - gold[letter]) / n,
+                ci95=(nan, nan),
+                p_adjusted=nan,
+            )
+            for letter in letters
+        }
+        return LetterBias(condition=condition, n=n, p=nan, letters=shares)
 
 
 def compute_letter_bias(results: Iterable[Result], condition: str) -> LetterBias | None:

@@ -12,7 +12,6 @@ are shortened in the middle where all replies together would exceed `MAX_CHARS`.
 from __future__ import annotations
 
 import hashlib
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,8 +29,7 @@ from eyechart.report.rows import compute_cost, to_json_text
 from eyechart.report.show import explain_outcome
 from eyechart.report.summary import Summary
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
-from eyechart.store.cache import format_size
-from eyechart.types import OUTCOMES, ImageRef, Outcome, Result, Sample
+from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
@@ -39,11 +37,14 @@ if TYPE_CHECKING:
 MAX_CHARS = 60_000_000  # of all replies in a page
 _LEAST_CHARS, _MOST_CHARS = 600, 20_000  # of one reply
 _BLOCK_ROWS, _BLOCK_CHARS = 250, 1_000_000
+_FEW_ROWS = 1000  # up to here, time at the end of a run is spent on a smaller file
 _TITLE_CHARS = 110
 _BRIEF_CHARS = 40
-_MAX_META = 30  # columns of the data set that are shown with a sample
+_MAX_META, _META_CHARS = 30, 300  # columns of the data set that are shown with a sample, and of each
+MAX_LETTER_PAIRS = 5000  # above, the shares of the letters stand without a p-value, which takes long
 PENDING = "pending"
 CODES = {outcome: code for code, outcome in enumerate((*OUTCOMES, PENDING))}
+_TOLD_BY_ANSWERS = frozenset({"correct", "wrong", "partial"})
 _NOT_SENT = ("none", "caption", "ocr")  # inputs without an image
 
 
@@ -84,8 +85,10 @@ def write_run_page(
 ) -> None:
     """Write the page; `results` are all sample-trials in the benchmark's order."""
     summary = facts.summary
-    with open_page(path, f"{summary.benchmark} · {summary.model} · eyechart") as page:
-        samples = SampleBlocks(page, facts)
+    is_fast = policy.max_s is not None and facts.n_rows > _FEW_ROWS
+    title = f"{summary.benchmark} · {summary.model} · eyechart"
+    with open_page(path, title, is_fast=is_fast) as page:
+        samples = SampleBlocks(page, facts, keeps_images=policy.is_full)
         for result in results():
             samples.add(result)
         index = samples.close()
@@ -106,14 +109,13 @@ def write_images(
     page: PageWriter, table: ImageTable, loader: ImageLoader, policy: ImagePolicy
 ) -> dict[str, Any]:
     """Write the images; returns how many there are, and why some could not be read."""
-    n_shown, n_bytes, troubles = 0, 0, {}
+    n_shown, troubles = 0, {}
     for image in make_page_images(table, loader, policy):
         if image.trouble:
             troubles[str(image.number)] = image.trouble
             continue
         page.add_image(f"i{image.number}", image.mime, image.data)
         n_shown += 1
-        n_bytes += len(image.data)
     return {"n": len(table), "shown": n_shown, "troubles": troubles, "full": policy.is_full}
 
 
@@ -121,7 +123,7 @@ def write_images(
 
 
 class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One sample-trial in full, as assets/dom.js shows it."""
+    """One sample-trial in full; assets/samples.js makes the card of it."""
 
     id: str
     outcome: str
@@ -130,23 +132,47 @@ class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     hint: str = ""
     choices: list[tuple[str, str]] = []
     options: str = ""  # as one text, where the file has them so
-    golds: tuple[str, ...] = ()
+    golds: Sequence[str] = ()
     reply: str | None = None
     thinking: str = ""
     read: str | None = None
     route: str = ""
-    why: str = ""
-    facts: list[tuple[str, str]] = []
+    why: str = ""  # where it is not said by what was read, by which rule, and what is accepted
+    meta: Mapping[str, Any] = {}
+    latency_s: float = 0.0
+    tokens: tuple[int, int] | None = None  # of the prompt and of the reply
+    cost: str = ""
+    finish: str = "stop"
+    evidence: str = ""
     images: list[tuple[int, str]] = []  # number and caption
-    cut: str = ""
+    cut: bool = False
+
+
+class _Lines(msgspec.Struct):
+    """What the list shows of the rows of a block, by column."""
+
+    ids: list[str] = []
+    trials: list[int] = []
+    outcomes: list[int] = []
+    titles: list[str] = []
+    reads: list[str | None] = []
+    golds: list[str] = []
+    latency: list[float | None] = []
+    tokens: list[int | None] = []
+    pictures: list[int] = []
+    groups: dict[str, list[int]] = {}
 
 
 class SampleBlocks:
-    """Collects sample-trials into blocks of a page, and the short line of each into the index."""
+    """Writes sample-trials in blocks: in full, and beside each such block the short lines of the list.
 
-    def __init__(self, page: PageWriter, facts: RunFacts) -> None:
-        self.images = ImageTable()
-        self.letters = LetterPairs()
+    What stays in memory does not grow with the samples, but for a number per image.
+    """
+
+    def __init__(self, page: PageWriter, facts: RunFacts, *, keeps_images: bool = False) -> None:
+        self.images = ImageTable(keeps_all=keeps_images)
+        self.letters = LetterPairs(at_most=MAX_LETTER_PAIRS)
+        self.n_cut = 0
         self._page = page
         self._facts = facts
         self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, facts.n_rows)))
@@ -154,21 +180,13 @@ class SampleBlocks:
         self._n_chars = 0
         self._starts: list[int] = []  # the first row of each block
         self._n = 0
-        self._ids: list[str] = []
-        self._trials = array("H")
-        self._outcomes = array("B")
-        self._titles: list[str] = []
-        self._answers: list[str] = []
-        self._latencies: list[float | None] = []
-        self._tokens: list[int | None] = []
-        self._pictures = array("l")
-        self._groups = {key: _Groups() for key in facts.manifest.get("group_by") or ()}
+        self._groups = {str(key): _Groups() for key in facts.manifest.get("group_by") or ()}
+        self._lines = self._begin_lines()
         self._digest = hashlib.sha256()
-        self.n_cut = 0
 
     def add(self, result: Result) -> None:
         """Add one sample-trial."""
-        sample, reply = result.sample, result.reply
+        sample, score = result.sample, result.score
         outcome = result.outcome or PENDING
         detail = self._describe(result, outcome)
         if not self._rows:
@@ -176,40 +194,29 @@ class SampleBlocks:
         self._rows.append(detail)
         self._n += 1
         self._n_chars += len(detail.question) + len(detail.reply or "") + len(detail.thinking)
-        self._ids.append(sample.id)
-        self._trials.append(min(result.trial, 65535))
-        self._outcomes.append(CODES[outcome])
-        self._titles.append(_shorten(sample.question, _TITLE_CHARS))
-        self._answers.append(_tell_answers(detail))
-        self._latencies.append(round(reply.latency_s, 3) if reply and reply.latency_s else None)
-        self._tokens.append(reply.usage.completion_tokens if reply and reply.usage else None)
-        self._pictures.append(detail.images[0][0] if detail.images else -1)
+        lines = self._lines
+        lines.ids.append(sample.id)
+        lines.trials.append(result.trial)
+        lines.outcomes.append(CODES[outcome])
+        lines.titles.append(detail.question[:_TITLE_CHARS])
+        lines.reads.append(score.read[:_BRIEF_CHARS] if score and score.read is not None else None)
+        lines.golds.append(sample.golds[0][:_BRIEF_CHARS] if sample.golds else "")
+        lines.latency.append(detail.latency_s or None)
+        lines.tokens.append(detail.tokens[1] if detail.tokens else None)
+        lines.pictures.append(detail.images[0][0] if detail.images else -1)
         for key, groups in self._groups.items():
-            groups.add(name_group(sample.meta.get(key)))
+            lines.groups[key].append(groups.number(name_group(sample.meta.get(key))))
         self.letters.add(result)
-        if result.trial == 0:
+        if not result.trial:
             self._digest.update(_write_question(sample))
         if len(self._rows) >= _BLOCK_ROWS or self._n_chars >= _BLOCK_CHARS:
             self._write_block()
 
     def close(self) -> dict[str, Any]:
-        """Write the last block; returns the index."""
+        """Write the last block; returns what the page needs to find the others."""
         self._write_block()
-        has_trials = any(self._trials)
-        return {
-            "n": self._n,
-            "starts": self._starts,
-            "ids": self._ids,
-            "trials": self._trials.tolist() if has_trials else None,
-            "outcomes": self._outcomes.tolist(),
-            "titles": self._titles,
-            "answers": self._answers,
-            "latency": self._latencies if any(self._latencies) else None,
-            "tokens": self._tokens if any(self._tokens) else None,
-            "pictures": self._pictures.tolist(),
-            "groups": {key: groups.to_json() for key, groups in self._groups.items() if groups.is_telling},
-            "cut": self.n_cut,
-        }
+        groups = {key: groups.to_json() for key, groups in self._groups.items() if groups.is_telling}
+        return {"n": self._n, "starts": self._starts, "groups": groups, "cut": self.n_cut}
 
     @property
     def data_hash(self) -> str:
@@ -218,34 +225,46 @@ class SampleBlocks:
 
     def _write_block(self) -> None:
         if self._rows:
-            self._page.add_json(f"b{len(self._starts) - 1}", self._rows)
-        self._rows, self._n_chars = [], 0
+            number = len(self._starts) - 1
+            self._page.add_json(f"b{number}", self._rows)
+            self._page.add_json(f"x{number}", self._lines)
+        self._rows, self._n_chars, self._lines = [], 0, self._begin_lines()
 
-    def _describe(self, result: Result, outcome: Outcome | str) -> _Detail:
-        sample, reply, score = result.sample, result.reply, result.score
-        text = self._cut(reply.text) if reply else None
-        thinking = self._cut(reply.thinking) if reply and reply.thinking else ""
-        is_cut = reply is not None and (text != reply.text or thinking != reply.thinking)
-        self.n_cut += is_cut
-        name = self._facts.name
-        return _Detail(
+    def _begin_lines(self) -> _Lines:
+        return _Lines(groups={key: [] for key in self._groups})
+
+    def _describe(self, result: Result, outcome: str) -> _Detail:
+        sample, reply, score, limit = result.sample, result.reply, result.score, self._limit
+        detail = _Detail(
             id=sample.id,
             trial=result.trial,
             outcome=outcome,
-            question=self._cut(sample.question),
-            hint=self._cut(sample.hint),
-            choices=[(letter, self._cut(option)) for letter, option in sample.choices.items()],
+            question=sample.question if len(sample.question) <= limit else self._cut(sample.question),
+            hint=sample.hint if len(sample.hint) <= limit else self._cut(sample.hint),
+            choices=list(sample.choices.items()),
             options="" if sample.choices else self._cut(sample.choices_text),
-            golds=tuple(self._cut(gold) for gold in sample.golds),
-            reply=text,
-            thinking=thinking,
-            read=self._cut(score.read) if score and score.read is not None else None,
-            route=score.route if score else "",
-            why=_shorten(explain_outcome(result), 1000),
-            facts=list(self._list_facts(result)),
-            images=list(self._list_images(result, is_right=outcome == "correct")),
-            cut=f"shortened here; in full: eyechart show {name} {sample.id}" if is_cut else "",
+            golds=sample.golds,
+            meta=_limit_meta({**sample.meta, **sample.withheld} if sample.withheld else sample.meta),
+            images=self._list_images(result, is_right=outcome == "correct") if sample.images else [],
         )
+        if score is not None:
+            detail.read, detail.route = score.read, score.route
+        if outcome not in _TOLD_BY_ANSWERS:
+            detail.why = _shorten(explain_outcome(result), 1000)
+        if reply is not None:
+            detail.reply = reply.text if len(reply.text) <= limit else self._cut(reply.text)
+            detail.thinking = reply.thinking if len(reply.thinking) <= limit else self._cut(reply.thinking)
+            detail.cut = detail.reply is not reply.text or detail.thinking is not reply.thinking
+            self.n_cut += detail.cut
+            detail.latency_s = round(reply.latency_s, 3)
+            detail.finish = reply.finish_reason
+            if usage := reply.usage:
+                detail.tokens = (usage.prompt_tokens, usage.completion_tokens)
+                if self._facts.price is not None:
+                    detail.cost = format_usd(compute_cost(result, self._facts.price) or 0.0)
+            if reply.evidence:
+                detail.evidence = _shorten(to_json_text(reply.evidence), 600)
+        return detail
 
     def _cut(self, text: str) -> str:
         """The text, shortened in the middle: replies end with the answer."""
@@ -255,50 +274,46 @@ class SampleBlocks:
         head = self._limit * 2 // 3
         return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
 
-    def _list_images(self, result: Result, *, is_right: bool) -> Iterator[tuple[int, str]]:
+    def _list_images(self, result: Result, *, is_right: bool) -> list[tuple[int, str]]:
         refs, sent = result.sample.images, result.sent
         replaced = self._facts.replaced_input
+        found = []
         for place, ref in enumerate(refs):
-            number = self.images.add(ref, int(is_right))
+            number = self.images.add(ref, is_right)
             if replaced in _NOT_SENT:
-                yield number, f"not sent (--input {replaced})"
+                caption = f"not sent (--input {replaced})"
             elif replaced == "blank":
-                yield number, "a blank image was sent in its place"
+                caption = "a blank image was sent in its place"
             else:
-                yield number, " · ".join(_describe_image(ref, sent[place] if len(sent) == len(refs) else {}))
+                caption = _describe_image(ref, sent[place] if len(sent) == len(refs) else {})
+            found.append((number, caption))
+        return found
 
-    def _list_facts(self, result: Result) -> Iterator[tuple[str, str]]:
-        """The columns of the data set, then what the reply took."""
-        meta = {**result.sample.meta, **result.sample.withheld}
-        for key, value in list(meta.items())[:_MAX_META]:
-            if value is not None and value != "":
-                yield str(key), _shorten(value if isinstance(value, str) else to_json_text(value), 300)
-        reply = result.reply
-        if reply is None:
-            return
-        if reply.latency_s:
-            yield "latency", f"{reply.latency_s:.2f} s"
-        if usage := reply.usage:
-            yield "tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out"
-        if (cost := compute_cost(result, self._facts.price)) is not None:
-            yield "cost", f"{format_usd(cost)} USD"
-        if reply.finish_reason != "stop":
-            yield "finish reason", reply.finish_reason
-        if reply.evidence:
-            yield "evidence", _shorten(to_json_text(reply.evidence), 600)
+
+def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The columns of the data set, long values shortened."""
+    if len(meta) <= _MAX_META and all(
+        (kind := type(value)) is int or kind is float or (kind is str and len(value) <= _META_CHARS)
+        for value in meta.values()
+    ):
+        return meta
+    return {
+        str(key): _shorten(value if isinstance(value, str) else to_json_text(value), _META_CHARS)
+        for key, value in list(meta.items())[:_MAX_META]
+        if value is not None
+    }
 
 
 class _Groups:
-    """The group of every row under one key, by number."""
+    """The groups under one key, by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._rows = array("H")
 
-    def add(self, value: str) -> None:
+    def number(self, value: str) -> int:
         if value not in self._numbers and len(self._numbers) >= MAX_VALUES:
             value = OTHER_VALUES
-        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
+        return self._numbers.setdefault(value, len(self._numbers))
 
     @property
     def is_telling(self) -> bool:
@@ -306,20 +321,7 @@ class _Groups:
 
     def to_json(self) -> dict[str, Any]:
         names = list(self._numbers)
-        return {
-            "names": names,
-            "order": sorted(range(len(names)), key=lambda n: get_group_order(names[n])),
-            "rows": self._rows.tolist(),
-        }
-
-
-def _tell_answers(detail: _Detail) -> str:
-    """What was read, and what is accepted, for the line of a sample."""
-    read = "nothing read" if detail.read is None else f"read {_shorten(detail.read, _BRIEF_CHARS)}"
-    gold = _shorten(" | ".join(detail.golds), _BRIEF_CHARS) if detail.golds else ""
-    if detail.reply is None:
-        read = "no reply"
-    return f"{read} · gold {gold}" if gold else read
+        return {"names": names, "order": sorted(range(len(names)), key=lambda n: get_group_order(names[n]))}
 
 
 def _shorten(text: str, limit: int) -> str:
@@ -339,20 +341,18 @@ def _write_question(sample: Sample) -> bytes:
     return "\0".join(parts).encode("utf-8", "surrogatepass") + b"\1"
 
 
-def _describe_image(ref: ImageRef, sent: Mapping[str, Any]) -> Iterator[str]:
+def _describe_image(ref: ImageRef, sent: Mapping[str, Any]) -> str:
     """Size, changes and name of an image."""
-    if sent.get("width"):
-        yield f"{sent['width']}×{sent['height']}"
-    if sent.get("bytes"):
-        yield format_size(sent["bytes"])
+    told = [f"{sent['width']}×{sent['height']}"] if sent.get("width") else []
     if sent.get("resized"):
-        yield "resized"
+        told.append("resized")
     if ref.kind == "file":
-        yield ref.location.replace("\\", "/").rpartition("/")[2]
+        told.append(ref.location.replace("\\", "/").rpartition("/")[2])
     elif ref.kind == "url":
-        yield _shorten(ref.location.partition("?")[0].rstrip("/").rpartition("/")[2], 80)
+        told.append(_shorten(ref.location.partition("?")[0].rstrip("/").rpartition("/")[2], 80))
     if ref.box is not None:
-        yield "crop {}, {}, {}×{}".format(*ref.box)
+        told.append("crop {}, {}, {}×{}".format(*ref.box))
+    return " · ".join(told)
 
 
 # -- The run

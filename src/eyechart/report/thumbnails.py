@@ -37,29 +37,34 @@ class ImagePolicy:
 
 
 class ImageTable:
-    """The images of a page by number, each once, with the rank of the best reason to show it."""
+    """The images of a page by number, each once; keeps the references of those that can get into it.
 
-    def __init__(self) -> None:
-        self._numbers: dict[ImageRef, int] = {}
-        self._ranks: list[int] = []
+    Wanted first: images of samples that were not answered right.
+    """
 
-    def add(self, ref: ImageRef, rank: int) -> int:
-        """The number of an image. The lower the rank, the sooner it goes into the page."""
-        number = self._numbers.setdefault(ref, len(self._ranks))
-        if number == len(self._ranks):
-            self._ranks.append(rank)
-        elif rank < self._ranks[number]:
-            self._ranks[number] = rank
+    def __init__(self, *, keeps_all: bool = False) -> None:
+        self._at_most = None if keeps_all else MAX_IMAGES
+        self._numbers: dict[int, int] = {}  # by the hash of the reference
+        self._kept: tuple[dict[int, ImageRef], dict[int, ImageRef]] = (
+            {},
+            {},
+        )  # of wrong answers, of right ones
+
+    def add(self, ref: ImageRef, is_right: bool) -> int:
+        """The number of an image."""
+        number = self._numbers.setdefault(hash(ref), len(self._numbers))
+        kept = self._kept[is_right]
+        if self._at_most is None or len(kept) < self._at_most:
+            kept[number] = ref
         return number
 
     def __len__(self) -> int:
-        return len(self._ranks)
+        return len(self._numbers)
 
-    def list_by_rank(self) -> list[tuple[int, ImageRef]]:
-        """Number and reference, the most wanted first, each rank in the order of the samples."""
-        refs = list(self._numbers)
-        order = sorted(range(len(refs)), key=self._ranks.__getitem__)
-        return [(number, refs[number]) for number in order]
+    def list_wanted(self) -> list[tuple[int, ImageRef]]:
+        """Number and reference, the most wanted first, otherwise in the order of the samples."""
+        wrong, right = self._kept
+        return [*wrong.items(), *(item for item in right.items() if item[0] not in wrong)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +78,8 @@ class PageImage:
 
 
 def make_page_images(table: ImageTable, loader: ImageLoader, policy: ImagePolicy) -> Iterator[PageImage]:
-    """The images that go into the page, in the order of their ranks; one that cannot be read has a reason."""
-    wanted = table.list_by_rank()
+    """The images that go into the page, the most wanted first; one that cannot be read has a reason."""
+    wanted = table.list_wanted()
     chosen = wanted if policy.is_full else wanted[: policy.max_images]
     side = next((side for n, side in _SIDES if len(chosen) <= n), _SIDES[-1][1])
     share = policy.max_bytes // max(1, len(chosen))

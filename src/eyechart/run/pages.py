@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from eyechart.report.run_page import Level, RunFacts
     from eyechart.report.thumbnails import ImagePolicy
 
-AFTER_RUN_S = 4.0  # for thumbnails at the end of a run; `eyechart report --html` takes the time it needs
+# For small copies of images at the end of a run: this share of the run's duration, within limits.
+# `eyechart report --html` takes the time it needs.
+_SHARE = 0.02
+_MOST_S, _LEAST_S, _LEAST_S_OF_FEW = 10.0, 0.05, 1.0
+_FEW_ROWS = 500
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
 # Options that decide which questions are asked, and how: a run without the images must share them.
 _SAME = ("limit", "ids", "where", "trials", "circular", "scorer", "prompt_template", "system", "parity")
@@ -33,6 +37,17 @@ def write_html(run: Run, path: str | Path, policy: ImagePolicy) -> None:
         write_run_page(path, gather_facts(run), run.samples, loader, policy)
     finally:
         loader.close()
+
+
+def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePolicy:
+    """How the images get into the page."""
+    from eyechart.report.thumbnails import ImagePolicy
+
+    if full_images or not is_after_run:
+        return ImagePolicy(is_full=full_images)
+    n_rows = run.summary.n * run.trials
+    least_s = _LEAST_S_OF_FEW if n_rows <= _FEW_ROWS else _LEAST_S
+    return ImagePolicy(max_s=min(_MOST_S, max(least_s, _SHARE * (run.summary.seconds or 0.0))))
 
 
 def gather_facts(run: Run) -> RunFacts:

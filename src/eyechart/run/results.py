@@ -293,11 +293,10 @@ class Run:
 
         `full_images`: images as they were sent, not small copies. `is_after_run`: within a limit of time.
         """
-        from eyechart.report.thumbnails import ImagePolicy
         from eyechart.run import pages
 
-        max_s = pages.AFTER_RUN_S if is_after_run else None
-        pages.write_html(self, path, ImagePolicy(is_full=full_images, max_s=max_s))
+        policy = pages.choose_policy(self, full_images=full_images, is_after_run=is_after_run)
+        pages.write_html(self, path, policy)
 
     def try_to_write_report(self) -> None:
         """Write report.html beside the journal; a failure is noted and does not fail the run."""

@@ -1,13 +1,12 @@
 // The page of one run: the headline, the conditions, the groups, letters, latency, tokens, then the samples.
 import { OUTCOMES, chip, el, formatCount, formatPercent, formatRange, formatSeconds, showText, factsList } from "./dom.js";
 import { groupsChart, histogram, lettersChart, levelsChart, outcomeBar, tellSpread } from "./charts.js";
-import { Blocks, SampleBrowser } from "./samples.js";
+import { Blocks, SampleBrowser, readLines } from "./samples.js";
 
 /** Fill the page with a run. */
-export function showRun(root, data) {
-  const browser = new SampleBrowser({
-    index: data.index, images: data.images, blocks: new Blocks(data.index.starts, data.index.n), sorts: listSorts(data.index),
-  });
+export async function showRun(root, data) {
+  const index = await readLines(data.index);
+  const browser = new SampleBrowser({ index, page: data, blocks: new Blocks(index.starts, index.n), sorts: listSorts(index) });
   root.append(
     masthead(data.benchmark, data.model, data.about, [["conditions", "Conditions"], ["groups", "Categories"], ["samples", "Samples"]]),
     el("main", {},
@@ -15,7 +14,7 @@ export function showRun(root, data) {
       headline(data),
       section("conditions", "Conditions", null, conditions(data)),
       groupsSections(data),
-      el("div", { class: "pair" }, letters(data.letters), spread(data.index.latency, "Latency", "seconds per reply", formatSeconds), spread(data.index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
+      el("div", { class: "pair" }, letters(data.letters), spread(index.latency, "Latency", "seconds per reply", formatSeconds), spread(index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
       section("samples", "Samples", imagesNote(data), browser.build())),
     footer(data));
   browser.start();
@@ -101,8 +100,8 @@ export const cell = (text) => el("td", { class: "number" }, text);
 
 function letters(found) {
   if (!found) return null;
-  const biased = found.p < 0.05;
-  const about = `Filled: share of the ${formatCount(found.n)} answers. Open: share of the golds. ${biased ? "The model prefers some letters" : "No preference shows"} (p = ${found.p < 0.001 ? "< 0.001" : found.p.toFixed(3)}, Holm).`;
+  const p = found.p === null ? "" : ` ${found.p < 0.05 ? "The model prefers some letters" : "No preference shows"} (p ${found.p < 0.001 ? "< 0.001" : `= ${found.p.toFixed(3)}`}, Holm).`;
+  const about = `Filled: share of the ${formatCount(found.n)} answers. Open: share of the golds.${p}`;
   return section("letters", "Letters", about, lettersChart(found.letters));
 }
 

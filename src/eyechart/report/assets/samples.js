@@ -2,7 +2,7 @@
 //
 // The index, a short line per sample, is in memory. Samples in full lie in compressed blocks of a few hundred and are
 // decoded when one of them is opened or searched; a few blocks are kept.
-import { OUTCOMES, chip, el, formatCount, sampleCard, showText } from "./dom.js";
+import { OUTCOMES, chip, el, formatCount, formatSeconds, sampleCard, showText } from "./dom.js";
 
 const ROWS_PER_PAGE = 50;
 const BLOCKS_KEPT = 16;
@@ -66,32 +66,61 @@ export class Blocks {
   }
 }
 
+// What was read, and what is accepted, for the line of a sample.
+function tellRead(index, row) {
+  const outcome = OUTCOMES[index.outcomes[row]];
+  const read = outcome === "failed" || outcome === "pending" ? "no reply" : index.reads[row] === null ? "nothing read" : `read ${index.reads[row]}`;
+  return index.golds[row] ? `${read} · gold ${index.golds[row]}` : read;
+}
+
 function textOf(sample) {
   const choices = (sample.choices ?? []).map(([letter, text]) => `${letter}. ${text}`);
-  const facts = (sample.facts ?? []).map(([, value]) => value);
+  const facts = Object.values(sample.meta ?? {});
   const sides = (sample.sides ?? []).map(textOf);
   return [sample.id, sample.question, sample.reply, sample.read, ...(sample.golds ?? []), ...choices, sample.options, sample.thinking, ...facts, ...sides].join("\n");
 }
 
-/** A sample of a block with the addresses of its images. */
-export function withImages(sample, images) {
+/** The lines of all samples by column, out of the blocks beside those of the samples. */
+export async function readLines(index, prefix = "x") {
+  const blocks = await Promise.all(index.starts.map((_, number) => readBlock(`${prefix}${number}`)));
+  const join = (column) => blocks.flatMap((block) => block[column]);
+  const telling = (values) => (values.some((value) => value) ? values : null);
+  const groups = Object.fromEntries(Object.entries(index.groups).map(([key, group]) => [key, { ...group, rows: blocks.flatMap((block) => block.groups[key]) }]));
+  return { ...index, groups, ids: join("ids"), trials: telling(join("trials")), outcomes: join("outcomes"), titles: join("titles"), reads: join("reads"), golds: join("golds"), latency: telling(join("latency")), tokens: telling(join("tokens")), pictures: join("pictures") };
+}
+
+/** A sample of a block as `sampleCard` takes it. */
+export function describeSample(sample, page) {
+  const { images } = page;
   const shown = (sample.images ?? []).map(([number, caption]) => {
     const missing = images.troubles[number] ?? (images.shown < images.n ? "left out to keep this file small" : "");
     const src = imageAddress(number);
     return { src, caption: src ? caption : [missing, caption].filter(Boolean).join(" · ") };
   });
-  return { golds: [], choices: [], reply: null, read: null, ...sample, images: shown };
+  const cut = sample.cut ? `Shortened in the middle; in full: eyechart show ${page.name} ${sample.id}` : null;
+  return { golds: [], choices: [], reply: null, read: null, ...sample, images: shown, cut, facts: factsOf(sample) };
+}
+
+function factsOf(sample) {
+  const facts = Object.entries(sample.meta ?? {}).filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]);
+  if (sample.latency_s) facts.push(["latency", formatSeconds(sample.latency_s)]);
+  if (sample.tokens) facts.push(["tokens", `${formatCount(sample.tokens[0])} in, ${formatCount(sample.tokens[1])} out`]);
+  if (sample.cost) facts.push(["cost", `${sample.cost} USD`]);
+  if (sample.finish) facts.push(["finish reason", sample.finish]);
+  if (sample.evidence) facts.push(["evidence", sample.evidence]);
+  return facts;
 }
 
 /**
  * The list and the reader of samples.
  *
- * `index`: {n, ids, trials, outcomes (numbers), titles, answers, pictures, groups}. `kinds`: the names that the
- * numbers in `outcomes` stand for. `sorts`: [[name, compare(rowA, rowB)]]. `makeRow(row)` may replace the end of a line, `makeCard(row, tools)` the sample in full.
+ * `index`: what `readLines` gives. `page`: {name, images}. `kinds`: the names that the numbers in `index.outcomes`
+ * stand for. `sorts`: [[name, compare(rowA, rowB)]]. `makeChip`, `makeCard` and `tellAnswers` may replace what is shown
+ * of an outcome, of a sample in full, and at the end of a line.
  */
 export class SampleBrowser {
-  constructor({ index, blocks, images, kinds = OUTCOMES, sorts = [], makeChip = null, makeCard = null, groupBy = null }) {
-    Object.assign(this, { index, blocks, images, kinds, makeChip, makeCard });
+  constructor({ index, blocks, page, kinds = OUTCOMES, sorts = [], makeChip = null, makeCard = null, tellAnswers = tellRead }) {
+    Object.assign(this, { index, blocks, data: page, kinds, makeChip, makeCard });
     this.sorts = [["in the benchmark's order", null], ...sorts];
     this.chosen = new Set();
     this.group = null;
@@ -102,7 +131,7 @@ export class SampleBrowser {
     this.order = Int32Array.from({ length: index.n }, (_, row) => row);
     this.searches = 0;
     this.places = null;
-    this.groupBy = groupBy;
+    this.tellAnswers = tellAnswers;
   }
 
   /** The element; call `start` once it is in the page. */
@@ -244,7 +273,7 @@ export class SampleBrowser {
     const thumb = el("span", { class: "thumb", "aria-hidden": "true" }, src ? el("img", { src, alt: "", loading: "lazy" }) : number >= 0 ? "image" : "text");
     const name = index.ids[row] + (index.trials?.[row] ? ` · trial ${index.trials[row]}` : "");
     return el("a", { class: "row", href: this.addressOf(row), "aria-current": row === this.open ? "true" : null, "data-row": String(row) },
-      thumb, showText(index.titles[row] || "(no question)", { class: "title" }), this.chipOf(index.outcomes[row]), showText(`${name} · ${index.answers[row]}`, { class: "sub" }));
+      thumb, showText(index.titles[row] || "(no question)", { class: "title" }), this.chipOf(index.outcomes[row]), showText(`${name} · ${this.tellAnswers(index, row)}`, { class: "sub" }));
   }
 
   addressOf(row) {
@@ -290,7 +319,7 @@ export class SampleBrowser {
       .map(([sign, label, on]) => el("button", { class: "button", type: "button", title: label, "aria-label": label, on: { click: on } }, sign));
     const sample = await this.blocks.sample(row);
     if (this.open !== row) return;
-    this.reader.replaceChildren(this.makeCard ? this.makeCard(sample, row, tools) : sampleCard(withImages(sample, this.images), { tools }));
+    this.reader.replaceChildren(this.makeCard ? this.makeCard(sample, row, tools) : sampleCard(describeSample(sample, this.data), { tools }));
     this.reader.scrollTop = 0;
     this.bringIntoView();
   }

@@ -9,7 +9,7 @@ async function start() {
   const root = document.getElementById("page");
   try {
     const data = await readBlock("data");
-    ({ run: showRun, comparison: showComparison, audit: showAudit })[data.kind](root, data);
+    await { run: showRun, comparison: showComparison, audit: showAudit }[data.kind](root, data);
     document.documentElement.dataset.ready = "true";
   } catch (error) {
     root.append(el("p", { class: "note" }, `This page could not be shown: ${error.message}. It needs a browser of 2023 or later.`));
