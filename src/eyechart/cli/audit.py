@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyechart.cli.config import Switches
 from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
+from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option, add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
 from eyechart.run.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
@@ -67,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="MODEL",
         help="a text-only model, asked without images: which questions does it answer?",
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page: verdict, plots, questions answered without the image"
+    )
+    parser.add_argument(
+        "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
+    )
     add_option(
         parser,
         Options,
@@ -88,6 +96,11 @@ def execute(args: argparse.Namespace) -> int:
     """Audit a source with a model."""
     from eyechart.run.audit import estimate_audit, plan_audit, run_audit
 
+    if args.full_images and not args.html:
+        raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
+    if args.html and not Path(args.html).parent.is_dir():
+        folder = Path(args.html).parent
+        raise StoreError(f"{args.html}: no such folder: {folder}", hint=f"create it: mkdir -p {folder}")
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         plan = plan_audit(
@@ -104,6 +117,11 @@ def execute(args: argparse.Namespace) -> int:
         _print_estimates(plan, estimates, as_json=args.json)
     if found is None:
         return 0
+    if args.html:
+        from eyechart.run.pages import write_audit_html
+
+        write_audit_html(found, args.html, full_images=args.full_images)
+        note(f"wrote {args.html}")
     _print_audit(found, as_json=args.json)
     return found.exit_code
 

@@ -25,6 +25,7 @@ EXAMPLES = """\
   eyechart compare runs/mine --baseline openai/my-model --by category
   eyechart compare a.jsonl b.jsonl --benchmark mine.tsv
   eyechart compare runs/mine --latex > table.tex
+  eyechart compare 1a2b 3c4d --html compare.html
 """
 
 
@@ -61,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--flips", type=_read_count, default=0, metavar="N", help="list N samples that flipped"
     )
     parser.add_argument("--csv", metavar="FILE", help="write every shared question with the runs' values")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page: numbers, plots, questions with both replies"
+    )
+    parser.add_argument(
+        "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
+    )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help=JSON_HELP)
     shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
@@ -97,10 +104,9 @@ def execute(args: argparse.Namespace) -> int:
         write_samples,
     )
     from eyechart.run.comparison import compare_all
+    from eyechart.run.pages import write_comparison_html
 
-    if args.csv and not Path(args.csv).parent.is_dir():
-        folder = Path(args.csv).parent
-        raise StoreError(f"{args.csv}: no such folder: {folder}", hint=f"create it: mkdir -p {folder}")
+    _check_files(args)
     load_dotenv()
     found = compare_all(
         args.runs,
@@ -112,12 +118,16 @@ def execute(args: argparse.Namespace) -> int:
         benchmark=args.benchmark,
         out=args.out,
     )
-    if args.csv:
-        if len(found) > 1:
+    for name in ("csv", "html"):
+        if getattr(args, name) and len(found) > 1:
             names = ", ".join(one.benchmark for one in found)
-            raise UsageError(f"--csv takes one benchmark; here are {names}", hint="compare each one alone")
+            raise UsageError(f"--{name} takes one benchmark; here are {names}", hint="compare each one alone")
+    if args.csv:
         write_samples(args.csv, found[0])
         note(f"wrote {args.csv}")
+    if args.html:
+        write_comparison_html(found[0], args.html, full_images=args.full_images)
+        note(f"wrote {args.html}")
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         note(f"warning: {warning}")
     if args.json:
@@ -132,3 +142,14 @@ def execute(args: argparse.Namespace) -> int:
             print_rich(*list_renderables(one, n_flips=args.flips))
             print_text(one.verdict)
     return 0
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Refuse files that cannot be written before anything is read."""
+    if args.full_images and not args.html:
+        raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
+    for path in (Path(one) for one in (args.csv, args.html) if one):
+        if not path.parent.is_dir():
+            raise StoreError(
+                f"{path}: no such folder: {path.parent}", hint=f"create it: mkdir -p {path.parent}"
+            )

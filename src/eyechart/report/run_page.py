@@ -146,6 +146,7 @@ class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     evidence: str = ""
     images: list[tuple[int, str]] = []  # number and caption
     cut: bool = False
+    beside: Mapping[str, Any] | None = None  # the answer of the other run of a comparison
 
 
 class _Lines(msgspec.Struct):
@@ -184,11 +185,13 @@ class SampleBlocks:
         self._lines = self._begin_lines()
         self._digest = hashlib.sha256()
 
-    def add(self, result: Result) -> None:
-        """Add one sample-trial."""
+    def add(
+        self, result: Result, *, code: int | None = None, beside: Mapping[str, Any] | None = None
+    ) -> None:
+        """Add one sample-trial. `code` replaces that of its outcome, `beside` is another run's answer."""
         sample, score = result.sample, result.score
-        outcome = result.outcome or PENDING
-        detail = self._describe(result, outcome)
+        detail = self.describe(result)
+        detail.beside = beside
         if not self._rows:
             self._starts.append(self._n)
         self._rows.append(detail)
@@ -197,7 +200,7 @@ class SampleBlocks:
         lines = self._lines
         lines.ids.append(sample.id)
         lines.trials.append(result.trial)
-        lines.outcomes.append(CODES[outcome])
+        lines.outcomes.append(CODES[detail.outcome] if code is None else code)
         lines.titles.append(detail.question[:_TITLE_CHARS])
         lines.reads.append(score.read[:_BRIEF_CHARS] if score and score.read is not None else None)
         lines.golds.append(sample.golds[0][:_BRIEF_CHARS] if sample.golds else "")
@@ -233,7 +236,9 @@ class SampleBlocks:
     def _begin_lines(self) -> _Lines:
         return _Lines(groups={key: [] for key in self._groups})
 
-    def _describe(self, result: Result, outcome: str) -> _Detail:
+    def describe(self, result: Result) -> _Detail:
+        """The sample-trial in full."""
+        outcome = result.outcome or PENDING
         sample, reply, score, limit = result.sample, result.reply, result.score, self._limit
         detail = _Detail(
             id=sample.id,

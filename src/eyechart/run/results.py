@@ -224,9 +224,12 @@ class Run:
             )
         return groups[key]
 
-    def samples(self, trial: int | None = None) -> Iterator[Result]:
-        """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily."""
-        return self._results(self.manifest.get("scorer", ""), trial)
+    def samples(self, trial: int | None = None, scorer: str | None = None) -> Iterator[Result]:
+        """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily.
+
+        `scorer` names another scorer of the run.
+        """
+        return self._results(scorer or self.manifest.get("scorer", ""), trial)
 
     def counted(self, scorer: str | None = None) -> Iterator[Result]:
         """Every trial of every sample, without what was asked: enough for counting."""

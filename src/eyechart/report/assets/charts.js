@@ -14,6 +14,7 @@ export function figure(label, draw, { caption = null } = {}) {
     if (width < 40 || Math.abs(width - drawn) < 8) return;
     drawn = width;
     const svg = draw(Math.floor(width));
+    for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // not allowed without a role
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", label);
     holder.replaceChildren(svg);

@@ -96,9 +96,16 @@ export function groupsTable(key, rows, overall) {
     el("tbody", {}, rows.map(([name, group]) => line(name, group, false)), line("all", overall, true))));
 }
 
+/** A table with a row of headings, the first at the left. */
+export function numbersTable(label, names, rows, { isText = false } = {}) {
+  return el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": `Table: ${label}` }, el("table", {},
+    el("thead", {}, el("tr", {}, names.map((name, place) => el("th", { scope: "col", class: place && !isText ? "number" : null }, name)))), el("tbody", {}, rows)));
+}
+
 export const cell = (text) => el("td", { class: "number" }, text);
 
-function letters(found) {
+/** How often each letter was chosen and is right. */
+export function letters(found) {
   if (!found) return null;
   const p = found.p === null ? "" : ` ${found.p < 0.05 ? "The model prefers some letters" : "No preference shows"} (p ${found.p < 0.001 ? "< 0.001" : `= ${found.p.toFixed(3)}`}, Holm).`;
   const about = `Filled: share of the ${formatCount(found.n)} answers. Open: share of the golds.${p}`;

@@ -76,8 +76,7 @@ function tellRead(index, row) {
 function textOf(sample) {
   const choices = (sample.choices ?? []).map(([letter, text]) => `${letter}. ${text}`);
   const facts = Object.values(sample.meta ?? {});
-  const sides = (sample.sides ?? []).map(textOf);
-  return [sample.id, sample.question, sample.reply, sample.read, ...(sample.golds ?? []), ...choices, sample.options, sample.thinking, ...facts, ...sides].join("\n");
+  return [sample.id, sample.question, sample.reply, sample.read, ...(sample.golds ?? []), ...choices, sample.options, sample.thinking, ...facts, sample.beside?.reply].join("\n");
 }
 
 /** The lines of all samples by column, out of the blocks beside those of the samples. */
@@ -119,7 +118,7 @@ function factsOf(sample) {
  * of an outcome, of a sample in full, and at the end of a line.
  */
 export class SampleBrowser {
-  constructor({ index, blocks, page, kinds = OUTCOMES, sorts = [], makeChip = null, makeCard = null, tellAnswers = tellRead }) {
+  constructor({ index, blocks, page, kinds = OUTCOMES, sorts = [], makeChip = null, makeCard = null, tellAnswers = tellRead, noun = "sample" }) {
     Object.assign(this, { index, blocks, data: page, kinds, makeChip, makeCard });
     this.sorts = [["in the benchmark's order", null], ...sorts];
     this.chosen = new Set();
@@ -132,6 +131,7 @@ export class SampleBrowser {
     this.searches = 0;
     this.places = null;
     this.tellAnswers = tellAnswers;
+    this.noun = noun;
   }
 
   /** The element; call `start` once it is in the page. */
@@ -225,7 +225,7 @@ export class SampleBrowser {
     this.order = compare ? kept.sort((a, b) => compare(a, b) || a - b) : kept;
     this.page = 0;
     this.showKeys(counts);
-    this.status.textContent = kept.length === index.n ? `${formatCount(index.n)} ${index.n === 1 ? "sample" : "samples"}` : `${formatCount(kept.length)} of ${formatCount(index.n)} samples`;
+    this.status.textContent = kept.length === index.n ? `${formatCount(index.n)} ${this.noun}${index.n === 1 ? "" : "s"}` : `${formatCount(kept.length)} of ${formatCount(index.n)} ${this.noun}s`;
     this.showPage();
   }
 

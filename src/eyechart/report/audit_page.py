@@ -1,0 +1,54 @@
+"""An audit as one page: the verdict, the conditions, the letters, questions answered without the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eyechart.report.audit import AuditNumbers
+from eyechart.report.page import open_page
+from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, write_images
+from eyechart.types import Result
+
+if TYPE_CHECKING:
+    from eyechart.data.images import ImageLoader
+    from eyechart.report.thumbnails import ImagePolicy
+
+
+def write_audit_page(
+    path: str | Path,
+    numbers: AuditNumbers,
+    image: RunFacts,
+    blind: RunFacts,
+    solved: Iterable[Result],
+    loader: ImageLoader,
+    policy: ImagePolicy,
+    *,
+    is_complete: bool,
+) -> None:
+    """Write the page. `image` and `blind` describe the runs with and without the image.
+
+    `solved`: the results without the image of the questions that are answered right so.
+    """
+    summary = image.summary
+    with open_page(path, f"{summary.benchmark} · {summary.model} · audit · eyechart") as page:
+        samples = SampleBlocks(page, blind, keeps_images=policy.is_full)
+        for result in solved:
+            samples.add(result)
+        index = samples.close()
+        page.add_json(
+            "data",
+            {
+                "kind": "audit",
+                "benchmark": summary.benchmark,
+                "model": summary.model,
+                "name": blind.name,
+                **numbers.to_json(),
+                "is_complete": is_complete,
+                "facts": list(list_conditions(image)),
+                "index": index,
+                "images": write_images(page, samples.images, loader, policy),
+                "eyechart": summary.version,
+            },
+        )

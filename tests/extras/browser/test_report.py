@@ -1,0 +1,196 @@
+"""report.html, comparisons and audits, opened from disk and used as a reader does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from extras.browser.conftest import find_violations
+from eyechart.run import run
+from eyechart.run.comparison import compare
+from eyechart.run.pages import write_audit_html, write_comparison_html
+from eyechart.run.results import Run
+from eyechart.types import Message
+from support.files import jsonl, picture
+
+Open = Callable[..., Any]
+HOSTILE = (
+    "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
+    "<svg onload='window.hacked = 1'/>"
+    "</script><style>body { display: none }</style>\u202ereversed\u0007 " + "endless" * 2000
+)
+LONG = "A word of a question that goes on. " * 60
+
+
+class Answers:
+    """Answers by the question's number: right, wrong, hostile, unreadable, in turn."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = replies
+
+    async def generate(self, messages: list[Message]) -> str:
+        number = int(messages[-1].text.split("#")[1].split(" ")[0])
+        return self.replies[number % len(self.replies)].replace("RIGHT", "ABCD"[number % 4])
+
+
+def write_questions(folder: Path, n: int) -> Path:
+    rows = []
+    for k in range(n):
+        (folder / f"{k % 5}.png").write_bytes(picture((40 * (k % 5), 90, 160), (320, 200)))
+        rows.append(
+            {
+                "id": HOSTILE[:60] if k == 2 else f"q{k}",
+                "question": f"Question #{k} {LONG if k == 4 else 'what is it?'}",
+                "image": f"{k % 5}.png",
+                "options": {"A": "one", "B": "two", "C": "<b>three</b>", "D": "four"},
+                "answer": "ABCD"[k % 4],
+                "category": ("even", "odd")[k % 2],
+            }
+        )
+    return jsonl(folder / "questions.jsonl", rows)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Two runs on 120 questions; the second is right more often, and its third reply is hostile."""
+    folder = tmp_path_factory.mktemp("pages")
+    questions = write_questions(folder, 120)
+    models = [Answers("A"), Answers("RIGHT", "RIGHT", HOSTILE, "I cannot say.", "The answer is A.")]
+    return [run(questions, model, out=folder / f"runs{k}", progress=False) for k, model in enumerate(models)]
+
+
+@pytest.fixture
+def report(runs: list[Run]) -> Path:
+    return runs[1].folder / "report.html"
+
+
+def read_status(page: Any) -> str:
+    return str(page.locator(".status").inner_text())
+
+
+def test_filter_open_a_sample_and_see_its_image(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    assert page.locator(".score b").inner_text() == f"{100 * Run(report.parent).summary.score:.1f}"  # type: ignore[operator]
+    assert read_status(page) == "120 samples"
+    assert page.locator(".rows a").count() == 50
+    page.get_by_role("button", name="wrong").click()
+    n_wrong = int(read_status(page).split()[0])
+    assert 0 < n_wrong < 120
+    page.get_by_label("Filter by category").select_option(label="odd (60)")
+    assert int(read_status(page).split()[0]) < n_wrong
+    page.locator(".rows a").first.click()
+    card = page.locator(".reader .card")
+    card.wait_for()
+    assert "wrong" in card.locator("header .chip").inner_text()
+    image = card.locator("img").first
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    image.click()
+    page.locator("dialog[open] img").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator("dialog").count() == 0
+
+
+def test_search_finds_words_of_replies(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    page.get_by_label("Search the samples").fill("cannot say")
+    expect(page.locator(".status")).to_have_text("24 of 120 samples")
+    page.get_by_label("Search the samples").fill("no such words")
+    expect(page.locator(".status")).to_have_text("0 of 120 samples")
+    assert "No sample matches" in page.locator(".rows").inner_text()
+
+
+def test_keyboard_and_links(open_page: Open, report: Path) -> None:
+    page = open_page(report, fragment="#sample=q7")
+    title = page.locator(".reader .card header h3")
+    expect(title).to_have_text("q7")
+    page.keyboard.press("j")
+    expect(title).to_have_text("q8")
+    page.keyboard.press("k")
+    expect(title).to_have_text("q7")
+    assert page.evaluate("location.hash") == "#sample=q7"
+    page.keyboard.press("Escape")
+    assert page.locator(".reader").is_hidden()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    page.get_by_role("button", name="Next →").click()
+    assert page.locator(".rows a").first.get_attribute("href") == "#sample=q50"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_hostile_reply_is_text(open_page: Open, report: Path, scheme: str) -> None:
+    page = open_page(report, scheme=scheme)
+    page.locator(".rows a").nth(2).click()
+    reply = page.locator(".reader .reply")
+    reply.wait_for()
+    shown = reply.inner_text()
+    assert shown.startswith("<script>window.hacked = 1</script><img")
+    assert "U+202E" in shown
+    assert page.evaluate("window.hacked") is None
+    assert page.locator(".reader script, .reader svg, .reader style").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(17, 22, 28)")
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_axe_and_no_sideways_scrolling(open_page: Open, report: Path, width: int) -> None:
+    page = open_page(report, width=width)
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(".rows a").nth(4).click()
+    page.locator(".reader .card").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".listing").is_visible() is (width > 860)
+
+
+def test_a_comparison_shows_a_flip_with_both_replies(
+    open_page: Open, runs: list[Run], tmp_path: Path
+) -> None:
+    found = compare(runs[1], runs[0])
+    write_comparison_html(found, tmp_path / "compare.html")
+    page = open_page(tmp_path / "compare.html")
+    assert found.verdict in page.locator(".verdict").inner_text()
+    flip = found.flipped[0]
+    first = page.locator(".rows a").first
+    assert flip.id in first.inner_text()
+    assert "only A right" in first.inner_text()
+    first.click()
+    sides = page.locator(".reader .side")
+    sides.first.wait_for()
+    assert [side.locator(".chip").inner_text() for side in sides.all()] == ["correct", "wrong"]
+    assert sides.nth(1).locator(".reply").inner_text() == "A"
+    assert find_violations(page) == []
+    narrow = open_page(tmp_path / "compare.html", width=375, scheme="dark")
+    assert narrow.evaluate("document.documentElement.scrollWidth") <= 375
+    assert find_violations(narrow) == []
+
+
+def test_an_audit_shows_its_verdict_and_the_questions_solved_blind(open_page: Open, tmp_path: Path) -> None:
+    from eyechart.run.audit import audit
+
+    questions = write_questions(tmp_path, 12)
+    found = audit(questions, Answers("A"), conditions=["none"], out=tmp_path / "runs", progress=False)
+    write_audit_html(found, tmp_path / "audit.html")
+    page = open_page(tmp_path / "audit.html", width=375)
+    assert found.verdict in page.locator(".verdict").inner_text()
+    assert page.locator(".rows a").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert find_violations(page) == []
+
+
+def test_one_sample_and_no_score(open_page: Open, tmp_path: Path) -> None:
+    questions = tmp_path / "one.jsonl"
+    questions.write_text(json.dumps({"id": "only", "question": "Question #0 ?"}) + "\n")
+    done = run(questions, Answers("It is a cat."), input="none", out=tmp_path / "runs", progress=False)
+    page = open_page(done.folder / "report.html")
+    assert page.locator(".score b").inner_text() == "—"
+    assert read_status(page) == "1 sample"
+    page.locator(".rows a").click()
+    assert page.locator(".reader .reply").inner_text() == "It is a cat."
+    assert find_violations(page) == []
