@@ -305,7 +305,8 @@ def test_any_exception_is_that_samples_failure_told_in_full() -> None:
             raise RuntimeError("CUDA out of memory")
 
     error = error_of(Raising())
-    assert error.message == "python:mine raised RuntimeError: CUDA out of memory"
+    assert error.message.startswith("python:mine raised RuntimeError: CUDA out of memory (")
+    assert "test_python.py, line " in error.message
     assert (error.is_retryable, error.is_fatal) == (False, False)
 
 

@@ -6,10 +6,12 @@ called, and with which arguments:
 - ``async generate(messages) -> Reply | str``: eyechart's own; a plain ``def`` with one argument works too
 - ``generate(text, images) -> str``: as InfoChartQA's example models. The class decides whether images are
   given as paths, one path, or URLs (`_image_form`). Their literal answer ``Error!`` is a failure here
+- ``generate_batch(conversations) -> list`` or ``generate_batch(texts, images) -> list``: the same for up to
+  `batch_size` questions at a time
 - others, registered under the name of the method, such as MULTI's ``generate_answer(question)``
 
-Plain methods run in threads, as many at a time as the run's concurrency allows; a class that is not
-thread-safe sets ``max_concurrency = 1``.
+Each may be async, or a generator that yields pieces of the text. Plain methods run in threads, as many at a
+time as the run's concurrency allows; a class that is not thread-safe sets ``max_concurrency = 1``.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ import importlib.util
 import inspect
 import queue
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -35,6 +39,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyechart.errors import ModelError, UsageError, join_names
+from eyechart.model.batching import Batcher
 from eyechart.model.redact import (
     Secrets,
     find_environment_keys,
@@ -49,7 +54,8 @@ from eyechart.registry import Registry, model, suggest_name
 from eyechart.terminal import print_note
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, read_capabilities
 
-SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
+SHAPES = "async generate(messages), generate(text, images), generate_batch(list) or generate_answer(question)"
+_BATCH = 8  # questions, where a class with generate_batch states no batch_size
 _FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
 
 
@@ -104,7 +110,7 @@ def _load_module(place: str) -> ModuleType:
                 f"cannot import {place!r}: {err}", hint="for a file, add its suffix .py"
             ) from err
         except (Exception, SystemExit) as err:
-            raise UsageError(f"{place} cannot be loaded: {type(err).__name__}: {err}") from err
+            raise UsageError(f"{place} cannot be loaded: {describe_error(err)}") from err
     path = Path(place).resolve()
     if not path.is_file():
         raise UsageError(f"no such file: {place}", hint="write python:path/to/file.py:Class")
@@ -120,7 +126,7 @@ def _load_module(place: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as err:  # a script may end itself
         del sys.modules[spec.name]
-        raise UsageError(f"{place} cannot be loaded: {type(err).__name__}: {err}") from err
+        raise UsageError(f"{place} cannot be loaded: {describe_error(err)}") from err
     return module
 
 
@@ -142,7 +148,7 @@ def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> An
             hint = "it found no usable GPU; if it takes a device: --param device_map=cpu"
         if inspect.isfunction(found):
             hint += "; a function that answers itself takes (text, images) or (messages)"
-        raise UsageError(f"{who} could not be created: {type(err).__name__}: {err}", hint=hint) from err
+        raise UsageError(f"{who} could not be created: {describe_error(err)}", hint=hint) from err
 
 
 def list_parameters(maker: Callable[..., Any]) -> list[str] | None:
@@ -231,6 +237,14 @@ class _Adapter:
         self._secrets = secrets
         stated = read_capabilities(thing)
         n = _concurrency_of(name, stated.max_concurrency or shape.usual_concurrency or settings.concurrency)
+        self._batcher: Batcher[Request, Any] | None = None
+        self._slots = asyncio.Semaphore(n)
+        self._threads = Threads(n)
+        if shape.is_batch:
+            size = _concurrency_of(name, getattr(thing, "batch_size", None) or _BATCH, "batch_size")
+            self._batcher = Batcher(self._answer_batch, size=size, n_at_once=n)
+            n *= 2 * size  # so that the next batch is complete when one ends
+            self._slots = asyncio.Semaphore(n)
         self.capabilities = replace(
             stated,
             takes_rounds=shape.takes_rounds,
@@ -238,8 +252,6 @@ class _Adapter:
             wants_urls=shape.wants_urls,
             max_concurrency=n,
         )
-        self._slots = asyncio.Semaphore(n)
-        self._threads = Threads(n)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -259,17 +271,21 @@ class _Adapter:
         try:
             async with self._slots:
                 start = time.perf_counter()
-                said = self._shape.answer(await self._call(request))
+                said = await (self._batcher.ask(request) if self._batcher else self._answer(request))
                 latency_s = time.perf_counter() - start
         except ModelError:
             raise
         except BaseException as err:  # user code: any exception is that sample's failure
             if _is_from_outside(err):
                 raise
-            raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
+            raise ModelError(f"{self.name} raised {describe_error(err)}") from err
         if isinstance(said, str):
             text, thinking = split_thinking(replace_surrogates(said))
             return Reply(text=text, thinking=thinking, latency_s=latency_s)
+        if isinstance(said, ModelError):
+            raise said
+        if isinstance(said, Exception):  # in a batch, in place of a reply
+            raise ModelError(f"{self.name} raised {describe_error(said)}") from said
         if not isinstance(said, Reply):
             raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
         try:  # a `Reply` of the user's code must be storable in the journal
@@ -278,19 +294,51 @@ class _Adapter:
             raise ModelError(f"{self.name} returned a reply that cannot be stored: {err}") from err
         return said if said.latency_s else replace(said, latency_s=latency_s)
 
-    async def _call(self, request: Request) -> Any:
+    async def _answer(self, request: Request) -> Any:
+        return self._shape.answer(await self._call([request]))
+
+    async def _answer_batch(self, requests: list[Request]) -> list[Any]:
+        returned = await self._call(requests)
+        n = len(returned) if isinstance(returned, Sequence) and not isinstance(returned, str) else None
+        if n != len(requests):
+            what = f"{n} replies" if n is not None else type(returned).__name__
+            why = f"{self.name}: generate_batch returned {what} for {len(requests)} questions"
+            return [ModelError(why) for _ in requests]
+        return [self._shape.answer(one) for one in returned]
+
+    async def _call(self, requests: list[Request]) -> Any:
         """What the method returns; the image files written for it are deleted afterwards."""
         # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
         with tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True) as folder:
-            if inspect.iscoroutinefunction(self._method):
-                returned = self._begin(request, Path(folder))
+            if inspect.iscoroutinefunction(self._method) or inspect.isasyncgenfunction(self._method):
+                returned = self._begin(requests, Path(folder))
             else:
-                returned = await self._threads.call(self._begin, request, Path(folder))
+                returned = await self._threads.call(self._begin, requests, Path(folder))
             # A decorator can hide that a method is async.
-            return await returned if inspect.isawaitable(returned) else returned
+            returned = await returned if inspect.isawaitable(returned) else returned
+            if inspect.isasyncgen(returned):
+                return self._join([piece async for piece in returned])
+            if inspect.isgenerator(returned):  # of an async method: plain ones are read in their thread
+                return self._join(list(returned))
+            return returned
 
-    def _begin(self, request: Request, folder: Path) -> Any:
-        return self._method(*self._shape.arguments(request, folder))
+    def _begin(self, requests: list[Request], folder: Path) -> Any:
+        if self._shape.is_batch:
+            given = [
+                self._shape.arguments(one, _make_folder(folder / str(n))) for n, one in enumerate(requests)
+            ]
+            returned = self._method(*map(list, zip(*given, strict=True)))
+            return list(returned) if inspect.isgenerator(returned) else returned
+        returned = self._method(*self._shape.arguments(requests[0], folder))
+        return self._join(list(returned)) if inspect.isgenerator(returned) else returned
+
+    def _join(self, pieces: list[Any]) -> Any:
+        """What a generator has yielded: the pieces of a text, or replies of a batch."""
+        if self._shape.is_batch:
+            return pieces
+        if wrong := next((piece for piece in pieces if not isinstance(piece, str)), None):
+            raise ModelError(f"{self.name} yielded {type(wrong).__name__}, not text")
+        return "".join(pieces)
 
     async def close(self) -> None:
         """End the threads and close the object; if that fails, a note is printed and no answer is lost."""
@@ -317,13 +365,44 @@ def _state_sha256(thing: Any) -> str:
     return digest.hexdigest()
 
 
-def _concurrency_of(name: str, stated: Any) -> int:
+def _concurrency_of(name: str, stated: Any, what: str = "max_concurrency") -> int:
     try:
         return max(1, int(stated))
     except (TypeError, ValueError, OverflowError) as err:
-        raise UsageError(
-            f"{name}: max_concurrency is {stated!r}, not a number", hint="it limits parallel calls: 4, say"
-        ) from err
+        hint = "it limits parallel calls: 4, say" if what == "max_concurrency" else "8, say"
+        raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint=hint) from err
+
+
+def _make_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+_OURS = str(Path(__file__).parents[1])
+
+
+def describe_error(err: BaseException) -> str:
+    r"""An error in a user's file with the place: the last line of theirs that led to it.
+
+    >>> try:
+    ...     exec(compile("def answer():\n    return 1 / 0\nanswer()", "mine.py", "exec"))
+    ... except ZeroDivisionError as error:
+    ...     print(describe_error(error))
+    ZeroDivisionError: division by zero (mine.py, line 2, in answer)
+    """
+    said = f"{type(err).__name__}: {err}".removesuffix(": ")
+    if isinstance(err, SyntaxError):  # its text has the place already
+        return said
+    for frame in reversed(traceback.extract_tb(err.__traceback__)):
+        path = frame.filename
+        if path.startswith((*_LIBRARIES, _OURS, "<frozen")):
+            continue
+        with contextlib.suppress(ValueError):
+            path = str(Path(path).relative_to(Path.cwd()))
+        within = f", in {frame.name}" if not frame.name.startswith("<") else ""
+        return f"{said} ({path}, line {frame.lineno}{within})"
+    return said
 
 
 def _is_from_outside(err: BaseException) -> bool:
@@ -348,6 +427,7 @@ class Shape(msgspec.Struct, frozen=True):
     takes_urls: bool = False
     wants_urls: bool = False
     usual_concurrency: int | None = None  # where the object states none; None: what the run allows
+    is_batch: bool = False  # the method is given lists of these arguments, and returns a list
 
 
 # Beside `generate`: a method's name to its shape, announced by entry points of the group "eyechart.shapes".
@@ -356,7 +436,8 @@ shapes: Registry[Shape] = Registry("shape", see="eyechart model check --help")
 
 def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     """The method that answers, and how it is called."""
-    called = next((one for one in (*shapes.names(), "generate") if callable(getattr(thing, one, None))), "")
+    known = (*shapes.names(), "generate_batch", "generate")
+    called = next((one for one in known if callable(getattr(thing, one, None))), "")
     if not called and not _is_function(thing):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method or must be a function: {SHAPES}")
     method = getattr(thing, called) if called else thing
@@ -364,10 +445,11 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
         signature = inspect.signature(method)
     except (TypeError, ValueError):  # written in C: it does not say what it takes
         signature = inspect.signature(lambda *arguments: None)
-    if called not in ("", "generate"):
+    is_batch = called == "generate_batch"
+    if called not in ("", "generate", "generate_batch"):
         shape = shapes.get(called)
     elif _takes_messages(signature):
-        shape = Shape(lambda request, folder: (list(request.messages),), 1)
+        shape = Shape(lambda request, folder: (list(request.messages),), 1, is_batch=is_batch)
     else:
         form = _image_form(thing, signature)
         shape = Shape(
@@ -376,7 +458,10 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
             _unless_failed,
             takes_urls=form in ("paths", "urls"),
             wants_urls=form == "urls",
+            is_batch=is_batch,
         )
+    if is_batch:  # weights on one GPU: one batch at a time
+        shape = msgspec.structs.replace(shape, usual_concurrency=1)
     try:
         signature.bind(*[None] * shape.n_arguments)
     except TypeError as err:

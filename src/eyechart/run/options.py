@@ -107,10 +107,12 @@ class Options:
     params: dict[str, Any] = option(
         {},
         "--param",
+        "--model-arg",
         group=MODEL,
         metavar="NAME=VALUE",
         parse=read_parameters,
-        help="any other parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for parameters of your server",
+        help="any other parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for parameters of your server; "
+        "arguments of a Python class",
     )
     timeout_s: float = option(
         600.0, "--timeout", group=MODEL, metavar="S", above=0, help="seconds per attempt (default: 600)"
