@@ -26,10 +26,14 @@ versions:        ## the fast tests with every other Python from 3.11 on that is 
 # The build of torch for CPUs, in CI and here. Users get what pip finds for their machine.
 CPU_TORCH ?= torch==2.13.0
 EXTRAS := $(VENV)-extras
+# A mock server of many providers; its tests are skipped where npm is not installed.
+AIMOCK ?= @copilotkit/aimock@1.43.0
 
 test-extras: $(EXTRAS)/.done   ## the tests that need torch, Ray, servers or a browser, on the CPU
 	@command -v chromium >/dev/null || { echo "installing chromium for the tests of pages"; \
 	  apt-get update -qq && apt-get install -qq --no-install-recommends chromium >/dev/null; }
+	@! command -v npm >/dev/null || test -d $(EXTRAS)/aimock || \
+	  npm install --silent --no-audit --no-fund --prefix $(EXTRAS)/aimock "$(AIMOCK)" || echo "no aimock: its tests are skipped"
 	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(EXTRAS)/bin/python -m pytest tests/extras
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed

@@ -237,6 +237,22 @@ def test_a_server_at_the_usual_port_is_used(
     assert all_gone(pids)
 
 
+def test_a_port_that_is_in_use(tmp_path: Path, pids: Path) -> None:
+    with Server() as server:
+        port = int(server.base_url.rpartition(":")[2].removesuffix("/v1"))
+        with pytest.raises(ModelError, match=f"port {port} is in use"):
+            run_here(choice_tsv(tmp_path / "q.tsv", 1), "vllm/org/name", params={"serve": {"port": port}})
+    assert not pids.exists()
+
+
+@pytest.mark.slow
+def test_model_check_starts_the_server(tmp_path: Path, pids: Path) -> None:
+    done = eyechart("model", "check", "vllm/org/name", "--json", cwd=tmp_path)
+    assert done.code == 1  # it says "A" to everything
+    assert all(done.json["answered"].values()), done.err
+    assert all_gone(pids)
+
+
 def test_weights_identify_the_model_and_no_address(tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     weights.mkdir()

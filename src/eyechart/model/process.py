@@ -139,6 +139,13 @@ def choose_port() -> int:
         return int(one.getsockname()[1])
 
 
+def is_taken(port: int) -> bool:
+    """Whether something listens at a port of this machine."""
+    with contextlib.closing(socket.socket()) as one:
+        one.settimeout(1)
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
 def is_healthy(port: int, path: str = "/health", timeout_s: float = 5.0) -> bool:
     """Whether the server at a port of this machine says that it is ready."""
     status, _ = _get(port, path, timeout_s)

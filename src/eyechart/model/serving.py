@@ -29,6 +29,7 @@ from eyechart.model.process import (
     ServerProcess,
     choose_port,
     is_healthy,
+    is_taken,
     leave_server,
     list_served,
     take_server,
@@ -160,6 +161,12 @@ class Served(OpenAI):
             self._process, self._port = left
         else:
             self._port = int(self._arguments.get("port") or choose_port())
+            if is_taken(self._port):
+                raise ModelError(
+                    f"{self.name}: port {self._port} is in use",
+                    hint="choose another, or leave out serve.port",
+                    is_fatal=True,
+                )
             self._process = ServerProcess(self._build_all(program, self._port), self._log)
             self._process.start()
             await self._wait_until_ready(self._process)

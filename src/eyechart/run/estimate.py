@@ -365,7 +365,7 @@ class Workload:
         """What the estimate assumes, as sentences."""
         options = self._plan.options
         if self._is_free and not self.judge_requests[1]:
-            yield "a baseline runs on this machine: it uses no tokens and costs nothing"
+            yield "the model runs on this machine: its tokens cost nothing"
             return
         yield "text: one token per 4 characters, or per Chinese, Japanese or Korean character"
         if self.images:
