@@ -98,5 +98,5 @@ $(VENV)/.demo: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.pip pyproject.toml
 	@echo "installing eyechart and the tools of its developers into $(VENV)"
-	$(PIP) --editable ".[ocr,parquet,hub,multi,pandas]" --group dev
+	$(PIP) --editable ".[ocr,parquet,hub,multi,pandas,polars]" --group dev
 	@touch $@ $(VENV)/.demo

@@ -46,6 +46,7 @@ from eyechart.types import (
     Sample,
     Score,
     Scorer,
+    Seams,
     Source,
     Usage,
 )
@@ -116,6 +117,21 @@ _LAZY = {  # imported when they are first used
     "Estimate": ("eyechart.run.estimate", "Estimate"),
     "estimate": ("eyechart.run.estimate", "estimate_run"),
 }
+
+
+def _open_image(ref: ImageRef) -> Any:
+    from eyechart.data.images import open_picture
+
+    return open_picture(ref)
+
+
+def _show_html(value: Sample | Result) -> str:
+    from eyechart.report.notebook import show_result, show_sample
+
+    return show_result(value) if isinstance(value, Result) else show_sample(value)
+
+
+Seams.open_image, Seams.show_html = _open_image, _show_html
 
 
 def __getattr__(name: str) -> Any:

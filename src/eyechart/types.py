@@ -24,6 +24,13 @@ Role = Literal["system", "user", "assistant"]
 Stage = Literal["load", "render", "generate", "score"]  # where a sample can fail
 
 
+class Seams:
+    """What these values can do with the help of rooms above; `eyechart/__init__.py` fills it in."""
+
+    open_image: Callable[[ImageRef], Any] | None = None
+    show_html: Callable[[Any], str] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRef:
     """Where an image is. Nothing is read until the pixels are needed.
@@ -53,6 +60,11 @@ class ImageRef:
         place |= {"member": f" ({self.column})", "page": f" (page {self.offset + 1})"}
         crop = " (crop {}, {}, {} x {})".format(*self.box) if self.box else ""
         return self.location + place.get(self.kind, "") + crop
+
+    def open(self) -> Any:
+        """The image as a `PIL.Image.Image`, decoded and cropped; `ImageError` if it cannot be read."""
+        assert Seams.open_image is not None, "set by eyechart/__init__.py"
+        return Seams.open_image(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +149,10 @@ class Sample:
     weight: float = 1.0  # the points it can earn, where a benchmark counts points rather than questions
     circle: str = ""  # of a rotated question: the id that all its rotations share (CircularEval)
     withheld: Mapping[str, Any] = field(default_factory=dict)  # what gives the answer away; for reports alone
+
+    def _repr_html_(self) -> str:
+        assert Seams.show_html is not None, "set by eyechart/__init__.py"
+        return Seams.show_html(self)
 
     def without_golds(self) -> Sample:
         """The question as a model may see it."""
@@ -267,6 +283,10 @@ class Result:
         if self.score is not None:
             return self.score.outcome
         return "failed" if self.failure is not None else None
+
+    def _repr_html_(self) -> str:
+        assert Seams.show_html is not None, "set by eyechart/__init__.py"
+        return Seams.show_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from eyechart.data.pixels import (
     MIME,
     Encoded,
     clip_box,
+    decode,
     decode_fully,
     fit_size,
     inspect,
@@ -48,6 +49,8 @@ from eyechart.memory import claim_image, reserve
 from eyechart.types import Image, ImageRef
 
 if TYPE_CHECKING:
+    from PIL.Image import Image as PilImage
+
     from eyechart.data.fetch import Fetcher
 
 _KEPT_OPEN = 8  # files; a run usually has one
@@ -332,6 +335,17 @@ def _read_part(ref: ImageRef) -> bytes:
     from eyechart.data.pdf import render_page
 
     return render_page(ref)
+
+
+def open_picture(ref: ImageRef) -> PilImage:
+    """The image of a reference for people: decoded and cropped, as Pillow has it."""
+    loader = ImageLoader()
+    try:
+        what = str(ref)
+        image = decode(open_image(loader.original(ref), what)[1], what)
+        return image if ref.box is None else image.crop(clip_box(ref.box, image.size, what))
+    finally:
+        loader.close()
 
 
 def _refuse(ref: ImageRef) -> None:

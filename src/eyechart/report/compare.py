@@ -167,6 +167,11 @@ class Comparison:
     def __repr__(self) -> str:
         return f"Comparison(n={self.n}, verdict={self.verdict!r})"
 
+    def _repr_html_(self) -> str:
+        from eyechart.report.notebook import show_comparison
+
+        return show_comparison(self)
+
     @property
     def is_many(self) -> bool:
         """Whether there are more than two runs."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.errors import EyechartError, MissingExtra, ModelError, UsageError
 from eyechart.types import Reply, Result, Score, Usage
 
 if TYPE_CHECKING:
@@ -53,6 +53,13 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, score={self.score})"
+
+    def _repr_html_(self) -> str:
+        from eyechart.report.notebook import show_run
+        from eyechart.store.folder import REPORT_NAME
+
+        report = self.folder / REPORT_NAME
+        return show_run(self.summary, str(report) if report.is_file() else "")
 
     @cached_property
     def _plain(self) -> Summary:
@@ -290,6 +297,23 @@ class Run:
         from eyechart.store.folder import SUMMARY_NAME, write_json
 
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
+
+    def to_polars(self, trial: int | None = None) -> Any:
+        """Every sample as a row of a polars DataFrame, with the columns of the exports (docs/report.md).
+
+        One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[polars]``.
+        """
+        from eyechart.report.rows import to_rows
+
+        try:
+            import polars
+        except ImportError as err:
+            raise MissingExtra.named("polars", needed_for="polars DataFrames") from err
+        rows = to_rows(self.samples(trial), self.price())
+        columns = list(rows.columns)
+        return polars.DataFrame(
+            list(rows.cells), schema=columns, orient="row", infer_schema_length=None, strict=False
+        )
 
     def write_html(self, path: str | Path, *, full_images: bool = False, is_after_run: bool = False) -> None:
         """Write the run as one HTML file that needs no network: its numbers, plots and samples.
