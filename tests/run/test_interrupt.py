@@ -199,12 +199,16 @@ def test_the_stop_button_of_a_notebook_ends_a_run(
         )
         assert (reply["content"]["status"], reply["content"]["ename"]) == ("error", "KeyboardInterrupt")
         assert "the same call resumes" in reply["content"]["evalue"]
-        after = client.execute_interactive("print(6 * 7)", timeout=PATIENCE_S)  # the kernel lives on
-        assert after["content"]["status"] == "ok"
+        statuses = iter(lambda: run_cell(client, "print(6 * 7)"), None)
+        assert "ok" in statuses  # the kernel lives on; it aborts cells that come soon after an error
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
     check_resumed(server, call)
+
+
+def run_cell(client: Any, code: str) -> str:
+    return str(client.execute_interactive(code, timeout=PATIENCE_S)["content"]["status"])
 
 
 def test_a_second_interrupt_does_not_wait_for_answers_in_flight(

@@ -124,7 +124,7 @@ class Server:
             if answer.delay_s:
                 await asyncio.sleep(answer.delay_s)
             if answer.after is not None:
-                await asyncio.to_thread(answer.after.wait, 10)
+                await asyncio.to_thread(answer.after.wait, 100)
         finally:
             self._at_once -= 1
         if answer.cut:

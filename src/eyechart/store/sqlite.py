@@ -371,9 +371,13 @@ UPDATE replies SET paid = json_extract(CAST(body AS TEXT), '$.usage') WHERE atte
 UPDATE calls SET paid = json_extract(CAST(body AS TEXT), '$.usage')
   WHERE attempts > 0 AND purpose LIKE 'judge:%';
 """
+# A run had one judge then, and its manifest names it.
+_ONE_JUDGE = """coalesce(
+    (SELECT json_extract(value, '$.judge.model') FROM meta WHERE name = 'manifest'), '')"""
+_NAME_JUDGES = f"UPDATE calls SET model = {_ONE_JUDGE} WHERE purpose LIKE 'judge:%';"  # noqa: S608
 _STEPS = (
     (2, SINCE_2.format(kind="TABLE") + _FORGET_SCORER_ERRORS),
-    (3, PAID_REPLIES + PAID_CALLS + _TAKE_COUNTED),
+    (3, PAID_REPLIES + PAID_CALLS + _TAKE_COUNTED + _NAME_JUDGES),
 )
 
 
@@ -395,7 +399,8 @@ def complete_tables(db: sqlite3.Connection) -> None:
     if found < 2:
         db.executescript(SINCE_2.format(kind="TEMP TABLE") + PAID_CALLS)
     elif found < 3:
-        db.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS paid, '' AS model FROM main.calls")
+        model = f"CASE WHEN purpose LIKE 'judge:%' THEN {_ONE_JUDGE} ELSE '' END"
+        db.execute(f"CREATE TEMP VIEW calls AS SELECT *, NULL AS paid, {model} AS model FROM main.calls")  # noqa: S608
 
 
 def check_version(db: sqlite3.Connection, where: str) -> None:
