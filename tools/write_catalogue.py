@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 _LONGEST = 160  # characters of a prompt in the table
 _IMAGE = ImageRef(kind="file", location="")
-_APART = ("__init__", "declare", "demo", "prompts")
+_APART = ("__init__", "declare", "demo", "prompts", "suites")
 
 
 def list_modules() -> list[str]:

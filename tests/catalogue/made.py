@@ -7,7 +7,7 @@ beside each row of the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class Made:
     replies: Sequence[str] = ("B", "C")
     score: float = 0.5
     kits: Mapping[str, float] = field(default_factory=dict)  # the score by the rules of another kit
+    judge: Mapping[str, str] = field(default_factory=dict)  # a text in the judge's prompt to what it says
 
 
 def letters(**more: Any) -> list[dict[str, Any]]:
@@ -409,6 +410,239 @@ MADE: dict[str, Made] = {
         replies=["Yes", "Yes"],
     ),
 }
+
+BOXES: dict[str, Made] = {
+    name: Made(
+        rows=[
+            {"index": at, "question": ["open the menu", "close it"][at], "bbox": box}
+            | {"data_type": "text", "ui_type": "text", "category": "Dev"}
+            for at, box in enumerate(["[0, 0, 16, 12]", "[16, 12, 4, 4]"])
+        ],
+        replies=["pyautogui.click(x=0.2, y=0.2)", "pyautogui.click(x=0.1, y=0.1)"],
+    )
+    for name in (
+        *(f"screenspot-{part}" for part in ("mobile", "desktop", "web")),
+        *(f"screenspot-v2-{part}" for part in ("mobile", "desktop", "web")),
+    )
+} | {
+    f"screenspot-pro-{part}": Made(
+        rows=[
+            {"index": at, "question": ["open the menu", "close it"][at], "bbox": box, "ui_type": "text"}
+            | {"category": "Dev"}
+            for at, box in enumerate(["[0, 0, 16, 12]", "[16, 12, 20, 16]"])
+        ],
+        replies=["pyautogui.click(x=0.2, y=0.2)", "pyautogui.click(x=0.1, y=0.1)"],
+    )
+    for part in ("development", "creative", "cad", "scientific", "office", "os")
+}
+MATHVERSE = Made(
+    rows=[
+        {"index": at, "question": OPEN[at], "answer": ["4", "5"][at], "problem_version": "Vision Only"}
+        | {"question_for_eval": OPEN[at], "query_cot": f"Think. {OPEN[at]}"}
+        for at in range(2)
+    ],
+    hub=pair(
+        lambda at: {
+            "sample_index": str(at),
+            "question": "",
+            "query_wo": OPEN[at],
+            "query_cot": f"Think. {OPEN[at]}",
+            "answer": ["4", "5"][at],
+            "problem_version": "Vision Only",
+            "question_for_eval": OPEN[at],
+        }
+    ),
+    replies=["It is 4", "It is 6"],
+    judge={"It is 4": "4", "It is 6": "6", "": "0"},
+    kits={"vlmevalkit-cot": 0.5},
+)
+MADE |= BOXES
+MADE |= {
+    f"mathverse-mini{version}": MATHVERSE
+    for version in (
+        "", "-vision-only", "-vision-dominant", "-vision-intensive", "-text-lite", "-text-dominant",
+    )
+}  # fmt: skip
+MADE |= {
+    "screenspot-v2": Made(
+        rows=[
+            {"index": at, "question": OPEN[at], "bbox": "[0, 0, 16, 12]", "data_type": "text"}
+            for at in range(2)
+        ],
+        hub=pair(lambda at: {"instruction": OPEN[at], "bbox": [0.0, 0.0, 16.0, 12.0], "data_type": "text"}),
+        replies=["[0.2, 0.2]", "[0.9, 0.9]"],
+    ),
+    "screenspot-pro": Made(
+        rows=[
+            {"index": at, "question": OPEN[at], "bbox": "[0, 0, 16, 12]", "ui_type": "text"}
+            for at in range(2)
+        ],
+        hub=pair(lambda at: {"instruction": OPEN[at], "bbox": [0.0, 0.0, 16.0, 12.0], "ui_type": "text"}),
+        replies=["[0.2, 0.2]", "[0.9, 0.9]"],
+    ),
+    "refcoco": Made(
+        rows=[
+            {"index": at, "question": ["the dog", "the cat"][at], "bbox_x1": 0, "bbox_y1": 0, "bbox_x2": 16}
+            | {"bbox_y2": 12, "width": 32, "height": 24, "split": "RefCOCO_val"}
+            for at in range(2)
+        ],
+        replies=["[0, 0, 0.5, 0.5]", "[0.5, 0.5, 1, 1]"],
+        kits={"lmms-eval": 0.0},  # it takes the box of the file for fractions
+    ),
+    "chartqapro": Made(
+        rows=[
+            {"index": 0, "question": "['First?', 'Second?']", "answer": "['1', '20']", "year": "['NO', 'NO']"}
+            | {"question_type": "Conversational", "paragraph": "Some context."},
+            {"index": 1, "question": "['What is it?']", "answer": "['blue']", "year": "['NO']"}
+            | {"question_type": "Factoid", "paragraph": ""},
+        ],
+        hub=[
+            {"Question": ["First?", "Second?"], "Answer": ["1", "20"], "Question Type": "Conversational"}
+            | {"Year": ["NO", "NO"], "Paragraph": "Some context.", "image": picture()},
+            {"Question": ["What is it?"], "Answer": ["blue"], "Question Type": "Factoid", "Year": ["NO"]}
+            | {"Paragraph": "", "image": picture()},
+        ],
+        replies=["20", "red"],
+        kits={"lmms-eval": 0.5},
+    ),
+    "mathvista-mini": Made(
+        rows=[
+            {"index": 1, "question": "Hint: Please.\nQuestion: How many?", "answer": "4", "task": "figure"}
+            | {"question_type": "free_form", "answer_type": "integer", "skills": "['arithmetic reasoning']"},
+            {"index": 2, "question": "Hint: Please.\nQuestion: Which?\nChoices:\n(A) x\n(B) y", "answer": "y"}
+            | {"question_type": "multi_choice", "answer_type": "text", "choices": "['x', 'y']"}
+            | {"answer_option": "B", "task": "figure", "skills": "['arithmetic reasoning']"},
+        ],
+        hub=[
+            {
+                "pid": "1",
+                "question": "How many?",
+                "query": "Hint: Please.\nQuestion: How many?",
+                "answer": "4",
+            }
+            | {"question_type": "free_form", "answer_type": "integer", "choices": None, "precision": None}
+            | {"metadata": {"task": "figure", "skills": ["arithmetic reasoning"]}, "decoded_image": IMAGE}
+            | {"image": "images/1.jpg", "unit": None},
+            {"pid": "2", "question": "Which?", "answer": "y", "question_type": "multi_choice"}
+            | {"query": "Hint: Please.\nQuestion: Which?\nChoices:\n(A) x\n(B) y", "answer_type": "text"}
+            | {"choices": ["x", "y"], "precision": None, "image": "images/2.jpg", "unit": None}
+            | {"metadata": {"task": "figure", "skills": ["arithmetic reasoning"]}, "decoded_image": IMAGE},
+        ],
+        replies=["4", "A"],
+        judge={"": "A"},
+        kits={"vlmevalkit": 0.5, "lmms-eval": 0.5},
+    ),
+    "mathvision": Made(
+        rows=[
+            {
+                "index": at,
+                "question": OPEN[at],
+                "answer": ["4", "5"][at],
+                "choices": "[]",
+                "category": "algebra",
+            }
+            for at in range(2)
+        ],
+        hub=[
+            {
+                "id": str(at),
+                "question": OPEN[at],
+                "options": [],
+                "answer": ["4", "5"][at],
+                "subject": "algebra",
+            }
+            | {"image": "images/1.jpg", "decoded_image": IMAGE}
+            for at in range(2)
+        ],
+        replies=["4", "6"],
+        judge={"": "6"},
+    ),
+    "wemath": Made(
+        rows=[
+            row | {"ID": "1", "key": key, "requirement": "Answer in the format <Answer>."}
+            for row, key in zip(letters(), ("2steps_1", "2steps_2"), strict=True)
+        ],
+        kits={"vlmevalkit-cot": 0.5},
+    ),
+    "dynamath": Made(
+        rows=[
+            {"index": at, "question": OPEN[at], "answer": ["4.0", "5.0"][at], "answer_type": "float"}
+            | {"qid": 0, "varid": at + 1, "subject": "algebra", "knowledge_level": "high school"}
+            for at in range(2)
+        ],
+        replies=['{"solution": "", "short answer": "4.000"}', '{"solution": "", "short answer": "6.000"}'],
+    ),
+    "logicvista": Made(
+        rows=[
+            {"index": at, "question": ASKED[at], "answer": ["A, B", "C"][at], "skill": "['deductive']"}
+            for at in range(2)
+        ],
+        replies=["It is A and B.", "It is D."],
+        judge={"It is A and B.": "AB", "": "D"},
+    ),
+    "mmvet": Made(
+        rows=opened("a cat", "a dog", category="rec,ocr"),
+        hub=pair(
+            lambda at: {
+                "question_id": f"v1_{at}",
+                "question": OPEN[at],
+                "answer": ["a cat", "a dog"][at],
+                "capability": "rec,ocr",
+            }
+        ),
+        replies=["It is a cat.", "It is a bird."],
+        judge={"It is a cat.": "1.0", "": "0.0"},
+    ),
+    "llavabench": Made(
+        rows=[
+            {"index": at, "question": OPEN[at], "gpt4_ans": "a cat", "caption": "A cat.", "category": "conv"}
+            for at in range(2)
+        ],
+        hub=pair(
+            lambda at: {
+                "question_id": str(at),
+                "question": OPEN[at],
+                "gpt_answer": "a cat",
+                "caption": "A cat.",
+                "category": "conv",
+            }
+        ),
+        replies=["It is a cat.", "It is a bird."],
+        judge={"It is a cat.": "10 10\nGood.", "": "10 0\nBad."},
+    ),
+    "simplevqa": Made(
+        rows=opened("a cat", "a dog"),
+        hub=pair(lambda at: {"data_id": str(at), "question": OPEN[at], "answer": ["a cat", "a dog"][at]}),
+        replies=["It is a cat.", "It is a bird."],
+        judge={"It is a cat.": '{"a": "正确"}', "": '{"a": "错误"}'},
+    ),
+    "charxiv-reasoning": Made(
+        rows=opened("a cat", "a dog", grading_query="Grade {PREDICTION}", inst_category=1, category=1),
+        replies=["It is a cat.", "It is a bird."],
+        judge={
+            "It is a cat.": '{"extract_answer": "cat", "score": 1}',
+            "": '{"extract_answer": "bird", "score": 0}',
+        },
+    ),
+    "charxiv-descriptive": Made(
+        rows=opened("a cat", "a dog", grading_query="Grade {PREDICTION}", qid=1, category=1),
+        replies=["It is a cat.", "It is a bird."],
+        judge={
+            "It is a cat.": '{"extract_answer": "cat", "score": 1}',
+            "": '{"extract_answer": "bird", "score": 0}',
+        },
+    ),
+    "mmlongbench-doc": Made(
+        rows=opened(
+            "4", "5", answer_format="Int", doc_type="Report", evidence_pages="[1]", evidence_sources="[]"
+        ),
+        replies=["4", "6"],
+    ),
+}
+MADE["mathvision-mini"] = MADE["mathvision"]
+MADE["hallusionbench"] = replace(
+    MADE["hallusionbench"], kits={"lmms-eval": 0.5}, judge={"Is it red?": "correct", "": "incorrect"}
+)
 
 
 def write_file(folder: Path, stem: str, made: Made) -> Path:

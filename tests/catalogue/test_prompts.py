@@ -36,9 +36,14 @@ SETS: Mapping[str, tuple[str, str]] = {
         "VizWiz": "vizwiz-val", "OCRBench": "ocrbench", "MTVQA_TEST": "mtvqa", "ZEROBench": "zerobench",
         "CountBenchQA": "countbenchqa", "TallyQA": "tallyqa", "MME": "mme", "POPE": "pope",
         "HallusionBench": "hallusionbench", "AMBER": "amber", "VisuLogic": "visulogic",
+        "MathVista_MINI": "mathvista-mini", "MathVision": "mathvision", "MathVerse_MINI": "mathverse-mini",
+        "WeMath": "wemath", "DynaMath": "dynamath", "MMVet": "mmvet", "LLaVABench": "llavabench",
+        "CharXiv_reasoning_val": "charxiv-reasoning", "CharXiv_descriptive_val": "charxiv-descriptive",
+        "ScreenSpot_Mobile": "screenspot-mobile", "ScreenSpot_Pro_CAD": "screenspot-pro-cad",
     }.items()
 } | {
     "MMMU_Pro_10c_COT": ("mmmu-pro", "vlmevalkit-cot"),
+    "WeMath_COT": ("wemath", "vlmevalkit-cot"),
     "MMMU_Pro_V_COT": ("mmmu-pro-vision", "vlmevalkit-cot"),
 }  # fmt: skip
 # VLMEvalKit sends no image where no <image> stands in the question; here it comes first.
@@ -58,6 +63,7 @@ TASKS: Mapping[str, tuple[str, str]] = {
     "gqa": ("gqa", "lmms-eval"),
     "ok_vqa_val2014": ("okvqa-val", "lmms-eval"),
     "vizwiz_vqa_val": ("vizwiz-val", "lmms-eval"),
+    "mathvista_testmini_cot": ("mathvista-mini", "lmms-eval"),
     "pixmo_count": ("pixmo-count", "lmms-eval"),
 }
 
@@ -83,12 +89,14 @@ def make_sample(row: Mapping[str, Any]) -> Sample:
 def make_lmms_sample(doc: Mapping[str, Any]) -> Sample:
     """The sample of a row of a hub data set."""
     images = [name for name in doc if isinstance(doc[name], str) and doc[name].startswith("<img")]
-    options = ast.literal_eval(doc["options"]) if isinstance(doc.get("options"), str) else []
+    written = doc.get("options") or doc.get("choices") or []
+    options = ast.literal_eval(written) if isinstance(written, str) else written
     return Sample(
         id="1",
         question=doc["question"].replace("<image>", ""),
         images=make_images(len(images)),
         choices=dict(zip("ABCDEFGHIJ", options, strict=False)),
+        meta={name: value for name, value in doc.items() if value is not None},
     )
 
 

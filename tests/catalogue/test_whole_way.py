@@ -10,10 +10,10 @@ import pytest
 
 import eyechart as ec
 from catalogue.made import MADE, write_clone, write_file
-from eyechart.registry import benchmarks
+from eyechart.registry import benchmarks, scorers
 from eyechart.run.options import Options
 from eyechart.run.sources import find_benchmark, make_benchmark
-from eyechart.types import Benchmark, Sample
+from eyechart.types import Benchmark, JudgedScorer, Sample
 from support.server import Asked, Server
 
 DECLARED = sorted(
@@ -36,10 +36,17 @@ def answer_from(name: str, kit: str, path: Path) -> Any:
         told["\n".join(message.text for message in made.prompt(sample))] = reply
 
     def answer(asked: Asked) -> str:
-        said = asked.text if len(asked.body["messages"]) == 1 else None
-        return next((reply for text, reply in told.items() if said is None or text.endswith(said)), "?")
+        if asked.body["model"] == "judge":
+            return next(said for text, said in MADE[name].judge.items() if text in asked.text)
+        return next((reply for text, reply in told.items() if text.endswith(asked.text)), "?")
 
     return answer
+
+
+def needs_judge(name: str, kit: str) -> bool:
+    """Whether the judge is asked in this test: where the scorer asks one and the example has its words."""
+    made = make_benchmark(name, {"kit": kit})
+    return bool(MADE[name].judge) and isinstance(scorers.get(made.judged_scorer), JudgedScorer)
 
 
 def test_there_is_an_example_of_each() -> None:
@@ -59,9 +66,13 @@ def test_each_is_asked_and_scored(
     for kit, score in kits.items():
         server.answer = answer_from(name, kit, path)
         settings = {"kit": kit} | ({} if card.file else {"file": str(path)})
-        run = ec.run(name, model="openai/m", base_url=server.base_url, settings=settings, progress=False)
+        judge = {"judge": "openai/judge", "judge_base_url": server.base_url} if needs_judge(name, kit) else {}
+        run = ec.run(
+            name, model="openai/m", base_url=server.base_url, settings=settings, progress=False, **judge
+        )
         assert run.score == pytest.approx(score), kit
         assert run.summary.n == len(made.rows)
+        assert run.summary.metrics is None or not run.summary.metrics.problem
         assert run.files_trouble == ""
         assert run.files
         assert all(file.exists() for file in run.files)
@@ -92,7 +103,7 @@ def read(name: str, **settings: str) -> list[tuple[object, ...]]:
 def test_the_hub_and_the_file_give_the_same_samples(name: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     made, card = MADE[name], make_benchmark(name, {}).card
-    path = write_file(tmp_path, card.file, made)
+    path = write_file(tmp_path, card.file or "questions", made)
     part = card.hub[0].partition(":")[2]
     clone = write_clone(tmp_path / "clone", part, made.hub)
     wanted = read(name, file=str(path))

@@ -57,9 +57,10 @@ def declare(
     hub: str | Sequence[str] = (),
     also_hub: Sequence[str] = (),
     change_row: ChangeRow | None = None,
-    id_column: str = "",
+    fields: Mapping[str, str] | None = None,
     splits: Sequence[str] = (),
     keep: Callable[[Sample], bool] | None = None,
+    prepare: Callable[[Sample], Sample] | None = None,
     note: str = "",
     **more: Any,
 ) -> BenchmarkFactory:
@@ -67,10 +68,10 @@ def declare(
 
     `about` says in a few words what is asked. `file` is VLMEvalKit's file, or several with the same
     questions. `hub` is ``ORG/NAME:split`` or ``ORG/NAME:config/split``, or several parts that belong
-    together; `also_hub` are copies elsewhere, with the same rows. `id_column` has the ids that file and hub
-    share, if it is not the file's `index`. `kit` names whose prompt and scorer are the default, `kits` has those of others (``--set kit=NAME``). `splits` are values of the column `split`: rows
+    together; `also_hub` are copies elsewhere, with the same rows. `fields` are
+    columns of other names, as ``--field`` takes them, used where they exist. `kit` names whose prompt and scorer are the default, `kits` has those of others (``--set kit=NAME``). `splits` are values of the column `split`: rows
     of the first are asked, others with ``--set split=NAME``. `keep` leaves out samples of a hub data set that
-    holds more than the benchmark. Further keywords are fields of the `Benchmark`.
+    holds more than the benchmark; `prepare` changes samples, such as moving an answer out of a column. Further keywords are fields of the `Benchmark`.
     """
     files = [file] if isinstance(file, str) else list(file)
     parts = (hub,) if isinstance(hub, str) else tuple(hub)
@@ -112,8 +113,10 @@ def declare(
         source: Source = LazySource(
             name,
             resolve_origin(file) if file else card.file or parts[0],
-            lambda: _open(name, card, file, options, id_column, has_cells=cells is not None),
+            lambda: _open(name, card, file, options, fields or {}, has_cells=cells is not None),
         )
+        if prepare is not None:
+            source = ChangedSource(source, lambda samples: map(prepare, samples))
         if keep is not None:
             source = ChangedSource(source, lambda samples: filter(keep, samples))
         if split and split != ALL:
@@ -157,7 +160,13 @@ def _keep_split(samples: Iterable[Sample], split: str) -> Iterator[Sample]:
 
 
 def _open(
-    name: str, card: Card, file: str | None, options: SourceOptions, id_column: str, *, has_cells: bool
+    name: str,
+    card: Card,
+    file: str | None,
+    options: SourceOptions,
+    fields: Mapping[str, str],
+    *,
+    has_cells: bool,
 ) -> Source:
     """The given file or hub data set, else the published file, else what was downloaded."""
     from eyechart.data.download import find_local
@@ -165,14 +174,14 @@ def _open(
     from eyechart.data.hub import is_hub
 
     if file and is_hub(file):
-        return _open_hub(name, card, file, options, id_column)
+        return _open_hub(name, card, file, options, fields)
     if file:
-        return _open_file(find_file(file).path, options, id_column, has_cells=has_cells)
+        return _open_file(find_file(file).path, options, fields, has_cells=has_cells)
     found = find_local(card)
     if found is not None and found.is_dir():
-        return _open_hub(name, card, f"hf:{found}", options, id_column)
+        return _open_hub(name, card, f"hf:{found}", options, fields)
     if found is not None:
-        return _open_file(found, options, id_column, has_cells=has_cells)
+        return _open_file(found, options, fields, has_cells=has_cells)
     wanted = f"{card.file}.tsv is not in $LMUData, ~/LMUData or the current folder" if card.file else ""
     fetched = f"{card.hub[0].partition(':')[0]} is not downloaded" if card.hub else ""
     ways = [
@@ -186,27 +195,28 @@ def _open(
     )
 
 
-def _open_file(path: Path, options: SourceOptions, id_column: str, *, has_cells: bool) -> Source:
+def _open_file(path: Path, options: SourceOptions, fields: Mapping[str, str], *, has_cells: bool) -> Source:
     """A file. Tables are read like VLMEvalKit, with pandas, reads them, unless `cells` is set."""
     from eyechart.data.formats import guess_format
 
     is_table = guess_format(path)[0] in ("tsv", "csv")
     if is_table and not has_cells:
         options = replace(options, cells="pandas")
-    return _open_with_ids(path, options, id_column)
+    return _open_with_fields(path, options, fields)
 
 
-def _open_with_ids(spec: str | Path, options: SourceOptions, id_column: str) -> Source:
-    """A source whose ids are in `id_column`, if it has this column."""
-    from eyechart.data.source import open_source
+def _open_with_fields(spec: str | Path, options: SourceOptions, fields: Mapping[str, str]) -> Source:
+    """A source with those of `fields` whose columns it has."""
+    from eyechart.data.source import open_source, peek_columns
 
-    source = open_source(spec, options)
-    if id_column not in source.detection.columns:
-        return source
-    return open_source(spec, replace(options, fields={**options.fields, "id": id_column}))
+    if not fields:
+        return open_source(spec, options)
+    columns = peek_columns(spec, options)
+    known = {field: column for field, column in fields.items() if column in columns}
+    return open_source(spec, replace(options, fields={**options.fields, **known}))
 
 
-def _open_hub(name: str, card: Card, file: str, options: SourceOptions, id_column: str) -> Source:
+def _open_hub(name: str, card: Card, file: str, options: SourceOptions, fields: Mapping[str, str]) -> Source:
     """The benchmark's parts of a hub data set or a copy of it, or the part that is named."""
     from eyechart.data.hub import find_part_files, parse_hub
     from eyechart.data.parquet import count_rows
@@ -220,11 +230,22 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, id_colum
     for part in parts:
         shards = find_part_files(Path(spec.place), part) if spec.is_local else []
         if not shards:
-            sources.append(_open_with_ids(str(replace(spec, part=part)), options, id_column))
+            sources.append(_open_with_fields(str(replace(spec, part=part)), options, fields))
         for shard in shards:
-            sources.append(_open_with_ids(shard, replace(options, first_number=number), id_column))
+            sources.append(_open_with_fields(shard, replace(options, first_number=number), fields))
             number += count_rows(shard)
     return sources[0] if len(sources) == 1 else JoinedSource(name, str(spec), tuple(sources))
+
+
+def withhold(*names: str) -> Callable[[Sample], Sample]:
+    """A change of samples: these columns, which give the answer away, are for scorers and reports alone."""
+
+    def change(sample: Sample) -> Sample:
+        hidden = {name: sample.meta[name] for name in names if name in sample.meta}
+        shown = {name: value for name, value in sample.meta.items() if name not in hidden}
+        return replace(sample, meta=shown, withheld={**sample.withheld, **hidden})
+
+    return change
 
 
 def read_letter(answer: Any, n_options: int = 26) -> str:

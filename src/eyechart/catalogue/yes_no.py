@@ -26,6 +26,7 @@ declare(
     change_row=lambda row: {"answer": str(row["answer"]).title(), "index": row["id"], "id": None},
     prompt=ask(),
     scorer="yes-no-vlmevalkit",
+    judged_scorer="yes-no-judged-vlmevalkit",
     aggregate="pope-f1",
     kits={
         LMMS_EVAL: Kit(
@@ -50,6 +51,7 @@ declare(
     change_row=lambda row: {"image_path": row["question_id"], "question_id": None},
     prompt=ask(),
     scorer="yes-no-vlmevalkit",
+    judged_scorer="yes-no-judged-vlmevalkit",
     group_by=("category",),
     aggregate="mme",
     kits={
@@ -82,7 +84,11 @@ declare(
     },
     prompt=ask(),
     scorer="yes-no-vlmevalkit",
+    judged_scorer="yes-no-judged-vlmevalkit",
     aggregate="hallusion",
+    kits={
+        LMMS_EVAL: Kit(prompt=ask(), scorer="hallusion-lmms", more={"aggregate": "hallusion-lmms"}),
+    },
     metric="mean of aAcc (questions), fAcc (figures) and qAcc (pairs)",
     parity="VLMEvalKit, lmms-eval",
     note="Leaderboards show the mean of the three; VLMEvalKit lists them. lmms-eval asks a judge.",
@@ -98,6 +104,7 @@ declare(
     file="AMBER",
     prompt=ask("\nPlease answer yes or no."),
     scorer="yes-no-vlmevalkit",
+    judged_scorer="yes-no-judged-vlmevalkit",
     aggregate="amber",
     metric="mean accuracy of attribute, existence and relation",
     parity="VLMEvalKit",

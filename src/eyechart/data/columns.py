@@ -64,6 +64,7 @@ Overrides = Mapping[str, str | Sequence[str]]  # target to a column or, for imag
 # As published, InSight-style files repeat a question_id: repeats get a number and are not an error.
 REPEATING_IDS = ("question_id",)
 
+_LONGEST_PATH = 4096  # bytes
 _MORE_IMAGES = 20  # numbered columns that a later row of JSON may have
 _LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))", re.IGNORECASE)
 
@@ -472,6 +473,10 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     beside = {name for name in fields.get("image", ()) if not is_path_column(name)}
     used |= beside.union(column for column, _ in images)
     parts.meta.update(_rest(values, used | set(parts.meta)))
+    for name in fields.get("image", ()):
+        value = values.get(name)
+        if name not in used and isinstance(value, Blob) and len(value.data) <= _LONGEST_PATH:
+            parts.meta[name] = to_text(value)
     return parts
 
 

@@ -1,0 +1,114 @@
+"""Open answers that a judge scores, each by its own contract. The judge's version changes the numbers."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.declare import declare, withhold
+from eyechart.catalogue.prompts import ask
+
+declare(
+    "mmvet",
+    "six abilities at once, answers of a sentence",
+    group="open",
+    size="218 questions",
+    paper="https://arxiv.org/abs/2308.02490",
+    licence="CC BY-NC 4.0",
+    file="MMVet",
+    hub="lmms-lab/MMVet:test",
+    also_hub=["lmms-lab-encoder/MMVet"],
+    change_row=lambda row: {
+        "index": str(row["question_id"]).removeprefix("v1_"),
+        "category": ",".join(row["capability"]) if isinstance(row["capability"], list) else row["capability"],
+    },
+    prompt=ask(),
+    scorer="mmvet",
+    group_by=(),
+    aggregate="mmvet",
+    metric="mean of the judge's scores, 0 to 1",
+    parity="VLMEvalKit",
+    note="Needs a judge, GPT-4 in the paper. One model got 64.2 by GPT-4-0613 and 62.1 by GPT-4 Turbo.",
+)
+
+declare(
+    "llavabench",
+    "conversation, description and reasoning on 24 images",
+    group="open",
+    size="60 questions",
+    paper="https://arxiv.org/abs/2304.08485",
+    licence="CC BY-NC 4.0",
+    file="LLaVABench",
+    hub="lmms-lab/llava-bench-in-the-wild:train",
+    also_hub=["lmms-lab-encoder/llava-bench-in-the-wild"],
+    change_row=lambda row: {"index": row["question_id"], "gpt4_ans": row["gpt_answer"]},
+    fields={"answer": "gpt4_ans"},
+    prompt=ask(),
+    scorer="llavabench",
+    group_by=("category",),
+    aggregate="llavabench",
+    metric="the reply's score by the judge, divided by that of GPT-4's answer",
+    parity="VLMEvalKit",
+    note="Needs a judge. VLMEvalKit lets a failed judge call count as −1; here it is no score.",
+)
+
+declare(
+    "simplevqa",
+    "facts about what is shown, English and Chinese",
+    group="knowledge",
+    size="2,025 questions",
+    paper="https://arxiv.org/abs/2502.13059",
+    licence="see its page",
+    file="SimpleVQA",
+    hub="m-a-p/SimpleVQA:test",
+    change_row=lambda row: {"index": row["data_id"]},
+    prompt=ask(),
+    scorer="simplevqa",
+    group_by=(),
+    aggregate="simplevqa",
+    metric="F1 of accuracy and accuracy given attempted",
+    parity="VLMEvalKit",
+    note="Needs a judge: correct, incorrect, not attempted.",
+)
+
+for _name, _file, _about, _size in (
+    (
+        "charxiv-reasoning",
+        "CharXiv_reasoning_val",
+        "figures of papers: questions that need reasoning",
+        "1,000",
+    ),
+    ("charxiv-descriptive", "CharXiv_descriptive_val", "figures of papers: titles, ticks, legends", "4,000"),
+):
+    declare(
+        _name,
+        _about,
+        group="charts",
+        size=f"{_size} questions",
+        paper="https://arxiv.org/abs/2406.18521",
+        licence="CC BY-SA 4.0",
+        file=_file,
+        prepare=withhold("grading_query"),
+        prompt=ask(),
+        scorer="charxiv",
+        group_by=(),
+        aggregate=_name,
+        metric="accuracy by a judge with the row's own grading query",
+        parity="VLMEvalKit",
+        note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries.",
+    )
+
+declare(
+    "mmlongbench-doc",
+    "documents of many pages, some questions not answerable",
+    group="documents",
+    size="1,082 questions",
+    paper="https://arxiv.org/abs/2407.01523",
+    licence="Apache-2.0",
+    file="MMLongBench_DOC",
+    prompt=ask(),
+    scorer="mmlongbench",
+    group_by=("doc_type",),
+    aggregate="mmlongbench",
+    metric="accuracy and F1",
+    parity="VLMEvalKit",
+    note="Needs a judge, which extracts the answer. VLMEvalKit's file holds the documents as PDF, which is no image: use a "
+    "file whose image column lists the pages as images.",
+)
