@@ -10,7 +10,7 @@ import contextlib
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -113,13 +113,17 @@ def note(text: str) -> None:
     print_note(text)
 
 
-def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
-    """Print the numbers and the comparison of several models, then for each run what went wrong."""
+def print_runs(runs: Sequence[Run], *, as_json: bool, more: Mapping[str, Any] | None = None) -> None:
+    """Print the numbers and the comparison of several models, then for each run what went wrong.
+
+    `more` are further keys of the JSON object.
+    """
     compared = _compare(runs)
     if as_json:
         summaries = [done.summary.to_json() for done in runs]
         several = {"runs": summaries, "comparisons": [one.to_json(with_flips=False) for one in compared]}
-        print_json(summaries[0] if len(summaries) == 1 else several)
+        several = summaries[0] if len(summaries) == 1 and "suites" not in (more or {}) else several
+        print_json({**several, **(more or {})})
     else:
         print_rich(*_tables(runs))
         for one in compared:

@@ -15,6 +15,7 @@ from eyechart.registry import Execute, command
 from eyechart.run.options import COST, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
+    from eyechart.catalogue.suites import Suite
     from eyechart.run.models import ModelChoice
     from eyechart.run.plan import Plan
     from eyechart.run.results import Run
@@ -39,6 +40,8 @@ EXAMPLES = """\
   eyechart run demo -m baseline/random -m baseline/look
   eyechart run mine.tsv -m openai/a@http://node1:8000/v1 -m openai/b@http://node2:8000/v1
   eyechart run config.yaml
+  eyechart run --suite openvlm -m openai/my-model --judge openai/gpt-4o
+  eyechart run chartqa -m openai/my-model --beside published.csv
 """
 
 
@@ -60,6 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="MODEL",
         dest="models",
         help="model to evaluate; repeat to compare several",
+    )
+    parser.add_argument(
+        "--suite",
+        metavar="NAME|FILE",
+        help="run the benchmarks of a suite and print their weighted mean: openvlm, docs, math, charts, "
+        "quick, or a YAML file of your own (see docs/suites.md)",
+    )
+    parser.add_argument(
+        "--beside",
+        metavar="FILE",
+        help="a table of published numbers (model, benchmark, value, source) to print beside the results",
     )
     add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)))
     add_options(parser, Switches, COST)
@@ -115,20 +129,52 @@ def execute(args: argparse.Namespace) -> int:
         config = read_config(loaded)
         for name, is_on in config.switches.items():
             setattr(args, name, getattr(args, name) or is_on)
+    suite = _read_suite(args)
     if args.dry_run:
-        return _estimate(args, config)
+        return _estimate(args, config, suite)
+    sources, models, options = _read_request(args, config)
+    if args.beside:
+        from eyechart.report.published import read_published
+
+        read_published(args.beside)  # a problem in it is reported before anything is spent
     try:
         with reserve_stdout(is_json=args.json):
-            runs.extend(evaluate_all(*_read_request(args, config), is_verbose=args.verbose))
+            runs.extend(evaluate_all(sources, models, options, is_verbose=args.verbose, suite=suite))
     except (EyechartError, KeyboardInterrupt):
         if runs and not args.json:
             print_runs(runs, as_json=False)  # those that finished before the error
         raise
-    print_runs(runs, as_json=args.json)
+    if suite is None and args.beside is None:
+        print_runs(runs, as_json=args.json)
+    else:
+        _print_with_more(args, suite, runs, len(models))
     return max((done.exit_code for done in runs), default=0)  # interrupted before failed before success
 
 
-def _estimate(args: argparse.Namespace, config: Config | None) -> int:
+def _read_suite(args: argparse.Namespace) -> Suite | None:
+    if args.suite is None:
+        return None
+    if args.sources or args.data:
+        raise UsageError(
+            f"--suite {args.suite} brings its own benchmarks; {[*args.sources, *args.data][0]} is given too",
+            hint="leave one of them out, or list the source in a suite of your own",
+        )
+    from eyechart.catalogue.suites import read_suite
+
+    return read_suite(args.suite)
+
+
+def _print_with_more(args: argparse.Namespace, suite: Suite | None, runs: list[Run], n_models: int) -> None:
+    """The results, the table of the suite and the published numbers; with --json one object."""
+    from eyechart.cli.suite import compute_more, print_more, to_json
+
+    results, beside = compute_more(runs, suite, args.beside, n_models)
+    print_runs(runs, as_json=args.json, more=to_json(results, beside))
+    if not args.json:
+        print_more(suite, results, beside, is_beside=args.beside is not None)
+
+
+def _estimate(args: argparse.Namespace, config: Config | None, suite: Suite | None = None) -> int:
     """Print what the runs would take, and start none."""
     from eyechart.console import print_estimates
     from eyechart.run.estimate import drop_keys, estimate
@@ -137,7 +183,7 @@ def _estimate(args: argparse.Namespace, config: Config | None) -> int:
     with reserve_stdout(is_json=args.json):
         sources, models, options = _read_request(args, config)
         chosen = [(model, drop_keys(one)) for model, one in choose_models(models, options)]
-        estimates = [estimate(plan) for plan in _make_plans(sources, chosen)]
+        estimates = [estimate(plan) for plan in _make_plans(sources, chosen, suite)]
     print_estimates(estimates, as_json=args.json)
     return 0
 
@@ -152,18 +198,26 @@ def _read_request(
     if config is not None:
         of_file, options = config.under(options)
         sources, models = list(config.sources), models or [*of_file]
-    if not sources or not models:
+    has_source = bool(sources) or args.suite is not None
+    if not has_source or not models:
         missing = (
-            "no source given: add a file or a benchmark" if not sources else "no model given: add -m MODEL"
+            "no source given: add a file or a benchmark" if not has_source else "no model given: add -m MODEL"
         )
         raise UsageError(missing, hint="eyechart run --help shows examples")
     return sources, models, options
 
 
-def _make_plans(sources: Sequence[str], models: Sequence[tuple[str | object, Options]]) -> list[Plan]:
+def _make_plans(
+    sources: Sequence[str], models: Sequence[tuple[str | object, Options]], suite: Suite | None = None
+) -> list[Plan]:
     from eyechart.run.plan import make_plan
 
-    plans = [make_plan(source, model, options) for source in sources for model, options in models]
+    if suite is not None:
+        from eyechart.catalogue.suites import make_plans
+
+        plans = make_plans(suite, models)
+    else:
+        plans = [make_plan(source, model, options) for source in sources for model, options in models]
     by_folder: dict[Path, Plan] = {}
     for plan in plans:
         other = by_folder.setdefault(plan.folder, plan)
@@ -191,6 +245,7 @@ def evaluate_all(
     options: Mapping[str, Any],
     *,
     is_verbose: bool = False,
+    suite: Suite | None = None,
 ) -> Iterator[Run]:
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import get_reasons
@@ -199,7 +254,7 @@ def evaluate_all(
     from eyechart.run.cost import find_unpriced
     from eyechart.run.models import choose_models
 
-    plans = _make_plans(sources, choose_models(models, options))
+    plans = _make_plans(sources, choose_models(models, options), suite)
     if places := _list_urls(plans):
         note(places)
     told: set[str] = set()

@@ -1,0 +1,269 @@
+"""Suites: several benchmarks run as one, with one table and a weighted mean.
+
+A suite is a YAML file: a name, and a list of benchmarks, each with its settings and its weight in the mean.
+
+    name: mine
+    about: charts and documents
+    benchmarks:
+      - chartqa
+      - {name: mmmu-val, set: {kit: vlmevalkit}, weight: 2}
+      - {name: mme, points: 2800}        # the official number is in points, of so many
+      - {name: pope, limit: 500}
+
+The number of a benchmark is its official one, where it has an aggregate (F1 of POPE, pairs of MMVP), else the
+mean over its questions. Each run has its own folder, so the same command resumes the whole suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from eyechart.errors import DataError, UsageError
+from eyechart.files import read_yaml
+from eyechart.registry import scorers, suggest_name
+from eyechart.types import JudgedScorer
+
+if TYPE_CHECKING:
+    from eyechart.run.options import Options
+    from eyechart.run.plan import Plan
+    from eyechart.run.results import Run
+
+FOLDER = Path(__file__).parent / "suite_data"
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A benchmark of a suite."""
+
+    name: str  # of the catalogue, or a file
+    set: dict[str, Any] = {}
+    weight: float = 1.0
+    limit: int | None = None
+    points: float | None = None  # where the official number is in points: how many there are
+
+
+class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Benchmarks that are run together."""
+
+    name: str
+    benchmarks: list[Entry | str]
+    about: str = ""
+    note: str = ""
+
+    def entries(self) -> list[Entry]:
+        return [Entry(name=one) if isinstance(one, str) else one for one in self.benchmarks]
+
+
+def list_suites() -> list[str]:
+    """The names of the suites that come with the package."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def read_suite(given: str) -> Suite:
+    """The suite of that name, or of that YAML file.
+
+    >>> read_suite("docs").entries()[0].name
+    'docvqa-val'
+    """
+    path = Path(given)
+    if given in list_suites():
+        path = FOLDER / f"{given}.yaml"
+    elif not path.is_file():
+        listed = f"suites: {', '.join(list_suites())}; or give a YAML file of your own (docs/suites.md)"
+        raise UsageError(
+            f"no suite named {given!r}", hint=suggest_name(given, list_suites(), otherwise=listed)
+        )
+    try:
+        suite = msgspec.convert(read_yaml(path), Suite)
+    except msgspec.ValidationError as err:
+        raise UsageError(
+            f"{path}: {err}", hint="keys: name, about, note, benchmarks; see docs/suites.md"
+        ) from err
+    entries = suite.entries()
+    if not entries:
+        raise UsageError(f"{path}: benchmarks is empty", hint="list at least one benchmark")
+    for entry in entries:
+        if not 0 <= entry.weight < 1e9 or (entry.limit is not None and entry.limit < 1):
+            raise UsageError(f"{path}: {entry.name}: weight must be at least 0, limit at least 1")
+        if entry.points is not None and not 0 < entry.points < 1e9:
+            raise UsageError(f"{path}: {entry.name}: points must be above 0")
+    if not any(entry.weight for entry in entries):
+        raise UsageError(f"{path}: all weights are 0", hint="leave weight out, or set one above 0")
+    return suite
+
+
+def make_plans(suite: Suite, models: Sequence[tuple[str | object, Options]]) -> list[Plan]:
+    """The runs of a suite, one benchmark after the other; all problems are reported before anything is sent."""
+    from eyechart.run.plan import make_plan
+
+    plans: list[Plan] = []
+    problems: list[str] = []
+    hints: list[str] = []
+    for entry in suite.entries():
+        for model, options in models:
+            try:
+                plans.append(make_plan(entry.name, model, apply_entry(entry, options)))
+            except DataError as err:
+                problems.append(err.message)
+                hints.append(err.hint)
+                break
+            except UsageError as err:
+                raise UsageError(f"{suite.name}: {entry.name}: {err.message}", hint=err.hint) from err
+    if problems:
+        hint = "\n    ".join(dict.fromkeys(filter(None, hints)))
+        raise DataError(
+            f"{suite.name}: {len(problems)} benchmarks cannot be run:\n    " + "\n    ".join(problems),
+            hint=hint,
+        )
+    return plans
+
+
+def apply_entry(entry: Entry, options: Options) -> Options:
+    """The options of one benchmark: with its settings, and without the judge if its scorer asks none."""
+    from eyechart.run.sources import find_benchmark
+
+    settings = {**entry.set, **options.settings} if entry.set else options.settings
+    changed = replace(options, settings=settings, limit=options.limit or entry.limit)
+    if options.judge is None:
+        return changed
+    made = find_benchmark(entry.name, changed)
+    scorer = scorers.get(changed.scorer or made.judged_scorer or made.scorer)
+    if isinstance(scorer, JudgedScorer):
+        return changed
+    usual = type(options)()
+    judging = [name for name in options.__dataclass_fields__ if name.startswith("judge")]
+    return replace(changed, **{name: getattr(usual, name) for name in judging})
+
+
+# -- The number of each benchmark, and the mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One benchmark of a suite with its number: a fraction from 0 to 1."""
+
+    benchmark: str
+    model: str
+    metric: str  # "accuracy", or the name of the aggregate's headline
+    value: float | None
+    ci95: tuple[float, float] | None
+    weight: float = 1.0
+    n: int = 0
+    run: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "benchmark": self.benchmark,
+            "model": self.model,
+            "metric": self.metric,
+            "value": self.value,
+            "ci95": list(self.ci95) if self.ci95 else None,
+            "weight": self.weight,
+            "n": self.n,
+            "run": self.run,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult:
+    """The lines of one model, and their weighted mean."""
+
+    suite: str
+    model: str
+    lines: tuple[Line, ...] = field(default=())
+
+    @property
+    def missing(self) -> list[str]:
+        """Benchmarks without a number, that count in the mean."""
+        return [line.benchmark for line in self.lines if line.value is None and line.weight]
+
+    @property
+    def mean(self) -> float | None:
+        """The weighted mean of all benchmarks; None if one has no number."""
+        if self.missing or not self.lines:
+            return None
+        total = sum(line.weight for line in self.lines)
+        return sum(line.weight * (line.value or 0.0) for line in self.lines) / total if total else None
+
+    @property
+    def ci95(self) -> tuple[float, float] | None:
+        """The mean's interval: the benchmarks are independent, their errors add up by squares."""
+        mean = self.mean
+        counted = [line for line in self.lines if line.weight]
+        if mean is None or any(line.ci95 is None for line in counted):
+            return None
+        total = sum(line.weight for line in counted)
+        below = sum(
+            (line.weight * ((line.value or 0.0) - line.ci95[0])) ** 2 for line in counted if line.ci95
+        )
+        above = sum(
+            (line.weight * (line.ci95[1] - (line.value or 0.0))) ** 2 for line in counted if line.ci95
+        )
+        return max(0.0, mean - below**0.5 / total), min(1.0, mean + above**0.5 / total)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "suite": self.suite,
+            "model": self.model,
+            "mean": self.mean,
+            "ci95": list(self.ci95) if self.ci95 else None,
+            "missing": self.missing,
+            "benchmarks": [line.to_json() for line in self.lines],
+        }
+
+
+def make_line(run: Run, *, weight: float = 1.0, points: float | None = None) -> Line:
+    """The number of a run: its official one as a fraction, else its score.
+
+    An official number in points counts only where `points` says how many there are.
+    """
+    summary = run.summary
+    metrics = summary.metrics
+    value, ci95, name = summary.score, summary.ci95, "mean over questions"
+    if metrics is not None and metrics.score is not None and (metrics.scale != "points" or points):
+        scale = points if metrics.scale == "points" and points else 1.0
+        top = metrics.overall[metrics.headline]
+        value = metrics.score / scale
+        is_mean = summary.score is not None and abs(value - summary.score) < 1e-12
+        if top.ci95 or not is_mean:  # of the plain mean, the run has an interval for small sets, too
+            ci95 = (top.ci95[0] / scale, top.ci95[1] / scale) if top.ci95 else None
+        name = metrics.headline
+    return Line(
+        benchmark=str(run.manifest.get("benchmark", "")),
+        model=str(run.manifest.get("model", "")),
+        metric=name,
+        value=value,
+        ci95=ci95,
+        weight=weight,
+        n=summary.n,
+        run=str(run.folder),
+    )
+
+
+def collect(suite: Suite, runs: Iterable[Run], n_models: int) -> list[SuiteResult]:
+    """The results of a suite, one per model; `runs` are in the order of `make_plans`."""
+    entries = suite.entries()
+    by_model: dict[str, list[Line]] = {}
+    for number, run in enumerate(runs):
+        entry = entries[number // n_models]
+        line = make_line(run, weight=entry.weight, points=entry.points)
+        by_model.setdefault(line.model, []).append(line)
+    unfinished = {model: entries[len(lines) :] for model, lines in by_model.items()}
+    return [
+        SuiteResult(
+            suite=suite.name,
+            model=model,
+            lines=(
+                *lines,
+                *(
+                    Line(benchmark=one.name, model=model, metric="", value=None, ci95=None, weight=one.weight)
+                    for one in unfinished[model]
+                ),
+            ),
+        )
+        for model, lines in by_model.items()
+    ]

@@ -1,0 +1,130 @@
+"""What ``eyechart run`` prints below its results: the table of a suite, and published numbers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eyechart.console import note, print_rich
+from eyechart.terminal import print_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.catalogue.suites import Line, Suite, SuiteResult
+    from eyechart.report.published import Beside
+    from eyechart.run.results import Run
+
+
+def compute_more(
+    runs: Sequence[Run], suite: Suite | None, beside: str | None, n_models: int
+) -> tuple[list[SuiteResult], list[Beside]]:
+    """The results of the suite, and the published numbers that were found."""
+    from eyechart.catalogue.suites import collect, make_line
+
+    results = collect(suite, runs, n_models) if suite else []
+    if beside is None:
+        return results, []
+    from eyechart.report.published import compare_published, read_published
+
+    lines: list[Line] = [line for one in results for line in one.lines] or [make_line(run) for run in runs]
+    own = [(line.benchmark, line.model, line.value, line.ci95) for line in lines]
+    own += [(one.suite, one.model, one.mean, one.ci95) for one in results]
+    return results, compare_published(read_published(beside), own, _list_aliases(runs))
+
+
+def _list_aliases(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+    """Further names of each benchmark: VLMEvalKit's file, and its name without the split."""
+    from eyechart.errors import EyechartError
+    from eyechart.run.sources import make_benchmark
+
+    found: dict[str, tuple[str, ...]] = {}
+    for run in runs:
+        name = str(run.manifest.get("benchmark", ""))
+        try:
+            found[name] = tuple(filter(None, (make_benchmark(name, {}).card.file,)))
+        except EyechartError:  # a file of the user's own
+            continue
+    return found
+
+
+def to_json(results: Sequence[SuiteResult], beside: Sequence[Beside]) -> dict[str, Any]:
+    """Further keys of ``--json``."""
+    suites = {"suites": [one.to_json() for one in results]} if results else {}
+    return {**suites, **({"beside": [one.to_json() for one in beside]} if beside else {})}
+
+
+def print_more(
+    suite: Suite | None, results: Sequence[SuiteResult], beside: Sequence[Beside], *, is_beside: bool
+) -> None:
+    """Print both tables."""
+    if suite and results:
+        print_text("")
+        print_rich(draw_suite(suite, results))
+        if suite.note:
+            note(f"{suite.name}: {suite.note}")
+        for one in results:
+            if one.missing:
+                note(f"{one.model}: no mean, because these have no number: {', '.join(one.missing)}")
+    if beside:
+        print_text("")
+        print_rich(draw_beside(beside))
+    elif is_beside:
+        note("--beside: no published number has the name of a model and a benchmark of these runs")
+
+
+def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> RenderableType:
+    """A line per benchmark, a column per model, the weighted mean below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import to_one_line
+
+    table = Table(box=None, pad_edge=False, title=Text(f"suite {to_one_line(suite.name)}", style="bold"))
+    table.title_justify = "left"
+    for heading in ("benchmark", "number", "weight"):
+        table.add_column(heading, justify="right" if heading == "weight" else "left")
+    for one in results:
+        table.add_column(Text(to_one_line(one.model)), justify="right")
+    for at, line in enumerate(results[0].lines):
+        cells = [_show(one.lines[at].value, one.lines[at].ci95) for one in results]
+        table.add_row(
+            Text(to_one_line(line.benchmark)), Text(to_one_line(line.metric)), f"{line.weight:g}", *cells
+        )
+    table.add_section()
+    table.add_row("mean", "", "", *(_show(one.mean, one.ci95) for one in results), style="bold")
+    return table
+
+
+def draw_beside(beside: Sequence[Beside]) -> RenderableType:
+    """One's own number, the published one, and the difference with its verdict."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import to_one_line
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("benchmark", "model", "score % (95 % interval)", "published", "difference", "", "source"):
+        table.add_column(heading, justify="right" if heading in ("published", "difference") else "left")
+    for one in beside:
+        verdict = {None: "", True: "within the interval", False: "outside the interval"}[one.is_within]
+        difference = "—" if one.difference is None else f"{100 * one.difference:+.1f}"
+        cells = (
+            one.benchmark,
+            one.model,
+            _show(one.value, one.ci95),
+            f"{100 * one.published.value:.1f}",
+            difference,
+            verdict,
+            one.published.source,
+        )
+        table.add_row(*(Text(to_one_line(cell)) for cell in cells))
+    return table
+
+
+def _show(value: float | None, ci95: tuple[float, float] | None) -> str:
+    """A fraction in percent, with its interval."""
+    if value is None:
+        return "—"
+    interval = f" ({100 * ci95[0]:.1f}–{100 * ci95[1]:.1f})" if ci95 else ""
+    return f"{100 * value:.1f}{interval}"
