@@ -13,7 +13,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({"compat"}),
     frozenset({"pipelines", "catalogue", "baselines"}),
-    frozenset({"console"}),
+    frozenset({"console", "view"}),
     frozenset({"run"}),
     frozenset({"engine", "report"}),
     frozenset({"circular"}),

@@ -38,8 +38,8 @@ exit codes: 0 success, 1 some samples failed, 2 wrong usage or bad input, 130 in
 # The commands of the core, in the order of the help, each a module here; those of pipelines and plug-ins
 # follow, from the entry points `eyechart.commands`.
 CORE = (
-    "run", "score", "report", "compare", "power", "audit", "runs", "show", "judge", "merge", "data", "model",
-    "cache", "demo",
+    "run", "score", "report", "compare", "power", "audit", "runs", "show", "view", "judge", "merge", "data",
+    "model", "cache", "demo",
 )  # fmt: skip
 ALIASES = {"eval": "run"}
 

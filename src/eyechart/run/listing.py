@@ -243,8 +243,8 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
 
     journal = JournalReader(folder / FILE_NAME, is_untouched=True)
     manifest = journal.read_mapping("manifest")
-    is_running = _is_running(folder, locked)
-    numbers = (None if is_running else _read_summary(folder)) or _count(journal, manifest)
+    is_active = is_running(folder, locked)
+    numbers = (None if is_active else _read_summary(folder)) or _count(journal, manifest)
     n_done = sum(numbers.outcomes.values())
     state: State = "failures" if numbers.outcomes.get("failed") else "complete"
     return ListedRun(
@@ -262,7 +262,7 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
         chance=numbers.chance,
         outcomes=numbers.outcomes,
         cost=numbers.cost,
-        state="running" if is_running else "incomplete" if numbers.pending or not manifest else state,
+        state="running" if is_active else "incomplete" if numbers.pending or not manifest else state,
         at=journal.read_last_start(),
         changed=read_changed(folder),
     )
@@ -295,18 +295,16 @@ def _read_summary(folder: Path) -> _Numbers | None:
 
 def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> _Numbers:
     """The numbers of a run without a summary: counts, and the mean so far without its interval."""
-    from eyechart.store.browse import PENDING, count_outcomes, sum_values
+    from eyechart.store.browse import PENDING, tally_outcomes
 
-    outcomes = count_outcomes(journal, manifest)
-    total, weight = sum_values(journal, manifest)
-    # Where all rotations of a question count as one, the mean over rows is another number.
-    has_score = weight > 0 and manifest.get("circular") != "headline"
+    outcomes, score = tally_outcomes(journal, manifest)
     trials = max(1, int(manifest.get("trials", 1)))
     return _Numbers(
         n=sum(outcomes.values()) // trials,
         outcomes={name: n for name, n in outcomes.items() if name != PENDING},
         pending=outcomes.get(PENDING, 0),
-        score=total / weight if has_score else None,
+        # Where all rotations of a question count as one, the mean over rows is another number.
+        score=None if manifest.get("circular") == "headline" else score,
     )
 
 
@@ -369,7 +367,8 @@ def find_locked() -> dict[int, int] | None:
     return found
 
 
-def _is_running(folder: Path, locked: Mapping[int, int] | None) -> bool:
+def is_running(folder: Path, locked: Mapping[int, int] | None) -> bool:
+    """Whether a process works in the folder; `locked` is what `find_locked` found."""
     from eyechart.store.folder import LOCK_NAME
 
     path = folder / LOCK_NAME

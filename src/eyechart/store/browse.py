@@ -19,6 +19,7 @@ from eyechart.store.reader import PROVISIONAL, JournalReader, open_to_read
 from eyechart.store.sqlite import store_errors
 
 PENDING = "pending"  # not asked yet
+_NOT_SCORED = ("failed", "unscored", PENDING)
 _MOST_TRIALS = 100_000  # as the option allows
 
 
@@ -108,20 +109,28 @@ class SampleList:
                 yield entry
 
 
-def count_outcomes(journal: JournalReader, manifest: Mapping[str, Any]) -> dict[str, int]:
-    """How many sample-trials ended in which outcome, those not asked yet included."""
-    sql = f"SELECT outcome, count(*) FROM ({_ENTRIES}) GROUP BY outcome"  # noqa: S608 - constants
+def tally_outcomes(
+    journal: JournalReader, manifest: Mapping[str, Any]
+) -> tuple[dict[str, int], float | None]:
+    """Sample-trials by outcome, those not asked yet included, and the mean of the scored ones so far."""
+    sql = f"SELECT outcome, count(*), total(value) FROM ({_ENTRIES}) GROUP BY outcome"  # noqa: S608 - constants
     with _rows(journal, manifest, sql) as rows:
-        return dict(rows)
+        found = {str(outcome): (int(n), float(total)) for outcome, n, total in rows}
+    counts = {outcome: n for outcome, (n, _) in found.items()}
+    if journal.has_weights():
+        total, weight = _sum_weighted(journal, manifest)
+    else:
+        scored = [one for outcome, one in found.items() if outcome not in _NOT_SCORED]
+        weight, total = sum(n for n, _ in scored), sum(total for _, total in scored)
+    return counts, total / weight if weight else None
 
 
-def sum_values(journal: JournalReader, manifest: Mapping[str, Any]) -> tuple[float, float]:
-    """The weighted sum of the values of all scored sample-trials so far, and the sum of their weights."""
+def _sum_weighted(journal: JournalReader, manifest: Mapping[str, Any]) -> tuple[float, float]:
     sql = f"""
         SELECT total(value * weight), total(weight) FROM (
-          SELECT e.value, coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1) AS weight
-          FROM ({_ENTRIES}) e JOIN samples s ON s.position = e.position
-          WHERE e.outcome NOT IN ('failed', 'unscored', '{PENDING}'))"""  # noqa: S608
+          SELECT e.outcome, e.value, coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1) AS weight
+          FROM ({_ENTRIES}) e JOIN samples s ON s.position = e.position)
+        WHERE outcome NOT IN {_NOT_SCORED}"""  # noqa: S608
     with _rows(journal, manifest, sql) as rows:
         total, weight = next(iter(rows))
         return float(total), float(weight)

@@ -409,6 +409,12 @@ class JournalReader:
             seconds, sent, retried, cached = db.execute(sql).fetchone()
         return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
 
+    def has_weights(self) -> bool:
+        """Whether samples are worth different points."""
+        sql = """SELECT EXISTS (SELECT 1 FROM samples WHERE instr(body, CAST('"weight":1.0' AS BLOB)) = 0)"""
+        with self._reading() as db:
+            return bool(db.execute(sql).fetchone()[0])
+
     def read_last_start(self) -> float:
         """When the run was last started, in seconds since 1970; 0 if it never was."""
         with self._reading() as db:

@@ -1,0 +1,77 @@
+"""``eyechart view``: the web page over run folders."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from eyechart.console import note
+from eyechart.errors import UsageError
+from eyechart.registry import Execute, command
+from eyechart.run.listing import ROOT
+from eyechart.terminal import print_text
+
+DESCRIPTION = """\
+Serve a web page over the runs at and below a folder: scores by benchmark and model, every sample with its
+image as it was sent, two runs side by side, and the progress of runs that are going on.
+
+The page only reads. It listens on this machine alone (127.0.0.1), unless --host says otherwise; then all who
+reach the address can read the runs. From another machine, use a tunnel: ssh -L 2020:localhost:2020 MACHINE.
+"""
+
+
+@command(
+    "view",
+    "a web page over runs: scores, samples, comparisons, live progress",
+    description=DESCRIPTION,
+    examples="  eyechart view                       the runs in runs/\n"
+    "  eyechart view /data/runs --port 8080\n",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the command."""
+    parser.add_argument("folder", nargs="?", metavar="DIR", help=f"a folder with runs (default: {ROOT})")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="listen here (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        help="listen on this port; 0: any free one (default: 2020 or the next)",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also answer requests to this name, e.g. of a proxy; repeatable",
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    return execute
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Listen, print the address, serve until Ctrl-C."""
+    folder = args.folder or ROOT
+    if not Path(folder).is_dir():
+        raise UsageError(
+            f"no folder {folder}", hint="start a run first, or name the folder: eyechart view DIR"
+        )
+    if args.port is not None and not 0 <= args.port < 65_536:
+        raise UsageError(f"--port is {args.port}, but must be from 0 to 65535")
+    from eyechart.view.server import make_server, open_socket, serve
+
+    server = make_server(folder, allowed=[name.lower() for name in args.allow_host])
+    listening = open_socket(args.host, args.port)
+    port = listening.getsockname()[1]
+    shown = f"[{args.host}]" if ":" in args.host else args.host
+    print_text(f"http://{shown}:{port}/")
+    if args.host not in ("127.0.0.1", "::1", "localhost"):
+        note(f"all who reach {args.host}:{port} can read the runs in {folder}")
+    note("Ctrl-C stops it")
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(f"http://{shown}:{port}/")
+    serve(server, listening)
+    return 0

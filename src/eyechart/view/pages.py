@@ -1,0 +1,598 @@
+"""HTML of the web page, made on the server: every value is escaped by Jinja.
+
+The look is that of report.html (report/assets/page.css). Characters that hide or turn text around are shown
+by their codes, as there (report/assets/dom.js).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from eyechart.errors import UsageError
+from eyechart.report.compare import RIGHT, Comparison, format_points
+from eyechart.report.show import explain_outcome
+from eyechart.report.table import format_percent
+from eyechart.run.listing import ListedRun, select_runs
+from eyechart.run.sent import SentImage, count_images, load_sent_image
+from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
+from eyechart.types import OUTCOMES, Result
+from eyechart.view.library import Library, NotFound
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+HERE = Path(__file__).parent
+SYMBOLS = {
+    "correct": "✓", "partial": "½", "wrong": "✗", "unparsed": "?", "refused": "⊘", "truncated": "…",
+    "failed": "!", "unscored": "–", PENDING: "·",
+}  # fmt: skip
+STATES = (*OUTCOMES, PENDING)
+PAGE = 50  # samples
+_MOST_RUNS = 500  # on one page; the search finds the others
+_MOST_BLIND = 200
+_MOST_SHOWN = 100_000  # characters of one text; a browser lays out more slowly than anybody reads
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff]+"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which samples of a run are listed: the query of its pages."""
+
+    outcomes: tuple[str, ...] = ()
+    text: str = ""
+    key: str = ""  # a column, and its value
+    value: str = ""
+    page: int = 1
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> Choice:
+        """From the query of a URL; unknown outcomes and odd numbers are dropped."""
+        named = tuple(name for name in query.get("outcome", "").split(",") if name in STATES)
+        key, _, value = query.get("by", "").partition("=")
+        return cls(
+            outcomes=named,
+            text=clean_query(query.get("q", "")),
+            key=key,
+            value=value,
+            page=read_number(query.get("page"), 1),
+        )
+
+    def to_query(self, **changes: Any) -> str:
+        """The same with changes, as the end of a URL."""
+        one = replace(self, **changes)
+        named = {
+            "outcome": ",".join(one.outcomes),
+            "by": f"{one.key}={one.value}" if one.key else "",
+            "q": one.text,
+            "page": str(one.page) if one.page > 1 else "",
+        }
+        return urlencode({name: value for name, value in named.items() if value})
+
+    def toggle(self, outcome: str) -> str:
+        """The query with an outcome added or taken away."""
+        left = tuple(name for name in self.outcomes if name != outcome)
+        return self.to_query(outcomes=left if outcome in self.outcomes else (*self.outcomes, outcome), page=1)
+
+
+class Pages:
+    """Renders the pages of a library."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def render_index(self, words: str = "") -> str:
+        """All runs: what is running, scores by benchmark and model, and a table per benchmark."""
+        runs = self.library.list_runs()
+        found = list(select_runs(runs, words.split()))
+        shown = found[:_MOST_RUNS]
+        sections: dict[str, list[ListedRun]] = {}
+        for run in shown:
+            sections.setdefault(run.benchmark or "unreadable", []).append(run)
+        for several in sections.values():
+            several.sort(key=lambda run: (run.score is None, -(run.score or 0.0), -run.changed))
+        return self._render(
+            "index.html",
+            words=words,
+            runs=runs,
+            found=found,
+            n_hidden=len(found) - len(shown),
+            sections=sections,
+            matrix=_make_matrix(found),
+            running=[run for run in shown if run.state == "running"],
+            audits=self.library.list_audits(),
+            root=str(self.library.root),
+        )
+
+    def render_run(self, name: str, choice: Choice) -> str:
+        """One run: its numbers, its conditions, its groups, and a page of its samples."""
+        line, run = self.library.find(name), self.library.open(name)
+        listed = self.library.list_samples(name)
+        found = self._find(name, choice)
+        n_pages = max(1, -(-len(found) // PAGE))
+        choice = replace(choice, page=min(choice.page, n_pages))
+        start = (choice.page - 1) * PAGE
+        summary = self.library.read_summary(name)
+        return self._render(
+            "run.html",
+            run=line,
+            manifest=run.manifest,
+            summary=summary,
+            facts=_list_facts(line, run.manifest, summary),
+            groups=_read_groups(summary),
+            counts=listed.count(),
+            choice=choice,
+            rows=[self._make_row(name, entry) for entry in found[start : start + PAGE]],
+            n_found=len(found),
+            start=start,
+            n_pages=n_pages,
+            with_trial=run.trials > 1,
+            others=[
+                one
+                for one in self.library.list_runs()
+                if one.benchmark == line.benchmark and one.name != name and one.state != "unreadable"
+            ],
+            audit=self._find_audit(name),
+            downloads=[file for file in ("report.html",) if self.library.find_file(name, file)],
+        )
+
+    def render_sample(self, name: str, sample: str, trial: int, choice: Choice) -> str:
+        """One sample in full, with the way to its neighbours among those that were listed."""
+        line, run = self.library.find(name), self.library.open(name)
+        result = self.library.read_sample(name, sample, trial)
+        calls = run.journal.calls(result.sample.id, trial)
+        before, after, place, n = _find_neighbours(self._find(name, choice), result)
+        return self._render(
+            "sample.html",
+            run=line,
+            choice=choice,
+            before=before,
+            after=after,
+            place=place,
+            n_found=n,
+            card=_make_card(name, result, self._load_images(name, result)),
+            calls=[call for call in calls if call.purpose.startswith("judge:")],
+        )
+
+    def render_comparison(self, a: str, b: str, kind: str, page: int) -> str:
+        """Two runs: the verdict, the groups, and the samples, those that flipped first."""
+        runs = (self.library.find(a), self.library.find(b))
+        found = self.compare(a, b)
+        kinds = _sort_questions(found)
+        kind = kind if kind in kinds else "flips"
+        ids = kinds[kind]
+        n_pages = max(1, -(-len(ids) // PAGE))
+        page = max(1, min(page, n_pages))
+        start = (page - 1) * PAGE
+        rows = [self._make_pair(a, b, one) for one in ids[start : start + PAGE]]
+        return self._render(
+            "compare.html",
+            runs=runs,
+            found=found,
+            pair=found.pairs[0],
+            kinds={name: len(several) for name, several in kinds.items()},
+            kind=kind,
+            rows=rows,
+            n_found=len(ids),
+            start=start,
+            page=page,
+            n_pages=n_pages,
+        )
+
+    def render_pair(self, a: str, b: str, sample: str, kind: str) -> str:
+        """One sample as two runs answered it."""
+        runs = (self.library.find(a), self.library.find(b))
+        ids = _sort_questions(self.compare(a, b)).get(kind) or []
+        place = ids.index(sample) if sample in ids else -1
+        results = [self.library.read_sample(name, sample) for name in (a, b)]
+        cards = [
+            _make_card(name, result, self._load_images(name, result) if name == a else [])
+            for name, result in zip((a, b), results, strict=True)
+        ]
+        return self._render(
+            "pair.html",
+            runs=runs,
+            cards=cards,
+            kind=kind,
+            place=place,
+            n_found=len(ids),
+            before=ids[place - 1] if place > 0 else None,
+            after=ids[place + 1] if 0 <= place < len(ids) - 1 else None,
+        )
+
+    def render_judge(self, name: str) -> str:
+        """Who judged a run, how far the verdicts agree, and what a person found."""
+        card = self.library.read_summary(name).get("judge")
+        if not isinstance(card, Mapping):
+            raise NotFound(f"{name} has no judge and was not audited by a person")
+        return self._render(
+            "judge.html", run=self.library.find(name), card=card, compared=_list_compared(card)
+        )
+
+    def render_audit(self, name: str) -> str:
+        """What an audit of a benchmark and a model found."""
+        found = self.library.list_audits().get(name)
+        if found is None:
+            raise NotFound(f"no audit named {name!r} here")
+        names = {str(run.folder.resolve()): run.name for run in self.library.list_runs()}
+        ends = {run.name.rpartition("/")[2]: run.name for run in self.library.list_runs()}
+        runs = {
+            condition: names.get(folder) or ends.get(folder.replace("\\", "/").rpartition("/")[2])
+            for condition, one in _items(found.get("conditions"))
+            for folder in [str(next(iter(one.get("runs") or [""])))]
+        }
+        return self._render(
+            "audit.html",
+            name=name,
+            found=found,
+            conditions=dict(_items(found.get("conditions"))),
+            runs=runs,
+            blind=self.library.read_blind_solvable(name, _MOST_BLIND),
+        )
+
+    def render_error(self, status: int, message: str, hint: str = "") -> str:
+        return self._render("error.html", status=status, message=message, hint=hint)
+
+    # -- What several pages need
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """The comparison of two runs, kept until one of them changes."""
+        from eyechart.run.comparison import compare_runs
+
+        if a == b:
+            raise UsageError("a run is not compared with itself", hint="choose two different runs")
+        runs = [self.library.open(a), self.library.open(b)]
+        return self.library.compute(("compare", a, b), (a, b), lambda: compare_runs(runs))
+
+    def _find(self, name: str, choice: Choice) -> list[SampleEntry]:
+        listed = self.library.list_samples(name)
+        wanted = SampleFilter(
+            outcomes=choice.outcomes,
+            fits=_fits(choice.key, choice.value) if choice.key else None,
+            matches=_contains(choice.text) if choice.text.strip() else None,
+        )
+        key = ("find", name, ",".join(choice.outcomes), choice.text, choice.key, choice.value)
+        return self.library.compute(key, (name,), lambda: listed.find(wanted))
+
+    def _find_audit(self, name: str) -> str | None:
+        beside = f"{name}-audit"
+        return beside if beside in self.library.list_audits() else None
+
+    def _make_row(self, name: str, entry: SampleEntry) -> dict[str, Any]:
+        result = self.library.read_sample(name, entry.id, entry.trial)
+        score = result.score
+        return {
+            "id": entry.id,
+            "trial": entry.trial,
+            "outcome": entry.outcome,
+            "question": result.sample.question,
+            "said": result.reply.text if result.reply else result.failure.reason if result.failure else "",
+            "read": score.read if score else None,
+            "golds": result.sample.golds,
+            "n_images": count_images(result),
+        }
+
+    def _make_pair(self, a: str, b: str, sample: str) -> dict[str, Any]:
+        mine, theirs = (self.library.read_sample(name, sample) for name in (a, b))
+        return {
+            "id": sample,
+            "question": mine.sample.question,
+            "golds": mine.sample.golds,
+            "n_images": count_images(mine),
+            "outcomes": [one.outcome or PENDING for one in (mine, theirs)],
+            "read": [one.score.read if one.score else None for one in (mine, theirs)],
+        }
+
+    def _load_images(self, name: str, result: Result) -> list[tuple[int, SentImage]]:
+        manifest = self.library.open(name).manifest
+        return [(number, load_sent_image(manifest, result, number)) for number in range(count_images(result))]
+
+    def load_templates(self) -> None:
+        """Compile the templates now rather than for the first page."""
+        for name in self._templates.list_templates():
+            self._templates.get_template(name)
+
+    def _render(self, template: str, **values: Any) -> str:
+        return self._templates.get_template(template).render(values)
+
+    @cached_property
+    def _templates(self) -> Environment:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+        made = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        made.filters |= {
+            "shown": show_text,
+            "brief": _make_brief,
+            "percent": format_percent,
+            "points": _format_signed,
+            "span": _format_range,
+            "count": lambda n: f"{n:,}",
+            "date": _format_date,
+            "path": lambda name: quote(name, safe="/"),
+            "query": lambda text: quote(str(text), safe=""),
+        }
+        made.globals |= {"SYMBOLS": SYMBOLS, "STATES": STATES}
+        return made
+
+
+def show_text(text: object) -> Any:
+    r"""Untrusted text for a page: escaped, with characters that cannot be seen shown by their codes.
+
+    >>> print(show_text("<b>\u202eback"))
+    &lt;b&gt;<span class="unsafe-character" title="characters that cannot be seen">U+202E</span>back
+    """
+    from markupsafe import Markup, escape
+
+    whole = str(text).replace("\r\n", "\n")
+    cut = whole[:_MOST_SHOWN]
+    parts, end = [], 0
+    for found in _UNSAFE.finditer(cut):
+        span = Markup('<span class="unsafe-character" title="characters that cannot be seen">{}</span>')
+        parts += [escape(cut[end : found.start()]), span.format(_tell_codes(found))]
+        end = found.end()
+    parts.append(escape(cut[end:]))
+    if len(whole) > _MOST_SHOWN:
+        left = Markup('<span class="muted"> … {} characters more; the downloads have them</span>')
+        parts.append(left.format(f"{len(whole) - _MOST_SHOWN:,}"))
+    return Markup("").join(parts)
+
+
+def _tell_codes(found: re.Match[str]) -> str:
+    codes = " ".join(f"U+{ord(one):04X}" for one in found[0][:8])
+    return codes + (f" … {len(found[0])} in all" if len(found[0]) > 8 else "")
+
+
+def clean_query(text: str) -> str:
+    """What a user searches for, as it is shown again in its field."""
+    return _UNSAFE.sub(" ", text[:200])
+
+
+def _make_brief(text: object, limit: int = 160) -> str:
+    """The beginning of a text on one line, for titles and attributes as well: codes are plain text."""
+    words = " ".join(_UNSAFE.sub(_tell_codes, str(text)[: 4 * limit]).split())
+    return words if len(words) <= limit else f"{words[: limit - 1]}…"
+
+
+def read_number(text: str | None, otherwise: int) -> int:
+    """A number from 1 on in the query of a URL."""
+    is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 8
+    return max(1, int(text)) if is_number and text else otherwise
+
+
+def _items(value: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """The mappings in a mapping that came from a file."""
+    if isinstance(value, Mapping):
+        yield from ((str(key), one) for key, one in value.items() if isinstance(one, Mapping))
+
+
+def _format_range(ends: Sequence[float] | None) -> str:
+    return "" if not ends else "–".join(map(format_percent, ends))
+
+
+def _format_signed(fraction: float) -> str:
+    text = format_points(fraction)
+    return f"+{text}" if fraction > 0 and text != "0.0" else text.replace("-", "−")
+
+
+def _format_date(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}" if seconds else ""
+
+
+def _fits(key: str, value: str) -> Any:
+    from eyechart.report.counting import name_group
+
+    return lambda meta: name_group(meta.get(key)) == value
+
+
+def _contains(text: str) -> Any:
+    wanted = text.casefold().split()
+    return lambda found: all(word in found.casefold() for word in wanted)
+
+
+# -- What pages show
+
+
+def _make_matrix(runs: Sequence[ListedRun]) -> dict[str, Any] | None:
+    """Models by benchmark, where there are several of both; of several runs the whole benchmark's newest."""
+    cells: dict[tuple[str, str], ListedRun] = {}
+    for run in sorted(runs, key=lambda run: (bool(run.selection), -run.changed)):
+        if run.score is not None:
+            cells.setdefault((run.model, run.benchmark), run)
+    benchmarks = sorted({benchmark for _, benchmark in cells})
+    models = sorted({model for model, _ in cells})
+    if len(benchmarks) < 2 or len(models) < 2:
+        return None
+    best = {
+        benchmark: max(run.score or 0.0 for (_, one), run in cells.items() if one == benchmark)
+        for benchmark in benchmarks
+    }
+    return {"benchmarks": benchmarks, "models": models, "cells": cells, "best": best}
+
+
+def _list_facts(
+    line: ListedRun, manifest: Mapping[str, Any], summary: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """The conditions of a run: name and value."""
+    from eyechart.model.prices import format_usd
+    from eyechart.report.live import format_duration
+
+    options = manifest.get("options")
+    given = options if isinstance(options, Mapping) else {}
+    asked = [
+        f"{name.replace('_', ' ')} {given[name]}"
+        for name in ("temperature", "max_tokens", "seed")
+        if given.get(name) is not None
+    ]
+    images = [
+        f"{name.replace('_', ' ')} {given[name]}"
+        for name in ("max_pixels", "max_side", "jpeg_quality")
+        if given.get(name)
+    ]
+    requests = summary.get("requests") if isinstance(summary.get("requests"), Mapping) else {}
+    tokens = summary.get("tokens") if isinstance(summary.get("tokens"), Mapping) else {}
+    versions = manifest.get("versions")
+    scorer = str(manifest.get("scorer", ""))
+    version = versions.get(scorer, "") if isinstance(versions, Mapping) else ""
+    parity = f", parity: {manifest['parity']}" if manifest.get("parity") else ""
+    facts = [
+        ("Model", line.model),
+        ("Endpoint", line.address),
+        ("Data", str(manifest.get("origin", ""))),
+        ("Selection", line.selection or "all samples"),
+        ("Parameters", ", ".join(asked) or "the endpoint's own"),
+        ("Images", ", ".join(images) or "as they are"),
+        ("Scorer", f"{scorer} {version}{parity}".strip()),
+        ("Started", _format_date(line.at)),
+        ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),
+        ("Requests", _tell_counts(requests)),
+        ("Tokens", _tell_counts(tokens)),
+        ("Cost", f"{format_usd(line.cost)} USD" if line.cost is not None else ""),
+        ("eyechart", str(manifest.get("eyechart", ""))),
+        ("Folder", str(line.folder)),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _float(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _tell_counts(counts: Any) -> str:
+    return ", ".join(
+        f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if isinstance(n, int) and n
+    )
+
+
+def _read_groups(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The groups of a summary by key, those with the most samples first."""
+    found = {}
+    for key, groups in _items(summary.get("by")):
+        rows = [(name, one) for name, one in _items(groups) if isinstance(one.get("n"), int)]
+        found[key] = sorted(rows, key=lambda row: -row[1]["n"])
+    return {key: rows for key, rows in found.items() if rows}
+
+
+def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]]) -> dict[str, Any]:
+    sample, reply, score = result.sample, result.reply, result.score
+    usage = reply.usage if reply else None
+    facts = [
+        ("Trial", str(result.trial) if result.trial else ""),
+        ("Finish", reply.finish_reason if reply else ""),
+        ("Latency", f"{reply.latency_s:.2f} s" if reply and reply.latency_s else ""),
+        ("Tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out" if usage else ""),
+        ("Answered by", reply.model if reply else ""),
+        *((str(key), _to_text(value)) for key, value in sample.meta.items()),
+    ]
+    return {
+        "run": name,
+        "id": sample.id,
+        "trial": result.trial,
+        "outcome": result.outcome or PENDING,
+        "value": score.value if score else None,
+        "question": sample.question,
+        "hint": sample.hint,
+        "choices": list(sample.choices.items()),
+        "choices_text": sample.choices_text,
+        "golds": list(sample.golds),
+        "reply": reply.text if reply else None,
+        "thinking": reply.thinking if reply else "",
+        "failure": result.failure.reason if result.failure else "",
+        "read": score.read if score else None,
+        "route": score.route if score else "",
+        "why": explain_outcome(result),
+        "facts": [(key, value) for key, value in facts if value],
+        "images": [_make_figure(number, found) for number, found in images],
+        "asked": [_make_message(message) for message in result.asked],
+    }
+
+
+def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
+    record, image = found.record, found.image
+    told: list[str] = []
+    if image is not None:
+        told += [f"{image.width} × {image.height}", image.mime, f"{image.n_bytes:,} bytes"]
+    told += [name for name in ("resized", "reencoded") if record.get(name)]
+    if found.is_same:
+        told.append("exactly as it was sent")
+    return {
+        "number": number,
+        "is_there": image is not None,
+        "facts": " · ".join(told),
+        "remark": found.remark,
+        "origin": str(record.get("origin", "")),
+        "sha256": image.sha256 if image else "",
+    }
+
+
+def _make_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    parts = []
+    for part in message.get("parts") or ():
+        image = part.get("image") if isinstance(part, Mapping) else None
+        if isinstance(image, Mapping):
+            size = f"{image.get('width', '?')} × {image.get('height', '?')}"
+            parts.append(("image", f"image {size} · {image.get('mime', '')}"))
+        else:
+            parts.append(("text", str(part.get("text", ""))))
+    return {"role": str(message.get("role", "?")), "parts": parts}
+
+
+def _to_text(value: Any) -> str:
+    from eyechart.report.rows import to_json_text
+
+    return value if isinstance(value, str) else to_json_text(value)
+
+
+def _find_neighbours(
+    entries: Sequence[SampleEntry], result: Result
+) -> tuple[SampleEntry | None, SampleEntry | None, int, int]:
+    """The entries before and after a sample, its place among them, and how many there are."""
+    from bisect import bisect_left
+
+    key = (result.position, result.trial)
+    at = bisect_left(entries, key, key=lambda entry: (entry.position, entry.trial))
+    is_listed = at < len(entries) and (entries[at].position, entries[at].trial) == key
+    following = at + 1 if is_listed else at
+    return (
+        entries[at - 1] if at > 0 else None,
+        entries[following] if following < len(entries) else None,
+        at + 1 if is_listed else 0,
+        len(entries),
+    )
+
+
+def _sort_questions(found: Comparison) -> dict[str, list[str]]:
+    """The shared questions by how the two runs did on them."""
+    a, b = (standing.run for standing in sorted(found.standings, key=lambda one: one.run != found.pairs[0].a))
+    kinds: dict[str, list[str]] = {"flips": [], "a": [], "b": [], "wrong": [], "right": []}
+    values = zip(found.questions.ids, found.questions.values[a], found.questions.values[b], strict=True)
+    for one, mine, theirs in values:
+        if (mine >= RIGHT) != (theirs >= RIGHT):
+            kinds["flips"].append(one)
+            kinds["a" if mine >= RIGHT else "b"].append(one)
+        else:
+            kinds["right" if mine >= RIGHT else "wrong"].append(one)
+    return kinds
+
+
+def _list_compared(card: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Agreements on a judge card: a name and its figures."""
+    found = [(" and ".join(map(str, one.get("judges") or ())), one) for one in card.get("pairs") or ()]
+    found += [(f"{one.get('judge')}, asked twice", one) for one in card.get("repeat") or ()]
+    if isinstance(check := card.get("check"), Mapping):
+        found.append(("the judge and the rules", check))
+    return found + [(f"this scoring and {one.get('scorer')}", one) for one in card.get("beside") or ()]

@@ -1,0 +1,419 @@
+"""The server of the web page: routes, live progress, and what keeps it safe.
+
+It reads and never writes, and answers GET alone. It listens on this machine unless told otherwise. A page of
+another site cannot read from it: the Host header must be an address or a name of this machine (against DNS
+rebinding), the Origin header, where a browser sends one, must be the server's own, and the content security
+policy allows nothing but the server's own scripts, styles and images. Replies and questions are text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import os
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from eyechart.errors import EyechartError, MissingExtra, UsageError
+from eyechart.run.sent import count_images, load_sent_image
+from eyechart.view.library import Library, NotFound
+from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
+
+PORT = 2020
+_TRIED_PORTS = 20  # from the default on, if it is taken
+_THUMBNAIL_SIDE = 120  # pixels
+_POLL_S = 1.0
+_BEAT_S = 15.0  # a comment on a quiet stream, so that proxies keep it open
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+POLICY = "; ".join(
+    (
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+    )
+)  # fmt: skip
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+ASSETS = {
+    "page.css": (HERE.parent / "report" / "assets" / "page.css", "text/css"),
+    "icon.svg": (HERE / "static" / "icon.svg", "image/svg+xml"),
+    "view.css": (HERE / "static" / "view.css", "text/css"),
+    "view.js": (HERE / "static" / "view.js", "text/javascript"),
+}
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+# -- Who may ask
+
+
+def is_own_host(host: str, allowed: Collection[str] = ()) -> bool:
+    """Whether a Host header names this machine: localhost, an address, or a name that the user allowed.
+
+    A name of somebody else's domain that leads to this machine (DNS rebinding) is none of these. The port is
+    not compared: a tunnel may have another one.
+
+    >>> [is_own_host(host) for host in ("localhost:2020", "127.0.0.1", "[::1]:80", "evil.example:2020", "")]
+    [True, True, True, False, False]
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if not name or "@" in host or "/" in host:
+        return False
+    if name == "localhost" or name.endswith(".localhost") or name in allowed:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def find_refusal(
+    method: str, headers: Mapping[str, str], allowed: Collection[str] = ()
+) -> tuple[int, str] | None:
+    """Status and reason if a request must not be answered; None if it may be."""
+    host = headers.get("host", "")
+    if method not in ("GET", "HEAD"):
+        return 405, "this page only reads: use GET"
+    if not is_own_host(host, allowed):
+        return 421, f"{host!r} is not a name of this server; start it with --allow-host NAME to add one"
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != host:
+        return 403, "requests of other sites are not answered"
+    # Links from elsewhere may lead here; nothing here may be part of another site's page.
+    if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+        return 403, "requests of other sites are not answered"
+    return None
+
+
+class Guard:
+    """ASGI middleware: refuses what may not be asked, and adds the security headers to every answer."""
+
+    def __init__(self, app: App, allowed: Collection[str] = ()) -> None:
+        self.app = app
+        self.allowed = allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_safely(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                given = {bytes(name).lower() for name, _ in message["headers"]}
+                more = {"cache-control": "no-store", **HEADERS}
+                message["headers"] = [
+                    *message["headers"],
+                    *(
+                        (name.encode(), value.encode())
+                        for name, value in more.items()
+                        if name.encode() not in given
+                    ),
+                ]
+            await send(message)
+
+        headers = {
+            bytes(name).decode("latin-1").lower(): bytes(value).decode("latin-1")
+            for name, value in scope["headers"]
+        }
+        refusal = find_refusal(scope["method"], headers, self.allowed)
+        if refusal is None:
+            await self.app(scope, receive, send_safely)
+            return
+        status, reason = refusal
+        plain = [(b"content-type", b"text/plain; charset=utf-8")]
+        await send_safely({"type": "http.response.start", "status": status, "headers": plain})
+        await send_safely({"type": "http.response.body", "body": f"{reason}\n".encode("utf-8", "replace")})
+
+
+# -- The application
+
+
+def make_app(root: str | Path, *, allowed: Collection[str] = ()) -> App:
+    """The ASGI application over the runs below a folder."""
+    try:
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+    except ImportError as err:
+        raise MissingExtra.named("view", needed_for="Web pages") from err
+    answers = _Answers(Library(root))
+    routes = [
+        Route("/", answers.index),
+        Route("/run/{name:path}", answers.run),
+        Route("/sample/{name:path}", answers.sample),
+        Route("/image/{name:path}", answers.image),
+        Route("/compare", answers.compare),
+        Route("/compare/sample", answers.pair),
+        Route("/judge/{name:path}", answers.judge),
+        Route("/audit/{name:path}", answers.audit),
+        Route("/download/{file}/{name:path}", answers.download),
+        Route("/events", answers.events),
+        Route("/static/{file}", answers.static),
+    ]
+    handlers: dict[Any, Any] = {404: answers.not_found, Exception: answers.failed}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), allowed)
+
+
+class _Answers:
+    """One method per route. Those that read files are plain functions, which run in threads."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.pages = Pages(library)
+        self.pages.load_templates()
+
+    def index(self, request: Any) -> Any:
+        return self._answer(lambda: self.pages.render_index(clean_query(request.query_params.get("q", ""))))
+
+    def run(self, request: Any) -> Any:
+        name = request.path_params["name"]
+        return self._answer(lambda: self.pages.render_run(name, Choice.read(request.query_params)))
+
+    def sample(self, request: Any) -> Any:
+        name, query = request.path_params["name"], request.query_params
+        sample, trial = query.get("id", ""), _read_trial(query)
+        return self._answer(lambda: self.pages.render_sample(name, sample, trial, Choice.read(query)))
+
+    def compare(self, request: Any) -> Any:
+        query = request.query_params
+        kind, page = query.get("show", ""), read_number(query.get("page"), 1)
+        return self._answer(lambda: self.pages.render_comparison(*_read_two(query), kind, page))
+
+    def pair(self, request: Any) -> Any:
+        query = request.query_params
+        sample, kind = query.get("id", ""), query.get("show", "flips")
+        return self._answer(lambda: self.pages.render_pair(*_read_two(query), sample, kind))
+
+    def judge(self, request: Any) -> Any:
+        return self._answer(lambda: self.pages.render_judge(request.path_params["name"]))
+
+    def audit(self, request: Any) -> Any:
+        return self._answer(lambda: self.pages.render_audit(request.path_params["name"]))
+
+    def image(self, request: Any) -> Any:
+        """An image of a sample, by its place in the request: as it was sent, or small for a list."""
+        from starlette.responses import PlainTextResponse, Response
+
+        name, query = request.path_params["name"], request.query_params
+        try:
+            result = self.library.read_sample(name, query.get("id", ""), _read_trial(query))
+            number = _read_index(query.get("n", "0"))
+            if not 0 <= number < count_images(result):
+                raise NotFound("no such image")
+            found = load_sent_image(self.library.open(name).manifest, result, number)
+            if found.image is None:
+                raise NotFound(found.remark)
+            data, mime = found.image.data(), found.image.mime
+            if "small" in query:
+                data, mime = _make_thumbnail(data)
+        except EyechartError as err:
+            return PlainTextResponse(f"{err.message}\n", status_code=404)
+        if mime not in IMAGE_TYPES:
+            return PlainTextResponse("not an image\n", status_code=404)
+        return Response(data, media_type=mime, headers={"cache-control": "private, max-age=60"})
+
+    def download(self, request: Any) -> Any:
+        """A file of a run, always as an attachment: nothing in it runs on this site."""
+        from starlette.background import BackgroundTask
+        from starlette.responses import FileResponse
+
+        file, name = request.path_params["file"], request.path_params["name"]
+
+        def send() -> Any:
+            types = {"summary.json": "application/json", "report.html": "application/octet-stream"}
+            if file in types:
+                path = self.library.find_file(name, file)
+                if path is None:
+                    raise NotFound(f"{name} has no {file}", hint="a run writes it at its end")
+                return FileResponse(path, media_type=types[file], filename=file)
+            if file != "samples.csv":
+                raise NotFound(f"no file {file!r} to download")
+            made = self._write_csv(name)
+            remove = BackgroundTask(made.unlink, missing_ok=True)
+            return FileResponse(made, media_type="text/csv", filename=file, background=remove)
+
+        return self._answer(send)
+
+    def _write_csv(self, name: str) -> Path:
+        from eyechart.report.export import write_csv
+
+        run = self.library.open(name)
+        handle, path = tempfile.mkstemp(prefix="eyechart-", suffix=".csv")
+        os.close(handle)
+        try:
+            write_csv(run.samples(), path, run.price())
+        except BaseException:
+            Path(path).unlink(missing_ok=True)
+            raise
+        return Path(path)
+
+    def static(self, request: Any) -> Any:
+        from starlette.responses import Response
+
+        found = ASSETS.get(request.path_params["file"])
+        if found is None:
+            return self._error(404, "no such file")
+        path, mime = found
+        return Response(path.read_bytes(), media_type=mime, headers={"cache-control": "private, max-age=60"})
+
+    async def events(self, request: Any) -> Any:
+        """Server-sent events: the state of every run that is going on, when it changes."""
+        from starlette.responses import StreamingResponse
+
+        return StreamingResponse(self._stream(request), media_type="text/event-stream")
+
+    async def _stream(self, request: Any) -> AsyncIterator[str]:
+        import asyncio
+        import time
+
+        told, told_at = "", 0.0
+        yield "retry: 2000\n\n"
+        while not await request.is_disconnected():
+            began = time.monotonic()
+            state = json.dumps(await asyncio.to_thread(self._read_progress))
+            now = time.monotonic()
+            if state != told:
+                yield f"event: progress\ndata: {state}\n\n"
+                told, told_at = state, now
+            elif now - told_at > _BEAT_S:
+                yield ": nothing new\n\n"
+                told_at = now
+            await asyncio.sleep(max(_POLL_S, 5 * (now - began)))  # a fifth of a core at most
+
+    def _read_progress(self) -> dict[str, Any]:
+        runs = self.library.list_runs()
+        return {
+            "runs": {
+                run.name: {
+                    "state": run.state,
+                    "done": run.n_done,
+                    "total": run.n_total,
+                    "score": run.score,
+                    "outcomes": dict(run.outcomes),
+                }
+                for run in runs
+                if run.state == "running"
+            },
+            "n": len(runs),
+        }
+
+    def _answer(self, make: Callable[[], Any]) -> Any:
+        """The page, or one that says why there is none."""
+        from starlette.responses import HTMLResponse
+
+        try:
+            made = make()
+        except NotFound as err:
+            return self._error(404, err.message, err.hint)
+        except UsageError as err:
+            return self._error(400, err.message, err.hint)
+        except EyechartError as err:
+            return self._error(500, err.message, err.hint)
+        return HTMLResponse(made.encode("utf-8", "replace")) if isinstance(made, str) else made
+
+    def _error(self, status: int, message: str, hint: str = "") -> Any:
+        from starlette.responses import HTMLResponse
+
+        page = self.pages.render_error(status, message, hint)
+        return HTMLResponse(page.encode("utf-8", "replace"), status_code=status)
+
+    def not_found(self, request: Any, err: Exception) -> Any:
+        return self._error(404, "there is no such page")
+
+    def failed(self, request: Any, err: Exception) -> Any:
+        return self._error(500, f"internal error: {type(err).__name__}: {err}")
+
+
+def _read_trial(query: Mapping[str, str]) -> int:
+    return _read_index(query.get("trial", "0"))
+
+
+def _read_index(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else -1
+
+
+def _read_two(query: Any) -> tuple[str, str]:
+    names = query.getlist("run")
+    if len(names) != 2:
+        raise UsageError("a comparison needs two runs", hint="choose two runs of one benchmark")
+    return names[0], names[1]
+
+
+def _make_thumbnail(data: bytes) -> tuple[bytes, str]:
+    from eyechart.data.pixels import MIME, reencode
+
+    small = reencode(data, "image", max_side=_THUMBNAIL_SIDE, jpeg_quality=80)
+    return small.data, MIME[small.format]
+
+
+# -- Starting it
+
+
+def open_socket(host: str, port: int | None) -> socket.socket:
+    """A listening socket; without a port, the usual one or one of those after it. 0: any free one."""
+    wanted = [port] if port is not None else [*range(PORT, PORT + _TRIED_PORTS), 0]
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    trouble: OSError | None = None
+    for one in wanted:
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, one))
+            made.listen(128)
+        except OSError as err:
+            made.close()
+            trouble = err
+            continue
+        return made
+    assert trouble is not None
+    raise UsageError(
+        f"cannot listen on {host}:{wanted[0]}: {trouble.strerror or trouble}",
+        hint="choose another port with --port N, or --port 0 for any free one",
+    ) from trouble
+
+
+def make_server(root: str | Path, *, allowed: Collection[str] = ()) -> Any:
+    """A server with everything imported, so that its first page does not wait for that."""
+    app = make_app(root, allowed=allowed)
+    try:
+        import uvicorn
+    except ImportError as err:
+        raise MissingExtra.named("view", needed_for="Web pages") from err
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,  # streams of progress never end by themselves
+    )
+    config.load()
+    return uvicorn.Server(config)
+
+
+def serve(server: Any, listening: socket.socket) -> None:
+    """Answer requests until interrupted."""
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])

@@ -1,0 +1,197 @@
+"""Pages: what they show, and that untrusted text is shown as text."""
+
+from __future__ import annotations
+
+import csv
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from eyechart.errors import UsageError
+from eyechart.run.judge_audit import read_audit_sheet, write_audit_sheet
+from eyechart.view.library import Library, NotFound
+from eyechart.view.pages import Choice, Pages, clean_query, show_text
+from support.files import choice_tsv, jsonl
+from support.runs import StubModel, run_here
+
+EVIL = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)></svg>"
+    '</div></main>{{ 7 * 7 }}" onmouseover="alert(1)\' &lt;b&gt; \u202eevil\u200b javascript:alert(1)'
+)
+
+
+class Tags(HTMLParser):
+    """Collects the elements and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.shown = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        told = {"title", "alt", "aria-label", "placeholder", "label"}
+        self.shown += " ".join(value or "" for name, value in attrs if name in told)
+        self.shown += (
+            dict(attrs).get("value") or "" if tag == "input" and dict(attrs).get("type") == "search" else ""
+        )
+
+    def handle_data(self, data: str) -> None:
+        self.shown += data
+
+
+def check_inert(page: str) -> None:
+    """No element, attribute or link but those of the templates."""
+    read = Tags(page)
+    tags = read.found
+    scripts = [attributes for tag, attributes in tags if tag == "script"]
+    assert scripts == [{"type": "module", "src": "/static/view.js"}]
+    names = {name for _, attributes in tags for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name == "style"}
+    for tag, attributes in tags:
+        for name in ("href", "src", "action"):
+            target = attributes.get(name) or "/"
+            assert re.match(r"(/(?!/)|#|\?)", target), (tag, target)
+    assert "\u202e" not in read.shown
+    assert "\u200b" not in read.shown
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Pages:
+    row = {"id": f"id {EVIL}", "question": EVIL, "A": EVIL, "B": "two", "answer": "A", "category": EVIL}
+    questions = jsonl(tmp_path / "evil.jsonl", [row, {**row, "id": "2", "answer": "B"}])
+    run_here(questions, StubModel(EVIL), input="any", out=tmp_path / "runs" / "a")
+    run_here(questions, StubModel("A"), input="any", out=tmp_path / "runs" / "b")
+    return Pages(Library(tmp_path / "runs"))
+
+
+def test_hostile_text_is_inert_on_every_page(pages: Pages) -> None:
+    names = [run.name for run in pages.library.list_runs()]
+    sample = pages.library.list_samples(names[0]).entries[0].id
+    made = [
+        pages.render_index(),
+        pages.render_index(clean_query(EVIL)),
+        pages.render_error(404, EVIL, EVIL),
+        pages.render_comparison(names[0], names[1], "flips", 1),
+        pages.render_pair(names[0], names[1], sample, EVIL),
+    ]
+    for name in names:
+        made.append(pages.render_run(name, Choice()))
+        made.append(pages.render_run(name, Choice(text=clean_query(EVIL), key="category", value=EVIL)))
+        made.append(pages.render_sample(name, sample, 0, Choice(text=clean_query(EVIL))))
+    for page in made:
+        check_inert(page)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in made[-1], "it is shown"
+    assert "{{ 7 * 7 }}" in made[-1]
+    assert "U+202E" in made[-1]
+
+
+def test_long_texts_are_cut() -> None:
+    shown = str(show_text("x" * 1_000_000))
+    assert len(shown) < 110_000
+    assert "900,000 characters more" in shown
+    assert "12 in all" in show_text("\u202e" * 12)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    folder = tmp_path_factory.mktemp("many")
+    questions = choice_tsv(folder / "q.tsv", 120)
+    for text in ("A", "B"):
+        run_here(questions, StubModel(text), out=folder / "runs" / text)
+    return Pages(Library(folder / "runs"))
+
+
+def list_ids(page: str) -> list[str]:
+    return re.findall(r'class="row[^"]*" href="[^"]*[?&;]id=([^&"]*)', page)
+
+
+def test_samples_are_filtered_and_paged(many: Pages) -> None:
+    run = next(one for one in many.library.list_runs() if one.score is not None)
+    first = many.render_run(run.name, Choice())
+    assert list_ids(first) == [str(k) for k in range(50)]
+    assert "1 to 50 of 120" in first
+    assert list_ids(many.render_run(run.name, Choice(page=3))) == [str(k) for k in range(100, 120)]
+    assert "page 3 of 3" in many.render_run(run.name, Choice(page=99))
+    odd = Choice(outcomes=("correct", "wrong"), key="category", value="odd", text="QUESTION 11")
+    assert list_ids(many.render_run(run.name, odd)) == ["11", "111", "113", "115", "117", "119"]
+    assert "No sample matches" in many.render_run(run.name, Choice(outcomes=("failed",)))
+
+
+def test_a_sample_knows_its_neighbours(many: Pages) -> None:
+    name = many.library.list_runs()[0].name
+    page = many.render_sample(name, "11", 0, Choice(key="category", value="odd"))
+    assert "6 of 60" in page
+    assert re.search(r'rel="prev" href="[^"]*id=9&', page)
+    assert re.search(r'rel="next" href="[^"]*id=13&', page)
+    assert "exactly as it was sent" in page
+    with pytest.raises(NotFound, match="no sample '999'"):
+        many.render_sample(name, "999", 0, Choice())
+    with pytest.raises(NotFound, match="no trial 5"):
+        many.render_sample(name, "1", 5, Choice())
+
+
+def test_flips_come_first(many: Pages) -> None:
+    a, b = (run.name for run in many.library.list_runs())
+    page = many.render_comparison(a, b, "", 1)
+    assert "flips <b>60</b>" in page
+    assert list_ids(page)[:4] == ["0", "1", "4", "5"]
+    assert list_ids(many.render_comparison(a, b, "wrong", 2))[-1] == "119"
+    with pytest.raises(UsageError, match="not compared with itself"):
+        many.render_comparison(a, a, "", 1)
+
+
+def test_the_leaderboard_has_models_by_benchmarks(many: Pages, tmp_path: Path) -> None:
+    for name, models in {"one": ("random", "majority"), "two": ("random",)}.items():
+        for model in models:
+            run_here(choice_tsv(tmp_path / f"{name}.tsv", 8), f"baseline/{model}")
+    page = Pages(Library(tmp_path / "runs")).render_index()
+    assert "Leaderboard" in page
+    rows = re.findall(r'<tr><th scope="row" class="untrusted">([^<]+)</th>(.*?)</tr>', page, re.DOTALL)
+    assert [(name, cells.count("<a ")) for name, cells in rows] == [
+        ("baseline/majority", 1),
+        ("baseline/random", 2),
+    ]
+    assert "No run matches" in Pages(Library(tmp_path / "runs")).render_index("nothing")
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
+    page = Pages(Library(tmp_path)).render_index()
+    assert "There are no runs here yet" in page
+    assert "eyechart demo" in page
+
+
+def test_a_judge_card_is_a_page(tmp_path: Path) -> None:
+    questions = choice_tsv(tmp_path / "q.tsv", 4)
+    run = run_here(questions, StubModel())
+    sheet = tmp_path / "sheet.csv"
+    write_audit_sheet(run.folder, sheet)
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "verdict": "right"} for row in rows)
+    read_audit_sheet(run.folder, sheet)
+    pages = Pages(Library(tmp_path / "runs"))
+    [line] = pages.library.list_runs()
+    assert f'href="/judge/{line.name}"' in pages.render_run(line.name, Choice())
+    page = pages.render_judge(line.name)
+    assert "Audited by a person" in page
+    assert "4 of 4 scored replies" in page
+
+
+def test_a_query_is_read_with_care() -> None:
+    choice = Choice.read({"outcome": "wrong,nonsense", "page": "-3", "by": "category=a=b", "q": "x" * 999})
+    assert (choice.outcomes, choice.page, choice.key, choice.value, len(choice.text)) == (
+        ("wrong",),
+        1,
+        "category",
+        "a=b",
+        200,
+    )
+    assert Choice.read({"page": "²"}).page == 1
+    assert Choice(outcomes=("wrong",)).toggle("wrong") == ""
