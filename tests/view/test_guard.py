@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 import pytest
 
-from eyechart.view.server import find_refusal, is_own_host
+from eyechart.errors import MissingExtra, UsageError
+from eyechart.view.server import find_refusal, is_own_host, make_app, open_socket
 
 
 @pytest.mark.parametrize(
@@ -62,3 +66,20 @@ def test_reading_alone(method: str) -> None:
     refusal = find_refusal(method, {"host": "127.0.0.1:2020"})
     assert refusal is not None
     assert refusal[0] == 405
+
+
+def test_a_missing_extra_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    with pytest.raises(MissingExtra) as missing:
+        make_app(".")
+    assert missing.value.hint == "pip install 'eyechart[view]'"
+
+
+def test_a_port_that_is_taken_and_an_address_elsewhere_are_told() -> None:
+    with contextlib.closing(open_socket("127.0.0.1", 0)) as first:
+        with pytest.raises(UsageError, match="cannot listen") as taken:
+            open_socket("127.0.0.1", first.getsockname()[1])
+        assert "--port" in taken.value.hint
+    with pytest.raises(UsageError, match="cannot listen") as elsewhere:
+        open_socket("192.0.2.1", 0)  # an address for documentation
+    assert "--host" in elsewhere.value.hint

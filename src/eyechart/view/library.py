@@ -43,6 +43,7 @@ class Library:
     """All runs at and below `root`."""
 
     def __init__(self, root: str | Path) -> None:
+        self.shown_root = str(root)  # as the user named it
         self.root = Path(root).resolve()
         self._lock = threading.Lock()
         self._lines: dict[Path, tuple[Hashable, ListedRun]] = {}

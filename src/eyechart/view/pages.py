@@ -110,7 +110,7 @@ class Pages:
             matrix=_make_matrix(found),
             running=[run for run in shown if run.state == "running"],
             audits=self.library.list_audits(),
-            root=str(self.library.root),
+            root=self.library.shown_root,
         )
 
     def render_run(self, name: str, choice: Choice) -> str:
@@ -463,7 +463,7 @@ def _list_facts(
         ("Tokens", _tell_counts(tokens)),
         ("Cost", f"{format_usd(line.cost)} USD" if line.cost is not None else ""),
         ("eyechart", str(manifest.get("eyechart", ""))),
-        ("Folder", str(line.folder)),
+        ("Folder", line.name),
     ]
     return [(name, value) for name, value in facts if value]
 

@@ -9,6 +9,7 @@ policy allows nothing but the server's own scripts, styles and images. Replies a
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import json
 import os
@@ -386,9 +387,12 @@ def open_socket(host: str, port: int | None) -> socket.socket:
             continue
         return made
     assert trouble is not None
+    is_taken = trouble.errno in (errno.EADDRINUSE, errno.EACCES)
     raise UsageError(
         f"cannot listen on {host}:{wanted[0]}: {trouble.strerror or trouble}",
-        hint="choose another port with --port N, or --port 0 for any free one",
+        hint="choose another port with --port N, or --port 0 for any free one"
+        if is_taken
+        else "--host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0",
     ) from trouble
 
 
