@@ -1,8 +1,7 @@
 """Draws the pictures of `eyechart view` in docs/: real runs of the demo's questions, in Debian's Chromium.
 
-    python tools/draw_view.py docs
-
-Needs `eyechart[view]`, Playwright and Chromium (`make test-extras` installs them).
+.venv/bin/python tools/draw_view.py make FOLDER            # needs eyechart[ocr], for baseline/look
+.venv-extras/bin/python tools/draw_view.py draw FOLDER docs    # needs eyechart[view], Playwright, Chromium
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -25,8 +23,9 @@ COLOURS = 192  # a palette keeps a picture below 200 kB
 MODELS = ("baseline/look", "baseline/majority", "baseline/random")
 
 
-def make_runs(folder: Path) -> Path:
+def make_runs(folder: Path) -> None:
     """The demo's questions in two files, answered by the baselines."""
+    folder.mkdir(parents=True)
     shutil.copytree(QUESTIONS.parent / "images", folder / "images")
     lines = QUESTIONS.read_text(encoding="utf-8").splitlines(keepends=True)
     is_chart = ['"charts"' in line for line in lines]
@@ -35,10 +34,9 @@ def make_runs(folder: Path) -> Path:
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
         for model in MODELS:
             ec.run(folder / f"{name}.jsonl", model, out=folder / "runs", progress=False)
-    return folder / "runs"
 
 
-def draw(page: Any, path: Path) -> None:
+def save_picture(page: Any, path: Path) -> None:
     """A picture of what is on the screen, with a small palette."""
     page.wait_for_timeout(500)  # images
     page.screenshot(path=path)
@@ -46,41 +44,40 @@ def draw(page: Any, path: Path) -> None:
     print(f"{path}: {path.stat().st_size // 1000} kB")
 
 
-def main(target: Path) -> None:
-    """Make the runs, start the server, draw the pages."""
+def draw_pages(folder: Path, target: Path) -> None:
+    """Start the server, draw its pages."""
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory(prefix="demo-") as made:
-        runs = make_runs(Path(made))
-        names = {(run.benchmark, run.model): run.name for run in list_runs(runs)}
-        look, other = (names["charts", model] for model in MODELS[:2])
-        two = urlencode([("run", look), ("run", other)])
-        command = [sys.executable, "-m", "eyechart", "view", "runs", "--port", "0"]
-        server = subprocess.Popen(command, cwd=made, stdout=subprocess.PIPE, text=True)
-        try:
-            assert server.stdout is not None
-            address = server.stdout.readline().strip().rstrip("/")
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-                )
-                for name, path, size, scheme in (
-                    ("view-runs", "/", (1180, 900), "light"),
-                    ("view-run", f"/run/{look}", (1180, 1000), "light"),
-                    ("view-sample", f"/sample/{look}?id=charts-cups-2", (1180, 820), "dark"),
-                    ("view-compare", f"/compare?{two}", (1180, 820), "light"),
-                    ("view-phone", f"/compare/sample?{two}&id=charts-cups-1&show=flips", (390, 800), "light"),
-                ):
-                    page = browser.new_page(
-                        viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
-                    )
-                    page.goto(f"{address}{path}")
-                    draw(page, target / f"{name}.png")
-                browser.close()
-        finally:
-            server.terminate()
-            server.wait(timeout=10)
+    names = {(run.benchmark, run.model): run.name for run in list_runs(folder / "runs")}
+    look, other = (names["charts", model] for model in MODELS[:2])
+    two = urlencode([("run", look), ("run", other)])
+    pages = (
+        ("view-runs", "/", (1180, 860), "light"),
+        ("view-run", f"/run/{look}", (1180, 1000), "light"),
+        ("view-sample", f"/sample/{look}?id=charts-cups-2", (1180, 800), "dark"),
+        ("view-compare", f"/compare?{two}", (1180, 760), "light"),
+        ("view-phone", f"/compare/sample?{two}&id=charts-cups-1&show=flips", (390, 800), "light"),
+    )
+    command = [sys.executable, "-m", "eyechart", "view", "runs", "--port", "0"]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip().rstrip("/")
+        with sync_playwright() as playwright:
+            chromium = shutil.which("chromium")
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            for name, path, (width, height), scheme in pages:
+                page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                page.goto(f"{address}{path}")
+                save_picture(page, target / f"{name}.png")
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if sys.argv[1] == "make":
+        make_runs(Path(sys.argv[2]))
+    else:
+        draw_pages(Path(sys.argv[2]), Path(sys.argv[3]))
