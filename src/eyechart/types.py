@@ -314,6 +314,19 @@ class Snapshot:
     elapsed_s: float = 0.0
     eta_s: float | None = None
     status: str = ""  # what the run waits for besides replies: a server that starts, a batch
+    nodes: tuple[NodeStatus, ...] = ()  # of a run on a cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStatus:
+    """Where one node of a cluster stands, for the live line."""
+
+    name: str
+    workers: int
+    lost: int = 0  # workers that are not there at the moment
+    done: int = 0
+    in_flight: int = 0
+    per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

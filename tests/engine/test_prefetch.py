@@ -29,7 +29,9 @@ def sized(n_bytes: int) -> Callable[[Task], Prepared]:
     return lambda task: Prepared(task=task, n_bytes=n_bytes)
 
 
-def prefetch(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetcher:
+def prefetch(
+    source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any
+) -> Prefetcher[Prepared]:
     usual: dict[str, Any] = {"n_threads": 2, "max_items": 8, "max_bytes": 1000}
     return Prefetcher(source, prepare, **(usual | options))
 
@@ -228,7 +230,9 @@ def test_the_source_is_closed_when_the_run_stops_early() -> None:
 # -- quick work in the loop, slow work in threads --------------------------------------------------
 
 
-def quick(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetcher:
+def quick(
+    source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any
+) -> Prefetcher[Prepared]:
     """Work that looks quick from afar."""
     return prefetch(source, prepare, **({"is_quick": lambda task: True} | options))
 
@@ -247,10 +251,12 @@ def made_at(
     return prepare
 
 
-def taken(make: Callable[[], Prefetcher], n_workers: int = 1) -> tuple[list[int], Prefetcher]:
+def taken(
+    make: Callable[[], Prefetcher[Prepared]], n_workers: int = 1
+) -> tuple[list[int], Prefetcher[Prepared]]:
     """Everything, in the order in which it came."""
 
-    async def drive() -> tuple[list[int], Prefetcher]:
+    async def drive() -> tuple[list[int], Prefetcher[Prepared]]:
         ahead = make()
         found: list[int] = []
 
@@ -472,7 +478,7 @@ def test_everything_arrives_once_whatever_the_work_is_like(
     def prepare(task: Task) -> Prepared:
         return Prepared(task=task, n_bytes=sizes[task.position % len(sizes)])
 
-    def make() -> Prefetcher:
+    def make() -> Prefetcher[Prepared]:
         return prefetch(
             tasks(n), prepare, is_quick=lambda task: task.position not in slow, n_threads=n_threads
         )

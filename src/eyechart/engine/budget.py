@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -25,6 +25,18 @@ class BudgetSpent(ModelError):
     """The user's limit is reached. All replies are kept."""
 
     exit_code = 1
+
+
+class Gate(Protocol):
+    """What a client needs of a budget: `BudgetGate`, or a worker's way to that of the driver."""
+
+    def try_acquire(self) -> bool: ...
+
+    async def acquire(self) -> BudgetSpent | None: ...
+
+    def release(self, role: Role, usage: Usage | None) -> None: ...
+
+    def wake_all(self) -> None: ...
 
 
 class BudgetGate:

@@ -29,16 +29,24 @@ from eyechart.types import Model, Score, Scorer, Snapshot, read_capabilities
 
 
 class Executor(Protocol):
-    """What a run needs of an executor; `LocalExecutor` is the first one.
+    """What a run needs of an executor: `LocalExecutor`, or `ClusterExecutor` in cluster.py.
 
-    One that runs samples in other processes sends them `Prepared` trials and gets `Settled` back. Both are
-    values that pickle, as `Task`, `EngineSettings` and `RetryPolicy` are. Models, scorers and the journal do
-    not pickle: every process makes its own model, and the driver alone writes and scores. The budget, the
-    rate limits and the calls (`CallStore`) are the whole run's: workers reach them through the driver.
+    One that runs samples in other processes sends them `Rendered` or `Prepared` trials and gets what
+    `Settled` holds. These are values that pickle. Models, scorers and the journal do not: every process makes
+    its own model, and the driver alone writes and scores. The budget, the rate limits and the calls
+    (`CallStore`) are the whole run's: workers reach them through the driver.
     """
+
+    progress: Progress
+    stop: StopSignal
+    scoring: Scoring
 
     @property
     def in_flight(self) -> int: ...
+
+    @property
+    def has_answered(self) -> bool:
+        """The model is known to answer, by this start of the run or an earlier one."""
 
     @property
     def is_interrupted(self) -> bool: ...
@@ -50,6 +58,9 @@ class Executor(Protocol):
         """Send nothing more; replies that are under way may still arrive for a moment."""
 
     def snapshot(self) -> Snapshot: ...
+
+    def announce_to(self, say: Callable[[str], None]) -> None:
+        """Set where notes about endpoints and workers are printed during the run."""
 
     def close(self) -> None: ...
 
@@ -95,6 +106,7 @@ class LocalExecutor:
             else None,
             is_circular,
         )
+        self._recorder = Recorder(journal, self.progress, self.scoring)
 
     @property
     def in_flight(self) -> int:
@@ -164,7 +176,7 @@ class LocalExecutor:
             await asyncio.wait([done], timeout=self._settings.grace_s)
         done.cancel()
 
-    async def _work(self, prefetcher: Prefetcher) -> None:
+    async def _work(self, prefetcher: Prefetcher[Prepared]) -> None:
         """One of many workers: take what is ready, settle it, and take the next."""
         claim = Claim("answer")
         current_claim.set(claim)
@@ -190,14 +202,29 @@ class LocalExecutor:
         while trials:
             settled = await self._runner.run(trials)
             self._write(settled)
-            for kept in settled.replies:
-                task = kept.task
-                score = await self.scoring.score(task.sample, task.trial, kept.ask.key, kept.reply)
-                self.progress.count_score(score, task.sample.weight)
+            await self._recorder.score(settled)
             trials = settled.left
 
     def _write(self, settled: Settled) -> None:
-        journal, progress = self._journal, self.progress
+        self._recorder.write(settled, sent=self._client.sent, retried=self._client.retried)
+
+    def _count_requests(self) -> None:
+        self._recorder.count_requests(sent=self._client.sent, retried=self._client.retried)
+
+
+# -- What every executor does with a result: count it, write it, score it.
+
+
+class Recorder(msgspec.Struct, frozen=True):
+    """Writes results to the journal and counts them; a reply is written before it is scored."""
+
+    journal: Journal
+    progress: Progress
+    scoring: Scoring
+
+    def write(self, settled: Settled, *, sent: int, retried: int) -> None:
+        """Write what became of some trials. `sent`, `retried`: requests of this start so far."""
+        journal, progress = self.journal, self.progress
         for item in settled.resumed:
             progress.resumed += 1
             if item.ask is not None:  # the files were touched, yet ask the same
@@ -208,7 +235,7 @@ class LocalExecutor:
             else:
                 progress.cached += 1
         if settled.replies or settled.failures:
-            self._count_requests()  # so that they are on disk with what they brought
+            self.count_requests(sent=sent, retried=retried)  # so that they are on disk with what they brought
         for kept in settled.replies:
             journal.append_reply(
                 kept.task.sample.id,
@@ -222,11 +249,18 @@ class LocalExecutor:
             progress.failed += 1
             journal.append_failure(failed.task.sample.id, failed.task.trial, failed.failure, ask=failed.ask)
 
-    def _count_requests(self) -> None:
+    async def score(self, settled: Settled) -> None:
+        """Score the replies, which are written."""
+        for kept in settled.replies:
+            task = kept.task
+            score = await self.scoring.score(task.sample, task.trial, kept.ask.key, kept.reply)
+            self.progress.count_score(score, task.sample.weight)
+
+    def count_requests(self, *, sent: int, retried: int) -> None:
         """Keep how many were sent so far, with what is written next."""
         progress = self.progress
-        progress.sent, progress.retried = self._client.sent, self._client.retried
-        self._journal.count_requests(sent=progress.sent, retried=progress.retried, cached=progress.cached)
+        progress.sent, progress.retried = sent, retried
+        self.journal.count_requests(sent=sent, retried=retried, cached=progress.cached)
 
 
 # -- Progress: plain counters that the live line reads from another thread.
@@ -301,8 +335,8 @@ class Progress(msgspec.Struct):
             cached=self.cached,
             failed=self.failed,
             throttled=_share(pool.throttled) if pool else 0.0,
-            p50_s=_quantile(latencies, 0.5),
-            p95_s=_quantile(latencies, 0.95),
+            p50_s=find_quantile(latencies, 0.5),
+            p95_s=find_quantile(latencies, 0.95),
             tokens=budget.tokens if budget else 0,
             cost=budget.cost if budget else None,
             requests_per_s=rate,
@@ -312,7 +346,8 @@ class Progress(msgspec.Struct):
         )
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float | None:
+def find_quantile(ordered: Sequence[float], share: float) -> float | None:
+    """The value that this share of ordered values stays below."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 

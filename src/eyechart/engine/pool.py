@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -514,6 +514,14 @@ class TokenReservation(NamedTuple):
     guessed: int = 0  # for its text and images
     reserved: float = 0.0  # for its reply as well
     until: float = float("inf")  # places that were not used in time must not be used all at once later
+
+
+class Rates(Protocol):
+    """What a client needs of rate limits: `RateLimits`, or a worker's way to those of the driver."""
+
+    async def acquire(self, n_guessed: int, stop: StopSignal) -> TokenReservation: ...
+
+    def release(self, reservation: TokenReservation, used: int | None) -> None: ...
 
 
 class RateLimits:

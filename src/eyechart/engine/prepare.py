@@ -18,7 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ _LOCAL = frozenset({"file", "cell", "data"})
 _SMALL_CELL = 512 * 1024
 
 Prepare = Callable[["Task"], "Prepared"]
+Item = TypeVar("Item", bound="Rendered | Prepared")  # how far tasks are prepared
 
 
 class ImageSource(Protocol):
@@ -56,6 +57,16 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     is_answered: bool = False
     n_bytes: int = 0
     siblings: tuple[Prepared, ...] = ()  # further trials of the same sample, for the same request
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """A task whose messages are rendered, and whose images are not loaded yet. Picklable."""
+
+    task: Task
+    sample: Sample  # without its golds
+    messages: tuple[Message, ...]
+    recipes: Mapping[int, str]  # by trial
+    n_bytes: int = 0  # as of `Prepared`: no image is held
 
 
 class Preparer:
@@ -84,26 +95,38 @@ class Preparer:
 
     def prepare(self, task: Task) -> Prepared:
         """Everything about a request that does not need the model. For any thread."""
-        first, *others = self._prepare_trials(task.sample.without_golds(), (task, *task.siblings))
-        return msgspec.structs.replace(first, siblings=tuple(others)) if others else first
+        rendered = self.render(task)
+        return rendered if isinstance(rendered, Prepared) else self.load(rendered)
 
-    def _prepare_trials(self, sample: Sample, trials: Sequence[Task]) -> list[Prepared]:
-        """Render and load once, however many trials are asked."""
+    def render(self, task: Task) -> Rendered | Prepared:
+        """The messages, without loading an image; prepared if it needs none: answered, or failed already."""
+        trials = (task, *task.siblings)
+        sample = task.sample.without_golds()
         try:
             messages = tuple(self._prompt(sample))
             if not all(isinstance(turn, Message) for turn in messages):
                 raise TypeError("a prompt must return messages")
         except Exception as err:  # a prompt may be a plug-in: its error is this sample's failure
             stage: Stage = "load" if isinstance(err, ImageError) else "render"
-            return [Prepared(task=task, failure=_failure(stage, err)) for task in trials]
+            return _join_trials([Prepared(task=one, failure=_failure(stage, err)) for one in trials])
         try:
             asked = [[turn.role, [self._identify(part) for part in turn.parts]] for turn in messages]
-            recipes = {task.trial: self._make_recipe(asked, task.trial) for task in trials}
-            if all(task.recipe == recipes[task.trial] for task in trials):
-                return [Prepared(task=task, is_answered=True) for task in trials]
-            loaded = tuple(Message(turn.role, tuple(map(self._load, turn.parts))) for turn in messages)
+            recipes = {one.trial: self._make_recipe(asked, one.trial) for one in trials}
+        except Exception as err:  # a file that cannot be looked at
+            return _join_trials([Prepared(task=one, failure=_failure("load", err)) for one in trials])
+        if all(one.recipe == recipes[one.trial] for one in trials):
+            return _join_trials([Prepared(task=one, is_answered=True) for one in trials])
+        return Rendered(task=task, sample=sample, messages=messages, recipes=recipes)
+
+    def load(self, rendered: Rendered) -> Prepared:
+        """Load the images once, however many trials are asked, and compute the keys."""
+        trials, recipes = (rendered.task, *rendered.task.siblings), rendered.recipes
+        try:
+            loaded = tuple(
+                Message(turn.role, tuple(map(self._load, turn.parts))) for turn in rendered.messages
+            )
         except Exception as err:  # image decoders raise all sorts of errors
-            return [Prepared(task=task, failure=_failure("load", err)) for task in trials]
+            return _join_trials([Prepared(task=task, failure=_failure("load", err)) for task in trials])
         written = [_write_turn(turn) for turn in loaded]
         n_bytes = sum(len(part.base64) for turn in loaded for part in turn.parts if isinstance(part, Image))
         prepared: list[Prepared] = []
@@ -114,12 +137,12 @@ class Preparer:
                 prepared.append(Prepared(task=task, is_answered=True, n_bytes=held))
                 continue
             ask = Ask(key=self._make_key(written, task.trial), recipe=recipes[task.trial], messages=written)
-            request = Request(messages=loaded, sample=sample, trial=task.trial)
+            request = Request(messages=loaded, sample=rendered.sample, trial=task.trial)
             is_answered = ask.key in task.keys
             prepared.append(
                 Prepared(task=task, request=request, ask=ask, is_answered=is_answered, n_bytes=held)
             )
-        return prepared
+        return _join_trials(prepared)
 
     def _load(self, part: Part) -> Part:
         if not isinstance(part, ImageRef) or self._is_passed(part):
@@ -148,6 +171,12 @@ class Preparer:
         if isinstance(part, ImageRef) and self._is_passed(part):
             return ["url", part.location]
         return [part.sha256 if isinstance(part, Image) else self._images.fingerprint(part)]
+
+
+def _join_trials(trials: Sequence[Prepared]) -> Prepared:
+    """The trials of a sample as one: the first, with the others as its siblings."""
+    first, *others = trials
+    return msgspec.structs.replace(first, siblings=tuple(others)) if others else first
 
 
 class SlowPreparer(Preparer):
@@ -195,13 +224,13 @@ _BATCH_S = 0.003
 _TURN_S = 0.01  # after so much work, yield to the event loop: thousands of replies may have arrived
 
 
-class Prefetcher:
+class Prefetcher(Generic[Item]):
     """Prepares tasks, in `n_threads` threads where they take time; workers take them as an async iterator."""
 
     def __init__(
         self,
         tasks: Iterator[Task],
-        prepare: Prepare,
+        prepare: Callable[[Task], Item],
         *,
         n_threads: int,
         max_items: int,
@@ -229,11 +258,11 @@ class Prefetcher:
         self._trouble: Exception | None = None
         self._slow = 0  # of the last 32 tasks, a bit each
         self._turn_ends_at = 0.0
-        self._here: deque[Prepared] = deque()  # prepared in the event loop, and not taken yet
+        self._here: deque[Item] = deque()  # prepared in the event loop, and not taken yet
         self._loop = asyncio.get_running_loop()
-        self._ready: asyncio.Queue[Prepared | BaseException | None] = asyncio.Queue()
+        self._ready: asyncio.Queue[Item | BaseException | None] = asyncio.Queue()
 
-    async def __aiter__(self) -> AsyncIterator[Prepared]:
+    async def __aiter__(self) -> AsyncIterator[Item]:
         """Prepared tasks, in about the order they came; each must be released when it is done with.
 
         Several may iterate at once: each task goes to one of them, the end to all.
@@ -249,7 +278,7 @@ class Prefetcher:
                 yield item
                 item = None  # its images must not stay in memory while we wait for the next one
 
-    def release(self, item: Prepared) -> None:
+    def release(self, item: Item) -> None:
         """Free the room that an item took."""
         if not self._is_threaded:
             self._n_items -= 1
@@ -314,7 +343,7 @@ class Prefetcher:
             self._start_threads()
         return not self._is_threaded
 
-    async def _take(self) -> Prepared | None:
+    async def _take(self) -> Item | None:
         if self._trouble is not None:  # for one worker; the others see the end
             self.stop()
             raise self._trouble
@@ -351,7 +380,7 @@ class Prefetcher:
         finally:
             self._leave()
 
-    def _keep_claim(self, item: Prepared, claim: Claim) -> None:
+    def _keep_claim(self, item: Item, claim: Claim) -> None:
         """Of what a large image took while it was prepared, hold what will be sent."""
         claim.shrink(item.n_bytes if item.n_bytes > LARGE_BYTES else 0)
         if claim.n_bytes:
@@ -401,7 +430,7 @@ class Prefetcher:
     def _has_room(self) -> bool:
         return self._n_items < self._max_items and self._n_bytes < self._max_bytes
 
-    def _hand_over(self, item: Prepared | BaseException | None) -> None:
+    def _hand_over(self, item: Item | BaseException | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._ready.put_nowait, item)
         except RuntimeError:  # the loop is closed

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.engine.budget import BudgetGate, Role
+from eyechart.engine.budget import Gate, Role
 from eyechart.engine.pool import (
     FIRST_REST_S,
     OVERLOADED,
@@ -28,6 +28,7 @@ from eyechart.engine.pool import (
     FailedAttempt,
     RateLimit,
     RateLimits,
+    Rates,
     Refusal,
     Stopped,
     StopSignal,
@@ -102,6 +103,16 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
         return usual if usual is not None and self.is_usual_concurrency else self.concurrency
 
 
+def make_rates(settings: EngineSettings) -> RateLimits | None:
+    """The rate limits of the settings; None if there are none."""
+    if not (settings.rpm or settings.tpm):
+        return None
+    return RateLimits(
+        requests=RateLimit(settings.rpm) if settings.rpm else None,
+        tokens=RateLimit(settings.tpm) if settings.tpm else None,
+    )
+
+
 class NoReply(Exception):
     """No reply after all allowed attempts."""
 
@@ -131,8 +142,8 @@ class RetryingClient:
     stop: StopSignal
     pool: EndpointPool
     breaker: CircuitBreaker
-    rates: RateLimits | None = None
-    gate: BudgetGate | None = None
+    rates: Rates | None = None
+    gate: Gate | None = None
     role: Role = "model"
     deadlines: Deadlines = field(init=False)
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
@@ -155,11 +166,15 @@ class RetryingClient:
         settings: EngineSettings,
         stop: StopSignal,
         *,
-        gate: BudgetGate | None = None,
+        gate: Gate | None = None,
+        rates: Rates | None = None,
         role: Role = "model",
         is_proven: bool = False,  # the model has answered in an earlier start
     ) -> RetryingClient:
-        """A client of `model` until `stop` is set. Rate limits are the model's, not the judge's."""
+        """A client of `model` until `stop` is set. Rate limits are the model's, not the judge's.
+
+        `rates`: limits that others share; by default those of the settings, for this client alone.
+        """
 
         def endpoint(member: Model) -> Endpoint:
             # A model that takes fewer at once is sent fewer: time in its queue would count as its silence.
@@ -175,12 +190,8 @@ class RetryingClient:
         stop.on_stop(pool.close)
         if gate is not None:
             stop.on_stop(gate.wake_all)
-        rates = None
-        if role == "model" and (settings.rpm or settings.tpm):
-            rates = RateLimits(
-                requests=RateLimit(settings.rpm) if settings.rpm else None,
-                tokens=RateLimit(settings.tpm) if settings.tpm else None,
-            )
+        if role == "model" and rates is None:
+            rates = make_rates(settings)
         breaker = CircuitBreaker(pool, give_up_after=settings.give_up_after)
         return cls(model, settings, stop, pool, breaker, rates=rates, gate=gate, role=role)
 

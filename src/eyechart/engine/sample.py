@@ -8,7 +8,7 @@ soon as it is answered, so that a run which is cut off goes on from there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
@@ -67,7 +67,7 @@ class SampleRunner:
     """Runs the trials of samples, any number of samples at once."""
 
     client: RetryingClient
-    known: KnownReplies
+    known: ReplyStore
     calls: Calls
     _takes_rounds: bool = field(init=False)
 
@@ -220,9 +220,9 @@ class CallStore(Protocol):
 class Calls:
     """Makes calls: the reply is found if the call was made before, or else asked for and kept."""
 
-    def __init__(self, store: CallStore, known: KnownReplies | None = None) -> None:
+    def __init__(self, store: CallStore, known: ReplyStore | None = None) -> None:
         self._store = store
-        self._known = known or KnownReplies()
+        self._known: ReplyStore = known or KnownReplies()
 
     async def reply(
         self,
@@ -288,6 +288,14 @@ def make_key(*parts: Any) -> str:
 # -- Replies that need not be asked for.
 
 
+class ReplyStore(Protocol):
+    """Where replies are found that need not be asked for, and kept for others."""
+
+    def find(self, model: Model, key: str, request: Request) -> Reply | None: ...
+
+    def put(self, model: Model, key: str, request: Request, reply: Reply) -> None: ...
+
+
 class KnownReplies(msgspec.Struct, frozen=True):
     """Replies that other runs got to the very same request: from their journals, then the response cache.
 
@@ -303,18 +311,31 @@ class KnownReplies(msgspec.Struct, frozen=True):
     _own: set[int] = msgspec.field(default_factory=set)  # of each key the first half, as a number
 
     def find(self, model: Model, key: str, request: Request) -> Reply | None:
+        return self.find_by_key(
+            model, key, request.sample.id, request.trial, lambda: is_cacheable(model, request)
+        )
+
+    def find_by_key(
+        self, model: Model, key: str, sample: str, trial: int, is_cacheable: Callable[[], bool]
+    ) -> Reply | None:
+        """The same for a request that is in another process."""
         if not self.is_read:
             return None
         if self.earlier is not None and not _depends_on_selection(model):
-            reply = self.earlier.find(request.sample.id, request.trial, key)
+            reply = self.earlier.find(sample, trial, key)
             if reply is not None:
                 return reply
-        if self.responses is None or not _is_cacheable(model, request):
+        if self.responses is None or not is_cacheable():
             return None
         return None if _short(key) in self._own else self.responses.find(key)
 
     def put(self, model: Model, key: str, request: Request, reply: Reply) -> None:
-        if self.responses is not None and _is_cacheable(model, request):
+        if self.responses is not None and is_cacheable(model, request):
+            self.put_cacheable(model, key, reply)
+
+    def put_cacheable(self, model: Model, key: str, reply: Reply) -> None:
+        """Keep a reply to a request that is known to be cacheable."""
+        if self.responses is not None:
             self._own.add(_short(key))
             self.responses.put(key, model.name, reply)
 
@@ -337,7 +358,7 @@ def _depends_on_selection(model: Model) -> bool:
     return is_baseline or isinstance(model, Studious)
 
 
-def _is_cacheable(model: Model, request: Request) -> bool:
+def is_cacheable(model: Model, request: Request) -> bool:
     """Whether the same request means the same: an image that is sent as a URL may have changed."""
     if not read_capabilities(model).is_endpoint:
         return False

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from eyechart.errors import UsageError, join_names, shorten
 from eyechart.model.specs import split_address
@@ -33,6 +34,10 @@ _PLAIN = _ALL_ADDRESSES | {
 }  # fmt: skip
 _KEYS = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)")  # --api-key-env may name any of them
 _MAX_BYTES = 1_000_000
+_OF_PROVIDERS = (
+    *(name for keys, addresses in _PAIRS for name in (*keys, *addresses)),
+    "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AWS_REGION", "AWS_DEFAULT_REGION",
+)  # fmt: skip
 
 _from_file: dict[str, str] = {}
 # Those that are not put into the environment, where a user's class would find them.
@@ -65,6 +70,31 @@ def load_dotenv(path: Path = Path(".env")) -> str:
     _withheld.update((name, value) for name, value in _from_file.items() if name in apart)
     os.environ.update((name, value) for name, value in _from_file.items() if name not in apart)
     return _announcement(path, sorted(values.keys() - known.keys()))
+
+
+class State(NamedTuple):
+    """What is known of providers: of the environment, and of the .env file."""
+
+    variables: dict[str, str]
+    from_file: dict[str, str]
+    withheld: dict[str, str]
+
+
+def get_state() -> State:
+    """The keys and URLs of providers, to be restored in another process. Holds secrets."""
+    found = {name: os.environ[name] for name in _OF_PROVIDERS if name in os.environ}
+    return State(found, dict(_from_file), dict(_withheld))
+
+
+def restore_state(state: State) -> None:
+    """Use the keys and URLs of another process: what it does not have is not used here, either."""
+    for name in _OF_PROVIDERS:
+        os.environ.pop(name, None)
+    os.environ.update(state.variables)
+    _from_file.clear()
+    _from_file.update(state.from_file)
+    _withheld.clear()
+    _withheld.update(state.withheld)
 
 
 def find_address(names: Sequence[str] = ADDRESSES) -> str | None:

@@ -11,19 +11,22 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TextIO
 from unicodedata import combining, east_asian_width
 
 from eyechart.terminal import escape_controls, to_one_line, write
-from eyechart.types import Snapshot
+from eyechart.types import NodeStatus, Snapshot
 
 REFRESH_S = 0.2
 PLAIN_EVERY_S = 10.0
 PLAIN_EVERY_SHARE = 0.1
 _DEFAULT_WIDTH = 80
 _ERASE_LINE = "\r\x1b[2K"
+_ERASE_BELOW = "\x1b[J"  # the lines of nodes
+_UP = "\x1b[{}A\r"
+_MAX_NODES = 16  # that have a line of their own
 
 
 class LiveLine:
@@ -54,6 +57,7 @@ class LiveLine:
         self._lock = threading.Lock()  # whole lines, from this thread and from `say`
         self._thread: threading.Thread | None = None
         self._said_at_s = 0.0
+        self._has_below = False  # lines of nodes are drawn
         self._said = Snapshot()
 
     def __enter__(self) -> LiveLine:
@@ -74,7 +78,7 @@ class LiveLine:
         state = self._look()
         if state is None or self._is_told(state):
             return
-        self._write(self._line(state) + "\n", erase=True)
+        self._write("\n".join(self._lines(state)) + "\n", erase=True)
 
     def say(self, text: str) -> None:
         """Print a message above the progress line, even if quiet."""
@@ -85,10 +89,11 @@ class LiveLine:
             state = self._look()
             if state is None:
                 continue
-            if self._is_terminal:
-                self._write(self._line(state), erase=True)
+            lines = self._lines(state)
+            if self._is_terminal:  # the cursor stays in the first line, where the next one is drawn
+                self._write("\n".join(lines), erase=True, up=len(lines) - 1)
             elif self._is_news(state):
-                self._write(self._line(state) + "\n")
+                self._write("\n".join(lines) + "\n")
 
     def _look(self) -> Snapshot | None:
         # Reading the counters of a running engine must not stop the run, whatever goes wrong.
@@ -110,16 +115,22 @@ class LiveLine:
         """Whether the log already has the final state."""
         return not self._is_terminal and 0 < state.total <= state.done == self._said.done
 
-    def _line(self, state: Snapshot) -> str:
+    def _lines(self, state: Snapshot) -> list[str]:
+        """The progress line; of a run on a cluster, a line per node below it."""
         width = _width_of(self._stream) - 1 if self._is_terminal else None
-        return format_status(state, label=self._label, width=width)
+        nodes = [f"  {line}" for line in format_nodes(state.nodes)]
+        if width is not None:
+            nodes = [_cut(line, width) for line in nodes]
+        return [format_status(state, label=self._label, width=width), *nodes]
 
-    def _write(self, text: str, *, erase: bool = False) -> None:
+    def _write(self, text: str, *, erase: bool = False, up: int = 0) -> None:
         # OSError: the terminal is gone. ValueError: the stream was closed.
         with self._lock, contextlib.suppress(OSError, ValueError):
-            start = _ERASE_LINE if erase and self._is_terminal else ""
+            start = _ERASE_LINE + _ERASE_BELOW * self._has_below if erase and self._is_terminal else ""
+            self._has_below = up > 0
+            end = _UP.format(up) if up else ""
             write(
-                self._stream, start + escape_controls(text), errors="replace"
+                self._stream, start + escape_controls(text) + end, errors="replace"
             )  # which keeps the line's width
 
 
@@ -144,6 +155,25 @@ def format_status(state: Snapshot, *, label: str = "", width: int | None = None)
     while len(parts) > 1 and sum(_columns(text) + 2 for _, text in parts) - 2 > width:
         parts.remove(max(parts))
     return _cut("  ".join(text for _, text in parts), width)
+
+
+def format_nodes(nodes: Sequence[NodeStatus]) -> list[str]:
+    """A line per node; of many, the first ones.
+
+    >>> format_nodes([NodeStatus(name="node1", workers=2, done=1200, in_flight=32, per_s=8.25)])
+    ['node1: 2 workers  1,200 done  8.2 samples/s  32 in flight']
+    """
+    lines = []
+    for node in nodes[:_MAX_NODES]:
+        parts = [f"{node.name}: {node.workers} worker{'s' * (node.workers != 1)}"]
+        parts += [f"{node.lost} lost"] if node.lost else []
+        parts += [f"{node.done:,} done", f"{node.per_s:.1f} samples/s"]
+        parts += [f"{node.in_flight:,} in flight"] if node.in_flight else []
+        lines.append("  ".join(to_one_line(part) for part in parts))
+    if len(nodes) > _MAX_NODES:
+        rest = nodes[_MAX_NODES:]
+        lines.append(f"and {len(rest)} more nodes: {sum(node.done for node in rest):,} done")
+    return lines
 
 
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:

@@ -20,8 +20,9 @@ from eyechart.types import Model, Scorer, Studious, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.batch import BatchExecutor
-    from eyechart.engine.executor import LocalExecutor
+    from eyechart.engine.executor import Executor
     from eyechart.engine.judge import Scoring
+    from eyechart.engine.ray_cluster import RayCluster
     from eyechart.engine.retry import EngineSettings
     from eyechart.engine.sample import KnownReplies
     from eyechart.store.folder import EarlierRuns
@@ -39,6 +40,10 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
     from eyechart.store.batches import has_pending
     from eyechart.store.journal import FILE_NAME, Journal
 
+    if plan.options.executor == "ray":
+        from eyechart.engine.ray_cluster import import_ray
+
+        import_ray()  # a missing extra is an error before anything is read
     _refuse_shared_folder(plan)
     folders.prepare_folder(plan.folder)
     with folders.lock_folder(plan.folder):
@@ -103,7 +108,8 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
     known = open_known_replies(plan.options, earlier, plan.model, *plan.scorers.judges.values())
     try:
-        run_async(_drive(plan, journal, n_samples, known, session))
+        with _open_cluster(plan) as cluster:
+            run_async(_drive(plan, journal, n_samples, known, session, cluster))
     finally:
         known.close()
         session.cache_trouble = known.trouble
@@ -119,14 +125,30 @@ def _keep_logs(plan: Plan) -> None:
         keep_log(judge, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
 
 
-async def _drive(plan: Plan, journal: Journal, n_samples: int, known: KnownReplies, session: Session) -> None:
+def _open_cluster(plan: Plan) -> contextlib.AbstractContextManager[RayCluster | None]:
+    """The cluster of a run; None for one in this process."""
+    if plan.options.executor == "local":
+        return contextlib.nullcontext()
+    from eyechart.run.cluster import open_cluster
+
+    return open_cluster(plan)
+
+
+async def _drive(
+    plan: Plan,
+    journal: Journal,
+    n_samples: int,
+    known: KnownReplies,
+    session: Session,
+    cluster: RayCluster | None,
+) -> None:
     """Run the executor in the event loop until everything is done, or the run is interrupted."""
     import asyncio
 
     from eyechart.report.live import LiveLine
     from eyechart.run.loop import handle_interrupts
 
-    executor = _make_executor(plan, journal, known)
+    executor = _make_executor(plan, journal, known, cluster)
     executor.progress.total = n_samples * plan.options.trials
     label = f"{plan.benchmark.name} · {plan.model.name}" + (f" · shard {plan.shard}" if plan.shard else "")
     line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
@@ -146,7 +168,7 @@ async def _drive(plan: Plan, journal: Journal, n_samples: int, known: KnownRepli
             await judge.close()
 
 
-async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, session: Session) -> None:
+async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, session: Session) -> None:
     """Ask, then score. An error of a model that has answered before ends the asking, not the run."""
     try:
         await executor.run(journal.tasks(plan.options.trials, together=has_shared_requests(plan)))
@@ -186,7 +208,7 @@ async def score_rest(
     await judge_aside(journal, scoring, trials=trials, repeat=repeat, check=check, n_at_once=n_at_once)
 
 
-def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalExecutor:
+def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
     from eyechart.engine.batch import BatchExecutor
     from eyechart.engine.budget import BudgetGate
     from eyechart.engine.executor import LocalExecutor
@@ -195,19 +217,22 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
     options, scorers = plan.options, plan.scorers
     budget = make_budget(journal, options, plan.prices, scorers.judges)
     carry_shared(budget, plan.shares_budget)
-    kind = BatchExecutor if options.batch else LocalExecutor
-    executor = kind(
-        plan.model,
-        make_preparer(plan),
-        journal,
-        scorers.scorer,
-        make_settings(options),
-        beside=scorers.beside,
-        judge=scorers.judge_setup,
-        is_circular=plan.benchmark.circular == "headline",
-        known=known,
-        gate=BudgetGate(budget),
-    )
+    parts: dict[str, Any] = {
+        "beside": scorers.beside,
+        "judge": scorers.judge_setup,
+        "is_circular": plan.benchmark.circular == "headline",
+        "known": known,
+        "gate": BudgetGate(budget),
+    }
+    executor: Executor
+    if cluster is not None:
+        from eyechart.run.cluster import make_executor
+
+        executor = make_executor(plan, cluster, journal, make_settings(options), **parts)
+    else:
+        kind = BatchExecutor if options.batch else LocalExecutor
+        settings = make_settings(options)
+        executor = kind(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
     if isinstance(executor, BatchExecutor):
         _use_batches(plan, executor, journal)
     executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)

@@ -433,6 +433,40 @@ class Options:
         help="do not use the response cache shared by all runs (--fresh asks everything again)",
     )
 
+    executor: Literal["local", "ray"] = option(
+        "local",
+        group=RUN,
+        help="ray: the same run on a Ray cluster, with one model per worker (see docs/scale.md)",
+    )
+    ray_address: str | None = option(
+        None,
+        group=RUN,
+        metavar="ADDR",
+        help="the Ray cluster: auto, or HOST:PORT (default: $RAY_ADDRESS, one that runs on this machine, "
+        "or a new one for this run)",
+    )
+    workers: int | None = option(
+        None,
+        group=RUN,
+        metavar="N",
+        at_least=1,
+        at_most=10_000,
+        help="workers on the cluster (default: one per node, or as many as fit with --gpus-per-worker)",
+    )
+    gpus_per_worker: float | None = option(
+        None,
+        group=RUN,
+        metavar="G",
+        above=0,
+        at_most=64,
+        help="GPUs of each worker, for local weights; 0.5: two workers share one (default: none)",
+    )
+    ship_images: bool = option(
+        False,
+        group=RUN,
+        help="send images through Ray's object store (default: only if a node cannot read the files)",
+    )
+
     out: str = option(
         "runs",
         "--out",
@@ -525,6 +559,16 @@ class Options:
         for name in ("endpoint_name", "judge_endpoint_name"):
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
+        for name in ("ray_address", "workers", "gpus_per_worker", "ship_images"):
+            if self.executor == "local" and getattr(self, name):
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"{name} has no effect: the run is local", hint=f"add --executor ray, or leave out {flag}"
+                )
+        if self.executor == "ray" and self.batch:
+            raise UsageError(
+                "a batch is asked by the provider, not by workers", hint="leave out --batch or --executor ray"
+            )
         if self.shard is not None:
             self._check_shard(self.shard)
         if self.answers is not None and self.ask is None:

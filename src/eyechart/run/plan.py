@@ -50,6 +50,9 @@ class Plan:
     scorers: RunScorers
     options: Options
     folder: Path
+    model_spec: str | object = field(
+        default="", repr=False
+    )  # as the user gave the model: workers make it again
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
     earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
     shares_budget: tuple[Path, ...] = ()  # journals of other runs whose spending counts against the limits
@@ -131,6 +134,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         scorers=scorers,
         options=options,
         folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
+        model_spec=model,
         prices=find_prices(the_model, scorers.judges, options),
     )
     return plan if plan.shard is None else replace(plan, folder=plan.shard.name_folder(plan.folder))
@@ -305,16 +309,20 @@ def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
     identity = {"model": plan.model.name, **plan.model.identity}
     loader = images or make_loader(plan.options)
     options = plan.options
-    is_changed = (
-        options.max_pixels or options.max_side or options.jpeg_quality
-    )  # the model would get another image from the URL
-    wants_urls = read_capabilities(plan.model).wants_urls and not is_changed
     if options.input == "blank":
         from eyechart.data.substitutes import BlankImages
 
         return Preparer(plan.prompt, BlankImages(loader), identity)
     of_kind = SlowPreparer if options.input == "ocr" and not options.ocr_texts else Preparer
-    return of_kind(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)
+    return of_kind(plan.prompt, loader, identity, pass_urls=passes_urls(plan))
+
+
+def passes_urls(plan: Plan) -> bool:
+    """Whether image URLs are handed to the model as they are."""
+    options = plan.options
+    # The model would get another image from the URL.
+    is_changed = options.max_pixels or options.max_side or options.jpeg_quality or options.input == "blank"
+    return options.pass_urls or (read_capabilities(plan.model).wants_urls and not is_changed)
 
 
 # -- Scorers and the judge

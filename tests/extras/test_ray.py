@@ -1,0 +1,185 @@
+"""Runs on a Ray cluster on this machine: same results, lost workers and nodes, a killed driver."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+ray = pytest.importorskip("ray")
+pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore")]  # Ray's own
+
+from eyechart.errors import UsageError  # noqa: E402
+from eyechart.run import run  # noqa: E402
+from eyechart.run.results import Run  # noqa: E402
+from support.command import start  # noqa: E402
+from support.files import choice_tsv  # noqa: E402
+from support.runs import right  # noqa: E402
+from support.server import Asked, Server  # noqa: E402
+
+MODELS = Path(__file__).with_name("ray_models.py")
+# A store of 80 MB: the smallest that Ray takes, since nothing large is sent here.
+NODE = {"num_cpus": 2, "object_store_memory": 80 * 2**20, "include_dashboard": False}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args=NODE)
+    made.add_node(**{name: NODE[name] for name in ("num_cpus", "object_store_memory")})
+    ray.init(address=made.address, log_to_driver=False, namespace="eyechart")
+    try:
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copyfile(MODELS, tmp_path / "models.py")
+    choice_tsv(tmp_path / "q.tsv", 60)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EYECHART_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def run_on_ray(source: str | Path, model: Any, **options: Any) -> Run:
+    return run(source, model, executor="ray", progress=False, **{"workers": 2, **options})
+
+
+def rows(done: Run) -> dict[str, list[Any]]:
+    wanted = {
+        "samples": "*",
+        "asks": "*",
+        "replies": "sample, trial, key, json_remove(CAST(body AS TEXT), '$.latency_s'), attempts, paid",
+        "failures": "sample, trial, body",
+        "scores": "*",
+    }
+    with contextlib.closing(sqlite3.connect(done.folder / "run.sqlite")) as db:
+        return {
+            table: db.execute(f"SELECT {columns} FROM {table} ORDER BY 1, 2").fetchall()
+            for table, columns in wanted.items()
+        }
+
+
+def test_results_are_those_of_a_local_run_and_each_resumes_the_other(cluster: Any, here: Path) -> None:
+    local = run("q.tsv", "python:models.py:Letters", out="local", progress=False)
+    on_ray = run_on_ray("q.tsv", "python:models.py:Letters", out="ray")
+    assert rows(on_ray) == rows(local)
+    assert on_ray.score == local.score
+    assert on_ray.folder.name == local.folder.name
+    assert run("q.tsv", "python:models.py:Letters", out="ray", progress=False).n_asked == 0
+    # Shipped, and of a file that no worker can read.
+    shipped = run_on_ray("q.tsv", "python:models.py:Letters", out="shipped", ship_images=True, limit=10)
+    part = run("q.tsv", "python:models.py:Letters", out="part", limit=10, progress=False)
+    assert rows(shipped) == rows(part)
+    assert run_on_ray("q.tsv", "python:models.py:Letters", out="local").n_asked == 0
+
+
+def test_a_worker_killed_costs_nothing_and_a_deadly_sample_fails(cluster: Any, here: Path) -> None:
+    done = run_on_ray("q.tsv", "python:models.py:Deadly", params={"folder": str(here)})
+    failed = [one for one in done.samples() if one.outcome == "failed"]
+    assert [one.sample.id for one in failed] == ["7"]
+    assert failed[0].failure is not None
+    assert failed[0].failure.reason.startswith("its worker died 4 times while it was asked")
+    assert (here / "killed").exists()
+    assert done.exit_code == 1
+
+
+def test_a_node_removed_in_the_middle_of_a_run(cluster: Any, here: Path) -> None:
+    extra = cluster.add_node(**{name: NODE[name] for name in ("num_cpus", "object_store_memory")})
+    cluster.wait_for_nodes()
+
+    def remove() -> None:
+        until = time.monotonic() + 120
+        while count_replies(here / "runs") < 15 and time.monotonic() < until:
+            time.sleep(0.05)
+        cluster.remove_node(extra)
+
+    removing = threading.Thread(target=remove)
+    removing.start()
+    done = run_on_ray("q.tsv", "python:models.py:Slow", workers=3)
+    removing.join()
+    assert done.summary.n == 60
+    assert done.n_failed == 0
+    assert len([one for one in done.samples() if one.reply is not None]) == 60
+
+
+def count_replies(folder: Path) -> int:
+    for path in folder.glob("**/run.sqlite"):
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as db:
+            return int(db.execute("SELECT count(*) FROM replies").fetchone()[0])
+    return 0
+
+
+def test_a_driver_killed_is_resumed(cluster: Any, here: Path) -> None:
+    command = ["run", "q.tsv", "-m", "python:models.py:Slow", "--executor", "ray", "-q", "--json"]
+    driver = start(*command, "--ray-address", cluster.address, "--workers", "2", cwd=here)
+    try:
+        until = time.monotonic() + 120
+        while count_replies(here / "runs") < 8 and time.monotonic() < until and driver.poll() is None:
+            time.sleep(0.05)
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.communicate()
+    n = count_replies(here / "runs")
+    assert 8 <= n < 60
+    done = run_on_ray("q.tsv", "python:models.py:Slow")
+    assert done.n_asked == 60 - n
+    assert len([one for one in done.samples() if one.reply is not None]) == 60
+
+
+def test_the_rate_limit_is_that_of_the_cluster(cluster: Any, here: Path) -> None:
+    at: list[float] = []
+
+    def answer(asked: Asked) -> str:
+        at.append(time.monotonic())
+        return right(asked)
+
+    with Server(answer) as server:
+        done = run_on_ray("q.tsv", "openai/m", base_url=server.base_url, api_key="none", rpm=1200)
+    assert done.score == 1.0
+    at.sort()
+    # 20 per second, and at most a second's worth made up for.
+    busiest = max(sum(start <= one < start + 1 for one in at) for start in at)
+    assert busiest <= 2 * 20 + 2
+
+
+def test_local_weights_on_workers(cluster: Any, here: Path, llava: Path) -> None:
+    asked = {"max_tokens": 4, "limit": 4}
+    local = run("q.tsv", f"hf/{llava}", out="local", progress=False, **asked)
+    on_ray = run_on_ray("q.tsv", f"hf/{llava}", out="ray", workers=1, **asked)
+    assert rows(on_ray) == rows(local)
+    assert on_ray.n_failed == 0
+
+
+def test_what_is_lacking_is_said_before_anything_is_sent(cluster: Any, here: Path) -> None:
+    with pytest.raises(UsageError, match="no GPUs") as refused:
+        run_on_ray("q.tsv", "python:models.py:Letters", gpus_per_worker=1)
+    assert "leave out --gpus-per-worker" in refused.value.hint
+    with pytest.raises(UsageError, match=r"99 workers with 1 CPU each do not fit: the cluster has 4 CPUs"):
+        run_on_ray("q.tsv", "python:models.py:Letters", workers=99)
+    # A class that a worker cannot make.
+    (here / "models.py").write_text(
+        "import ray\n\nclass Letters:\n    def __init__(self):\n"
+        "        if ray.get_runtime_context().worker.mode == ray.WORKER_MODE:\n"
+        "            raise ValueError('no weights here')\n"
+        "    def generate(self, text, images):\n        return 'A'\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(UsageError, match="could not be created: ValueError: no weights here"):
+        run_on_ray("q.tsv", "python:models.py:Letters", out="other")
+    assert not list(here.glob("other/**/run.sqlite"))
