@@ -352,16 +352,20 @@ def test_an_interrupt_ends_the_run_and_keeps_what_arrives(journal: Journal) -> N
 def test_a_model_that_takes_one_at_a_time_is_given_little_ahead(journal: Journal) -> None:
     held: list[int] = []
 
+    async def script(request: Request) -> str:
+        await asyncio.sleep(0.03)  # longer than results are gathered
+        return "x"
+
     class One(ScriptedModel):
         capabilities = Capabilities(max_concurrency=1)
 
     async def watch(made: ClusterExecutor) -> None:
         while True:
             held.append(max(len(peer.jobs) for peer in made._peers))
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
 
-    run_cluster(journal, One, of=samples(50), n_workers=2, meanwhile=watch)
-    assert 1 < max(held) <= 4
+    run_cluster(journal, lambda: One(script), of=samples(20), n_workers=2, meanwhile=watch)
+    assert 1 < max(held) <= 8
 
 
 def test_how_often_workers_report() -> None:

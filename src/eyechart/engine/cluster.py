@@ -227,12 +227,14 @@ class ClusterExecutor:
     async def run(self, tasks: Iterable[Task]) -> None:
         """Settle all tasks, or stop. Raises only what makes going on pointless."""
         settings = self._settings
-        n_slots = sum(peer.depth for peer in self._peers)
+        # As far as one can tell before the workers say how many requests their models take.
+        stated = settings.choose_concurrency(read_capabilities(self._model))
+        n_slots = 4 * max(stated, *(peer.share for peer in self._peers)) * len(self._peers)
         self._prefetcher = Prefetcher(
             iter(tasks),
             self._prepare,
             n_threads=settings.prefetch_threads,
-            max_items=n_slots + len(self._peers) + 32,
+            max_items=n_slots + 64,
             max_bytes=settings.prefetch_bytes,
             is_quick=self._preparer.is_quick,
             on_end=self._preparer.close,
@@ -541,7 +543,10 @@ class ClusterExecutor:
     async def _receive(self, peer: Peer, report: Report) -> None:
         self.sent += report.sent - peer.report.sent
         self.retried += report.retried - peer.report.retried
+        before = peer.depth
         peer.report = report
+        peer.n_recent = sum(isinstance(item, Result) for item in report.items)
+        self._most_jobs += 2 * (peer.depth - before)
         for item in report.items:
             if isinstance(item, Result):
                 await self._settle(peer, item)

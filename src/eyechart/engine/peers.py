@@ -125,6 +125,7 @@ class Peer:
     is_listed: bool = False  # among those that may have room
     life: int = 0
     n_settled: int = 0
+    n_recent: int = 0  # of these, in the last exchange
     n_early_deaths: int = 0  # in a row
     n_admitted: int = 0  # requests in flight that the budget has admitted
     trouble: BaseException | None = None  # why it is left out
@@ -136,9 +137,12 @@ class Peer:
 
     @property
     def depth(self) -> int:
-        """How many samples it holds: as many as are in flight, and as many ahead of them."""
+        """How many samples it holds: as many as are in flight, and as many ahead of them.
+
+        One that settles many between two exchanges gets as many more.
+        """
         limit = max(self.report.limit, self.info.limit if self.info is not None else self.share)
-        return 2 * limit + 2
+        return 2 * limit + 2 + 2 * self.n_recent
 
     @property
     def rate(self) -> float:
@@ -167,6 +171,7 @@ class Peer:
         self.n_early_deaths += is_early
         self.life += 1
         self.is_ready = False
+        self.n_recent = 0
         self.jobs, self.outbox, self.reservations, self.n_admitted = {}, [], [], 0
         self.report = Report()
 
