@@ -13,12 +13,21 @@ from typing import Any
 
 import pytest
 
+import eyechart as ec
 from eyechart.engine.budget import BudgetSpent
 from eyechart.errors import EyechartError
 from eyechart.model.batch import AnthropicBatches, OpenAIBatches
 from eyechart.run.estimate import estimate_run
 from eyechart.run.results import Run
-from support.batches import AnthropicBatchServer, BatchServer, Body, OpenAIBatchServer, text_of
+from eyechart.types import MODELS_TURN, Benchmark, Message, Sample, Usage
+from support.batches import (
+    AnthropicBatchServer,
+    BatchServer,
+    Body,
+    OpenAIBatchServer,
+    ResponsesBatchServer,
+    text_of,
+)
 from support.command import environment, eyechart
 from support.files import choice_tsv
 from support.runs import run_here
@@ -121,6 +130,57 @@ def test_a_batch_that_is_refused_as_a_whole(questions: Path) -> None:
         assert all(
             "Enqueued token limit reached" in one.failure.reason for one in done.samples() if one.failure
         )
+
+
+def in_rounds(one: Sample) -> list[Message]:
+    return [
+        Message("user", (f"{one.id}: look",)),
+        MODELS_TURN,
+        Message("user", ("go on",)),
+        MODELS_TURN,
+        Message("user", ("and now?",)),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_conversation_takes_a_batch_per_round(
+    questions: Path, model: str, server: BatchServer, is_cut: bool
+) -> None:
+    def reply(body: Body) -> Any:
+        turns = [turn["content"] for turn in body["messages"]]
+        assert all(isinstance(text, str) for text in turns)
+        if is_cut and len(server.batches) == 2 and turns[0] == f"{unlucky}: look":
+            return None
+        return f"{turns[0]} {len(turns)}"
+
+    server.reply = reply
+    unlucky = next(iter(ec.load(questions))).id
+    benchmark = Benchmark(name="talk", source=ec.load(questions), prompt=in_rounds, scorer="default")
+    options: dict[str, Any] = {"base_url": server.base_url, "api_key": "k", "batch": True, "cache": False}
+    out = questions.parent / "runs"
+    first = ec.run(benchmark, model, out=out, progress=False, **options)
+    assert first.n_failed == is_cut
+    is_cut = False
+    done = ec.run(benchmark, model, out=out, progress=False, **options)
+    assert done.n_failed == 0
+    assert [len(one) for one in server.batches.values()] == (
+        [N, N, N] if not first.n_failed else [N, N, N - 1, 1, 1]
+    )
+    for one in done.samples():
+        start = f"{one.sample.id}: look"
+        assert one.reply is not None
+        assert (one.reply.text, one.reply.earlier) == (f"{start} 5", (f"{start} 1", f"{start} 3"))
+        assert one.reply.usage == Usage(prompt_tokens=3000, completion_tokens=300)
+    assert done.summary.requests["sent"] == 3 * N + first.n_failed
+
+
+@pytest.mark.slow
+def test_the_responses_api_has_batches_too(questions: Path) -> None:
+    with ResponsesBatchServer() as server:
+        assert start(questions, "openai-responses/m", server).n_failed == 0
+        assert len(server.batches) == 1
+        assert not server.problems
 
 
 def command(questions: Path, model: str, server: BatchServer) -> subprocess.Popen[bytes]:

@@ -71,11 +71,13 @@ class BatchServer(Server):
 
 
 def text_of(body: Body) -> str:
-    content = body["messages"][-1]["content"]
+    content = body["messages" if "messages" in body else "input"][-1]["content"]
     return content if isinstance(content, str) else "\n".join(one.get("text", "") for one in content)
 
 
 class OpenAIBatchServer(BatchServer):
+    endpoint = "/v1/chat/completions"
+
     def __init__(self, reply: Callable[[Body], Said] = lambda body: "A") -> None:
         super().__init__(reply)
         self.files: dict[str, bytes] = {}
@@ -103,9 +105,7 @@ class OpenAIBatchServer(BatchServer):
             return failed
         said = await request.json()
         self._check(said.keys() == {"input_file_id", "endpoint", "completion_window", "metadata"}, str(said))
-        self._check(
-            (said["endpoint"], said["completion_window"]) == ("/v1/chat/completions", "24h"), str(said)
-        )
+        self._check((said["endpoint"], said["completion_window"]) == (self.endpoint, "24h"), str(said))
         requests = []
         for line in self.files[said["input_file_id"]].splitlines():
             one = json.loads(line)
@@ -145,10 +145,21 @@ class OpenAIBatchServer(BatchServer):
             said = self.reply(body)
             if said is None or (kind == "out") == isinstance(said, tuple):
                 continue
-            status, answer = said if isinstance(said, tuple) else (200, completion(said))
+            status, answer = said if isinstance(said, tuple) else (200, self.complete(said))
             response = {"status_code": status, "request_id": "r", "body": answer}
             lines.append({"id": "x", "custom_id": custom_id, "response": response, "error": None})
         return web.Response(body="".join(json.dumps(line) + "\n" for line in reversed(lines)).encode())
+
+    def complete(self, text: str) -> Body:
+        return completion(text)
+
+
+class ResponsesBatchServer(OpenAIBatchServer):
+    endpoint = "/v1/responses"
+
+    def complete(self, text: str) -> Body:
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        return {"status": "completed", "output": [{"type": "message", "content": content}], "model": "m-1"}
 
 
 def completion(text: str) -> Body:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -18,11 +18,13 @@ from eyechart.engine.budget import BudgetSpent
 from eyechart.engine.executor import LocalExecutor
 from eyechart.engine.pool import Stopped
 from eyechart.engine.prepare import Prefetcher, Prepared
-from eyechart.engine.sample import Settled, TrialFailure, TrialReply, has_rounds
+from eyechart.engine.retry import RequestResult
+from eyechart.engine.sample import Rounds, Settled, TrialFailure, TrialReply, has_rounds, join_rounds
 from eyechart.errors import ModelError
 from eyechart.model.batch import BatchApi, BatchState
 from eyechart.model.prices import guess_usage
 from eyechart.store.batches import Batch, BatchedRequest, BatchLog
+from eyechart.store.journal import Ask
 from eyechart.store.reader import Task
 from eyechart.types import Failure, Reply, Request, Sample, Snapshot, Usage
 
@@ -34,10 +36,6 @@ _LONGEST_LOOK_S = 60.0
 _LOOKS_GROW = 1.5
 _LONG_REPLY = 1000  # tokens, where no limit is set: for the budget
 _LIMITS = ("max_completion_tokens", "max_tokens")
-_ROUNDS = (
-    "a conversation in rounds cannot be asked in a batch: each round needs the reply to the one before; "
-    "run it without --batch"
-)
 
 
 class BatchExecutor(LocalExecutor):
@@ -55,6 +53,8 @@ class BatchExecutor(LocalExecutor):
         self._say: Callable[[str], None] = lambda text: None
         self._status = ""
         self._has_collected = False
+        self._n_rounds = 0  # replies that a conversation goes on from
+        self._settled: set[tuple[str, int]] = set()  # sample and trial of what this start is done with
 
     @property
     def has_answered(self) -> bool:
@@ -70,13 +70,24 @@ class BatchExecutor(LocalExecutor):
         )
 
     async def run(self, tasks: Iterable[Task]) -> None:
-        """Submit what no pending batch asks, wait for all batches, write what they bring."""
+        """Submit what no pending batch asks, wait for all batches, write what they bring.
+
+        Conversations take a batch per round.
+        """
+        trials = 1
         try:
             await self._recover()
-            spent = await self._submit_all(tasks)
-            await self._collect_all()
-            if spent is not None:
-                self.stop.give_up(spent)
+            while True:
+                seen = _Trials(tasks)
+                self._n_rounds = 0
+                spent = await self._submit_all(seen)
+                await self._collect_all()
+                trials = max(trials, seen.n)
+                if spent is not None:
+                    self.stop.give_up(spent)
+                if spent is not None or not self._n_rounds:
+                    break
+                tasks = self._journal.tasks(trials)
         except Stopped:
             pending = self._log.pending()
             if pending:
@@ -138,17 +149,22 @@ class BatchExecutor(LocalExecutor):
 
     async def _add(self, spool: Spool, item: Prepared, asked: set[tuple[str, int, str]]) -> None:
         """Settle a trial that needs no request; write the others to the next batch."""
+        if (item.task.sample.id, item.task.trial) in self._settled:  # in the batch of an earlier round
+            return
         settled = self._runner.look_up([item])
         self._write(settled)
         for trial in settled.left:
             request, ask, sample = trial.request, trial.ask, trial.task.sample
             assert request is not None, "it is to be asked"
             assert ask is not None, "it is to be asked"
+            purpose = ""
+            if has_rounds(request.messages):
+                rounds = self._go_on(request, ask)
+                request, purpose = rounds.request, rounds.purpose or ""
+                ask = Ask(key=rounds.key, recipe=ask.recipe, messages=rounds.written)
             if (sample.id, trial.task.trial, ask.key) in asked:
                 continue
             try:
-                if has_rounds(request.messages):
-                    raise ModelError(_ROUNDS)
                 body = self._api.endpoint.encode_request(request)
                 if sum(map(len, body)) > self._api.max_bytes // 2:
                     raise ModelError(
@@ -156,14 +172,25 @@ class BatchExecutor(LocalExecutor):
                     )
             except ModelError as err:
                 failure = Failure(stage="generate", reason=str(err), retryable=False)
-                self._write(Settled(failures=[TrialFailure(task=trial.task, failure=failure, ask=ask)]))
+                failed = TrialFailure(task=trial.task, failure=failure, ask=None if purpose else ask)
+                self._write(Settled(failures=[failed]))
                 continue
             if not spool.has_room(body):
                 await self._submit(spool)
             if spool.spent is not None:
                 return
-            one = BatchedRequest(sample=sample.id, trial=trial.task.trial, ask=ask)
+            one = BatchedRequest(sample=sample.id, trial=trial.task.trial, ask=ask, purpose=purpose)
             spool.add(one, body, self._guess(request))
+
+    def _go_on(self, request: Request, ask: Ask) -> Rounds:
+        """A conversation up to the round that has not been asked."""
+        rounds = Rounds(request, ask)
+        while rounds.purpose is not None:
+            reply = self._call_store.find(request.sample.id, request.trial, rounds.key)
+            if reply is None:
+                break
+            rounds.add(reply)
+        return rounds
 
     def _guess(self, request: Request) -> Usage:
         """About what a request takes at most."""
@@ -253,13 +280,41 @@ class BatchExecutor(LocalExecutor):
                 status=error.status,
                 attempts=1,
             )
-            self._write(Settled(failures=[TrialFailure(task=task, failure=failure, ask=one.ask)]))
+            failed = TrialFailure(task=task, failure=failure, ask=None if one.purpose else one.ask)
+            self._write(Settled(failures=[failed]))
             return
         self._has_collected = True
-        if self._gate is not None and reply.usage is not None:
-            self._gate.budget.count("model", reply.usage)
-        kept = TrialReply(task=task, ask=one.ask, reply=reply, attempts=1, paid=reply.usage)
+        paid = reply.usage
+        if self._gate is not None and paid is not None:
+            self._gate.budget.count("model", paid)
+        if one.purpose:
+            request = Request(messages=(), sample=task.sample, trial=one.trial)
+            result, name = RequestResult([reply], 1, paid), self._client.model.name
+            self._call_store.append(request, one.ask, one.purpose, result, model=name)
+            self._n_rounds += 1
+            return
+        earlier = self._find_rounds(one)
+        reply = join_rounds(reply, earlier) if earlier else reply
+        kept = TrialReply(task=task, ask=one.ask, reply=reply, attempts=1, paid=paid)
         self._write(Settled(replies=[kept]))
+
+    def _find_rounds(self, one: BatchedRequest) -> list[Reply]:
+        """The earlier replies of the conversation that this request ends."""
+        asked = one.ask.messages
+        if not any(turn["role"] == "assistant" for turn in asked):
+            return []
+        calls = [
+            call
+            for call in self._journal.calls(one.sample, one.trial)
+            if call.purpose.startswith("round:") and call.messages == asked[: len(call.messages)]
+        ]
+        return [call.reply for call in sorted(calls, key=lambda call: len(call.messages))]
+
+    def _write(self, settled: Settled) -> None:
+        super()._write(settled)
+        for done in (settled.replies, settled.failures, settled.resumed):
+            tasks = [one.task for one in done]
+            self._settled.update((task.sample.id, task.trial) for task in tasks)
 
     # -- requests about batches
 
@@ -345,6 +400,19 @@ class Spool:
         if self._file is not None:
             self._file.close()  # which deletes it
             self._file = None
+
+
+class _Trials:
+    """Tasks, and how many trials of a sample are among them."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = tasks
+        self.n = 1
+
+    def __iter__(self) -> Iterator[Task]:
+        for task in self._tasks:
+            self.n = max(self.n, task.trial + 1)
+            yield task
 
 
 def _count(pending: list[Batch]) -> str:

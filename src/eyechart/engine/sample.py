@@ -167,26 +167,67 @@ async def converse(
     client: RetryingClient, calls: Calls, request: Request, ask: Ask
 ) -> tuple[RequestResult, Ask]:
     """Ask round by round; the last reply is the result, and what was asked now holds the earlier ones."""
-    turns = list(request.messages)
-    written = [dict(turn) for turn in ask.messages]
-    earlier: list[Reply] = []
-    while MODELS_TURN in turns:
-        here = turns.index(MODELS_TURN)
-        so_far = replace(request, messages=tuple(turns[:here]))
-        key = make_key("round", ask.key, written[:here])
-        reply = await calls.reply(client, so_far, key, written[:here], f"round:{len(earlier)}")
-        earlier.append(reply)
-        turns[here] = Message("assistant", (reply.text,))
-        written[here] = {"role": "assistant", "parts": [{"text": reply.text}]}
+    rounds = Rounds(request, ask)
+    while (purpose := rounds.purpose) is not None:
+        rounds.add(await calls.reply(client, rounds.request, rounds.key, rounds.written, purpose))
     mark_claim_idle()
-    result = await client.ask(replace(request, messages=tuple(turns)))
-    usages = [one.usage for one in (*earlier, result.replies[0]) if one.usage is not None]
-    last = replace(
-        result.replies[0],
+    result = await client.ask(rounds.request)
+    last = join_rounds(result.replies[0], rounds.earlier)
+    return msgspec.structs.replace(result, replies=[last]), rounds.fill(ask)
+
+
+class Rounds:
+    """A conversation on its way: what is to be asked next, given the replies so far."""
+
+    def __init__(self, request: Request, ask: Ask) -> None:
+        self._whole = request
+        self._ask_key = ask.key
+        self._turns = list(request.messages)
+        self._written = [dict(turn) for turn in ask.messages]
+        self.earlier: list[Reply] = []
+
+    @property
+    def purpose(self) -> str | None:
+        """The name of the next round; None before the last question, whose reply is the sample's."""
+        return f"round:{len(self.earlier)}" if MODELS_TURN in self._turns else None
+
+    @property
+    def request(self) -> Request:
+        return replace(self._whole, messages=tuple(self._turns[: self._here]))
+
+    @property
+    def key(self) -> str:
+        return self._ask_key if self.purpose is None else make_key("round", self._ask_key, self.written)
+
+    @property
+    def written(self) -> list[dict[str, Any]]:
+        """The messages of the next request as the journal keeps them."""
+        return self._written[: self._here]
+
+    @property
+    def _here(self) -> int:
+        return self._turns.index(MODELS_TURN) if MODELS_TURN in self._turns else len(self._turns)
+
+    def add(self, reply: Reply) -> None:
+        """The reply to the round that was next."""
+        here = self._here
+        self.earlier.append(reply)
+        self._turns[here] = Message("assistant", (reply.text,))
+        self._written[here] = {"role": "assistant", "parts": [{"text": reply.text}]}
+
+    def fill(self, ask: Ask) -> Ask:
+        """What was asked, with the replies in place."""
+        return msgspec.structs.replace(ask, messages=self._written)
+
+
+def join_rounds(last: Reply, earlier: Sequence[Reply]) -> Reply:
+    """The last reply of a conversation, with the texts and the tokens of those before it."""
+    usages = [one.usage for one in (*earlier, last) if one.usage is not None]
+    return replace(
+        last,
         earlier=tuple(reply.text for reply in earlier),
         usage=sum(usages, Usage()) if usages else None,
     )
-    return msgspec.structs.replace(result, replies=[last]), msgspec.structs.replace(ask, messages=written)
 
 
 def fill_rounds(ask: Ask, reply: Reply) -> Ask:

@@ -234,7 +234,7 @@ class OpenAIBatches(BatchApi):
     max_bytes = 200 * 10**6
 
     def wrap(self, custom_id: str, body: Sequence[bytes]) -> list[bytes]:
-        head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1/chat/completions","body":'
+        head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1{self.endpoint.path}","body":'
         return [head.encode(), *body, b"}"]
 
     async def submit(self, path: Path, name: str) -> str:
@@ -247,7 +247,7 @@ class OpenAIBatches(BatchApi):
             uploaded = await self.call("POST", "/files", _File, form=form)
         batch = {
             "input_file_id": uploaded.id,
-            "endpoint": "/v1/chat/completions",
+            "endpoint": f"/v1{self.endpoint.path}",
             "completion_window": "24h",
             "metadata": {"eyechart": name},
         }

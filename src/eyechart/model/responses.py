@@ -35,6 +35,7 @@ class OpenAIResponses(ChatEndpoint):
     path = "/responses"
     key_variable = KEY
     url_variables = ADDRESSES
+    batch_api = "OpenAIBatches"
     parameters = frozenset({
         "temperature", "top_p", "max_tokens", "max_output_tokens", "reasoning", "text", *_NESTED,
         "truncation", "service_tier", "store", "metadata", "include", "top_logprobs", "user",

@@ -105,7 +105,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     if options.batch and not getattr(the_model, "batch_api", ""):
         raise UsageError(
             f"{the_model.name} has no batch API",
-            hint="--batch is for openai/NAME and anthropic/NAME at one URL; leave it out",
+            hint="--batch is for openai/, openai-responses/ and anthropic/ models at one URL; leave it out",
         )
     if options.score_options and not read_capabilities(the_model).scores_options:
         raise UsageError(

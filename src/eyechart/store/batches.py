@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS batch_requests (
   sample TEXT NOT NULL, trial INTEGER NOT NULL,
   key    TEXT NOT NULL, recipe TEXT NOT NULL,
   asked  BLOB NOT NULL,                   -- the messages, each image by its record
+  purpose TEXT NOT NULL,                  -- "round:0" of a conversation; empty: the sample's reply
   PRIMARY KEY (batch, number)
 ) WITHOUT ROWID;
 """
@@ -47,6 +48,7 @@ class BatchedRequest(msgspec.Struct, frozen=True, kw_only=True):
     sample: str
     trial: int
     ask: Ask
+    purpose: str = ""  # "round:0" of a conversation
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,14 +73,23 @@ class BatchLog:
         """A batch is about to be submitted."""
         batch = Batch(name=name, id="", n=len(requests), guess=guess, at=time.time())
         rows = [
-            (name, number, one.sample, one.trial, one.ask.key, one.ask.recipe, _encode(one.ask.messages))
+            (
+                name,
+                number,
+                one.sample,
+                one.trial,
+                one.ask.key,
+                one.ask.recipe,
+                _encode(one.ask.messages),
+                one.purpose,
+            )
             for number, one in enumerate(requests)
         ]
         with self._writing() as db, db:
             db.execute("BEGIN IMMEDIATE")
             said = (name, "", "pending", batch.n, _encode(guess).decode(), batch.at)
             db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", said)
-            db.executemany("INSERT INTO batch_requests VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany("INSERT INTO batch_requests VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         return batch
 
     def set_id(self, batch: Batch, number: str) -> Batch:
@@ -152,10 +163,12 @@ class BatchedRequests:
 
     def _take(self, number: int) -> BatchedRequest:
         self._left.discard(number)
-        sql = "SELECT sample, trial, key, recipe, asked FROM batch_requests WHERE batch = ? AND number = ?"
-        sample, trial, key, recipe, asked = self._db.execute(sql, (self._name, number)).fetchone()
+        sql = """SELECT sample, trial, key, recipe, asked, purpose FROM batch_requests
+                 WHERE batch = ? AND number = ?"""
+        sample, trial, key, recipe, asked, purpose = self._db.execute(sql, (self._name, number)).fetchone()
         messages = msgspec.json.decode(asked, type=list[dict[str, Any]])
-        return BatchedRequest(sample=sample, trial=trial, ask=Ask(key=key, recipe=recipe, messages=messages))
+        ask = Ask(key=key, recipe=recipe, messages=messages)
+        return BatchedRequest(sample=sample, trial=trial, ask=ask, purpose=purpose)
 
 
 def has_pending(path: Path) -> bool:
