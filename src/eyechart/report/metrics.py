@@ -8,7 +8,9 @@ trial is combined alone and the metrics are averaged.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -22,7 +24,8 @@ from eyechart.types import Aggregate, CannotAggregate, MetricTable, Result, Scor
 SEED = 20_260
 MAX_DRAWS = 1000  # resamples
 MIN_DRAWS = 200
-_MOST_WORK = 2_000_000  # clusters drawn in all: of large sets fewer resamples, whose intervals are steady
+_MOST_WORK = 20_000_000  # numbers added in all, about a second: large sets have fewer resamples
+MAX_KINDS = 1500  # clusters with different counts; more are resampled in so many groups of equal size
 MIN_CLUSTERS = 10  # of fewer, no interval
 ALL = ""
 
@@ -90,8 +93,9 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
         clusters = _count_clusters(aggregate, [by_trial[trial] for trial in sorted(by_trial)])
     except CannotAggregate as err:
         return Metrics(**named, problem=err.message)
-    table = _combine(aggregate, clusters)
-    spread = _resample(aggregate, clusters)
+    columns = _Columns(clusters)
+    table = _combine(aggregate, columns.add_up(columns.weights))
+    spread = _resample(aggregate, columns)
     overall = {
         name: Metric(value=value, ci95=None if value is None else spread.get(name))
         for name, value in table.get(ALL, {}).items()
@@ -148,15 +152,8 @@ def _count_clusters(aggregate: Aggregate, trials: Sequence[Sequence[ScoredRow]])
     return [tuple(tuple(counts.items()) for counts in trial) for trial in sums.values()]
 
 
-def _combine(aggregate: Aggregate, clusters: Iterable[_Counted] | Mapping[_Counted, int]) -> MetricTable:
-    """The metrics of these clusters, averaged over trials."""
-    weighed = clusters.items() if isinstance(clusters, Mapping) else ((one, 1) for one in clusters)
-    totals: list[dict[Hashable, float]] = []
-    for counted, times in weighed:
-        totals = totals or [{} for _ in counted]
-        for total, counts in zip(totals, counted, strict=True):
-            for key, n in counts:
-                total[key] = total.get(key, 0) + n * times
+def _combine(aggregate: Aggregate, totals: Sequence[Mapping[Hashable, float]]) -> MetricTable:
+    """The metrics of the sums of every trial, averaged over trials."""
     tables = [aggregate.combine(total) for total in totals]
     if len(tables) == 1:
         return tables[0]
@@ -171,17 +168,55 @@ def _average(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _resample(aggregate: Aggregate, clusters: Sequence[_Counted]) -> dict[str, tuple[float, float]]:
+class _Columns:
+    """The counts of all kinds of clusters, a column per key: a weighted sum of each is fast."""
+
+    def __init__(self, clusters: Sequence[_Counted]) -> None:
+        kinds = Counter(clusters)  # many clusters have the same counts
+        if len(kinds) > MAX_KINDS:
+            kinds = Counter(_merge(clusters[start::MAX_KINDS]) for start in range(MAX_KINDS))
+        self.weights = list(kinds.values())
+        n_trials = len(clusters[0])
+        self.columns: list[dict[Hashable, list[float]]] = [{} for _ in range(n_trials)]
+        for number, counted in enumerate(kinds):
+            for columns, counts in zip(self.columns, counted, strict=True):
+                for key, n in counts:
+                    columns.setdefault(key, [0.0] * len(kinds))[number] = n
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.weights) * sum(map(len, self.columns))
+
+    def add_up(self, weights: Sequence[float]) -> list[dict[Hashable, float]]:
+        """The sums per trial, with so many clusters of each kind."""
+        return [
+            {key: sum(map(operator.mul, weights, column)) for key, column in columns.items()}
+            for columns in self.columns
+        ]
+
+
+def _merge(clusters: Sequence[_Counted]) -> _Counted:
+    """Clusters as one: resampling groups of them varies as much as resampling each."""
+    merged: list[dict[Hashable, float]] = [{} for _ in clusters[0]]
+    for cluster in clusters:
+        for sums, counts in zip(merged, cluster, strict=True):
+            for key, n in counts:
+                sums[key] = sums.get(key, 0) + n
+    return tuple(tuple(sums.items()) for sums in merged)
+
+
+def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, tuple[float, float]]:
     """The 2.5 % and 97.5 % quantiles of every overall metric over resamples of the clusters."""
-    if len(clusters) < MIN_CLUSTERS or not aggregate.has_interval:
+    n = sum(columns.weights)
+    if n < MIN_CLUSTERS or not aggregate.has_interval:
         return {}
     rng = random.Random(SEED)  # noqa: S311 - the same interval at every call
-    kinds = Counter(clusters)  # rows of the same kind give the same counts: few of them are different
-    names, weights = list(kinds), list(kinds.values())
+    kinds, thresholds = range(len(columns.weights)), list(itertools.accumulate(columns.weights))
     draws: dict[str, list[float]] = {}
-    for _ in range(min(MAX_DRAWS, max(MIN_DRAWS, _MOST_WORK // len(clusters)))):
-        drawn = Counter(rng.choices(names, weights, k=len(clusters)))
-        for name, value in _combine(aggregate, drawn).get(ALL, {}).items():
+    for _ in range(min(MAX_DRAWS, max(MIN_DRAWS, _MOST_WORK // (columns.n_cells + 10 * n)))):
+        drawn = Counter(rng.choices(kinds, cum_weights=thresholds, k=n))
+        weights = [drawn[kind] for kind in kinds]
+        for name, value in _combine(aggregate, columns.add_up(weights)).get(ALL, {}).items():
             if value is not None:
                 draws.setdefault(name, []).append(value)
     return {name: _quantiles(values) for name, values in draws.items() if not _is_count(name)}

@@ -28,6 +28,7 @@ from eyechart.report.page import PageWriter, open_page
 from eyechart.report.rows import compute_cost, to_json_text
 from eyechart.report.show import explain_outcome
 from eyechart.report.summary import Summary
+from eyechart.report.table import list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
@@ -384,6 +385,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         ],
         "notes": list(facts.notes),
         "trials": list(_tell_trials(summary)),
+        "metrics": list(list_metrics(summary)),
         "judge": list(summary.judge.lines()) if summary.judge else [],
         "conditions": list(list_conditions(facts, samples.data_hash)),
         "prompt": list(_list_prompt(facts.asked)),

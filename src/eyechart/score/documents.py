@@ -100,7 +100,7 @@ def _compare_item(said: str, true: str, *, is_exact: bool) -> float:
         if gold == 0:
             return float(number == 0)
         return float(abs(number - gold) / abs(gold) <= 0.05)
-    return _compute_anls(true.lower(), said.lower())
+    return _compute_anls(" ".join(true.lower().split()), " ".join(said.lower().split()))
 
 
 def _to_float(text: str) -> float | None:
@@ -108,14 +108,6 @@ def _to_float(text: str) -> float | None:
         return float(text.strip().strip("%"))
     except ValueError:
         return None
-
-
-def _compute_anls(true: str, said: str) -> float:
-    from rapidfuzz.distance import Levenshtein
-
-    longest = max(len(true), len(said))
-    similarity = 1 - Levenshtein.distance(true, said) / longest if longest else 1.0
-    return similarity if similarity >= 0.5 else 0.0
 
 
 # -- MMLongBench-Doc: whole numbers, numbers, texts and lists
@@ -182,7 +174,7 @@ def compare_mmlongbench(read: str, gold: str, kind: str) -> float:
         return 0.0
     if _to_number(wanted[0]) is not None or _needs_exact(wanted[0]):
         return float("-".join(wanted) == "-".join(said))
-    return min(_compute_anls_strict(true, mine) for true, mine in zip(wanted, said, strict=True))
+    return min(_compute_anls(true, mine) for true, mine in zip(wanted, said, strict=True))
 
 
 def _list_items(text: str) -> list[str] | None:
@@ -193,11 +185,11 @@ def _list_items(text: str) -> list[str] | None:
 
 
 def _compare_text(true: str, said: str) -> float:
-    return float(true == said) if _needs_exact(true) else _compute_anls_strict(true, said)
+    return float(true == said) if _needs_exact(true) else _compute_anls(true, said)
 
 
-def _compute_anls_strict(true: str, said: str) -> float:
-    """Here a similarity of exactly one half counts 0."""
+def _compute_anls(true: str, said: str) -> float:
+    """Similarity by edit distance. Unlike in text.py, exactly one half counts 0."""
     from rapidfuzz.distance import Levenshtein
 
     longest = max(len(true.upper()), len(said.upper()))

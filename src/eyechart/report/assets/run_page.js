@@ -65,7 +65,7 @@ function remarks(data) {
   const isApart = overall.bounds && overall.bounds[1] - overall.bounds[0] > 1e-9;
   if (isApart) lines.push(`between ${formatPercent(overall.bounds[0])} and ${formatPercent(overall.bounds[1])} % if every failed, unparsed and truncated sample had been wrong, or right`);
   for (const [name, group] of Object.entries(data.also)) lines.push(`${name}: ${formatPercent(group.score)} % (${formatRange(group.ci95)})`);
-  lines.push(...data.judge);
+  lines.push(...data.metrics, ...data.judge);
   return lines.length ? el("div", { class: "section small muted" }, lines.map((line) => showText(line, {}, "p"))) : null;
 }
 
