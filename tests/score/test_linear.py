@@ -52,6 +52,38 @@ QUESTION = "In which year was the total of Japan highest?\nA. cat\nB. dog"
 CHOICES = {"A": "cat", "B": "the big dog", "C": "1,234", "D": "Japan and China"}
 
 
+# Scorers that choose their rule by a row's columns.
+BY_COLUMNS: dict[str, tuple[dict[str, object], ...]] = {
+    "mathvista": (
+        {"question_type": "free_form", "answer_type": "float"},
+        {"question_type": "multi_choice", "choices": "['a', 'b']"},
+    ),
+    "mathvista-lmms": (
+        {"question_type": "free_form", "answer_type": "float"},
+        {"question_type": "multi_choice", "choices": "['a', 'b']"},
+    ),
+    "dynamath": ({"answer_type": "float"}, {"answer_type": "multiple choice"}, {"answer_type": "text"}),
+    "mmlongbench": (
+        {"answer_format": "Int"},
+        {"answer_format": "Float"},
+        {"answer_format": "Str"},
+        {"answer_format": "List"},
+    ),
+    "ccocr": (
+        {"category": "doc_parsing", "l2-category": "table"},
+        {"category": "doc_parsing", "l2-category": "doc"},
+        {"category": "scene_ocr"},
+    ),
+}
+# Those of a declared scale are those that guess it but for a division; the others run the code of a neighbour.
+SAME = ("mmmu-vlmevalkit-2026-06", "chartqapro-lmms", "screenspot-pro-lmms", "yes-no-judged-vlmevalkit")
+NAMES = sorted(
+    name
+    for name in registry.scorers.names()
+    if name not in SAME and not name.endswith(("-unit", "-1000", "-pixels"))
+)
+
+
 def samples(scorer: str) -> Iterator[Sample]:
     """Samples of each kind that the scorer tells apart."""
     if scorer.startswith("multi"):
@@ -71,6 +103,11 @@ def samples(scorer: str) -> Iterator[Sample]:
             (71, "Japan, 1,234 and China"), (30, "Japan > China or China > Japan"), (202, "B"), (43, "China"),
         ):  # fmt: skip
             yield Sample(id=f"{qtype}", question=QUESTION, golds=(gold,), meta={"question_type_id": qtype})
+        return
+    if scorer in BY_COLUMNS or scorer.startswith(("screenspot", "refcoco")):
+        facts = {"bbox": [1, 2, 3, 4], "width": 100, "height": 100}
+        for meta in BY_COLUMNS.get(scorer, ({},)):
+            yield Sample(id="row", question=QUESTION, golds=("12",), meta={**facts, **meta})
         return
     yield Sample(id="choice", question=QUESTION, golds=("B",), choices=CHOICES)
     if scorer.startswith(("choice", "insight")):
@@ -110,7 +147,7 @@ def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(registry.scorers.names()))
+@pytest.mark.parametrize("name", NAMES)
 def test_a_scorer_is_linear(name: str) -> None:
     assert not [case for case in cases(name) if not is_linear(name, *case)]
 
@@ -120,7 +157,7 @@ def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
     """What is remembered for the next reply must not grow with the replies."""
     n_chars, n_replies = 20_000, 12
     kept = {}
-    for name in registry.scorers.names():
+    for name in NAMES:
         scorer = registry.scorers.get(name)
         replies = [Reply(text=f"{n} " + "two dogs, dont they? " * (n_chars // 21)) for n in range(n_replies)]
         sample = Sample(id="1", question="Q?", golds=("two",))

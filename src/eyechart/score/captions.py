@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
 
 from eyechart.registry import record_aggregate, scorer
 from eyechart.score.reading import score_official
@@ -62,7 +61,6 @@ def _find_common(one: Sequence[str], other: Sequence[str]) -> int:
     return int(LCSseq.similarity(one, other))
 
 
-@lru_cache(maxsize=100_000)
 def _count_grams(text: str) -> Mapping[Gram, int]:
     words = text.split()[:MAX_WORDS]
     return Counter(tuple(words[at : at + n]) for n in range(1, MAX_N + 1) for at in range(len(words) - n + 1))

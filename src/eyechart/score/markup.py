@@ -251,8 +251,9 @@ def _rename(one: Node, other: Node, *, is_structure_only: bool) -> float:
 # -- CC-OCR: texts, documents, tables, formulas
 
 _PREAMBLE = re.compile(
-    r"\\documentclass\{[^\n}]*\}|\\usepackage\[[^\n\]]*\]\{[^\n}]*\}|\\usepackage\{[^\n}]*\}"
-    r"|\\geometry\{[^\n}]*\}|\\begin\{document\}|\\end\{document\}|\\noindent"
+    r"\\documentclass\{[^\n}]{0,300}\}|\\usepackage\[[^\n\]]{0,300}\]\{[^\n}]{0,300}\}"
+    r"|\\usepackage\{[^\n}]{0,300}\}"
+    r"|\\geometry\{[^\n}]{0,300}\}|\\begin\{document\}|\\end\{document\}|\\noindent"
 )
 _BY_CHARACTER = ("Arabic", "Japanese", "Korean")
 

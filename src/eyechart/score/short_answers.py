@@ -118,16 +118,26 @@ def score_countbenchqa(reply: Reply, sample: Sample) -> Score:
     return _score(reply, sample, float(hit), reply.text.strip(), "countbenchqa", is_whole=False)
 
 
-_BRACES = re.compile(r"\{([^\n}]*)\}")
-
-
 @scorer("zerobench", version="1", parity="official")
 def score_zerobench(reply: Reply, sample: Sample) -> Score:
     """VLMEvalKit's ZEROBench: the last braces of the reply contain the answer."""
-    found = _BRACES.findall(reply.text.strip().lower())
-    read = found[-1] if found else ""
+    read = find_last_braces(reply.text.strip().lower()) or ""
     hit = any(gold.strip().lower() in read for gold in sample.golds)
     return _score(reply, sample, float(hit), read, "zerobench", is_whole=False)
+
+
+def find_last_braces(text: str) -> str | None:
+    """What the last pair of braces holds, from the first ``{`` after the pair before; None without a pair.
+
+    >>> find_last_braces("{4} then {5 cm}"), find_last_braces("{a"), find_last_braces("{{b}")
+    ('5 cm', None, '{b')
+    """
+    found = None
+    for line in text.split("\n"):
+        at = 0
+        while (start := line.find("{", at)) >= 0 and (end := line.find("}", start)) >= 0:
+            found, at = line[start + 1 : end], end + 1
+    return found
 
 
 _COUNTS = (
