@@ -1055,3 +1055,38 @@ def grounding(given: Input) -> object:
 def grounding_table(given: Input) -> object:
     found = box_rows("refcoco-grounding-lmms", given, bbox="gt_xywh")[ALL]
     return {name: "__nan__" if value is None else value for name, value in found.items()}
+
+
+@offered("vlmeval.visulogic.aggregate")
+def visulogic_table(given: Input) -> object:
+    rows = [
+        ScoredRow(
+            value=score("visulogic", row["prediction"], row["answer"]).value,
+            meta={"category": row["category"]},
+        )
+        for row in given["rows"]
+    ]
+    found = aggregate("visulogic", rows)
+    kinds = ("Quantitative", "Spatial", "Positional", "Attribute", "Stylistic")
+    groups = [ALL, *(f"{kind} Reasoning" for kind in kinds), "Other"]
+    if any(group not in found for group in groups):
+        return raises("ZeroDivisionError")
+    counts = [found[group]["n"] or 0 for group in groups]
+    shares = [found[group]["accuracy"] or 0.0 for group in groups]
+    return {
+        "category": [group or "Overall" for group in groups],
+        "tot": counts,
+        "hit": [round(n * share) for n, share in zip(counts, shares, strict=True)],
+        "acc": [100 * share for share in shares],
+    }
+
+
+@offered("lmms.group_mean")
+def group_mean(given: Input) -> object:
+    rows = [
+        ScoredRow(value=value, meta={"task": str(number)})
+        for number, (value, size) in enumerate(zip(given["metrics"], given["sizes"], strict=True))
+        for _ in range(size)
+    ]
+    found = aggregate("macro-task", rows)[ALL]
+    return {"value": found["accuracy" if given["weight_by_size"] else "macro"]}

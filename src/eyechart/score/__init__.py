@@ -15,6 +15,12 @@ authors' parser. `aggregates/` has the official numbers over all rows.
 | letters | choice-lmms, wemath, visulogic |
 | mmmu | mmmu, mmmu-vlmevalkit, mmmu-vlmevalkit-2026-06, mmmu-pro-cot-vlmevalkit, |
 | | mmmu-pro-vision-lmms |
+| math | mathvista, mathvision, mathverse, dynamath; mathvista-lmms |
+| documents | chartqapro, mmlongbench; chartqapro-lmms |
+| judges | charxiv, mmvet, llavabench, simplevqa, logicvista, yes-no-judged-vlmevalkit; hallusion-lmms |
+| boxes | screenspot, screenspot-pro, refcoco; screenspot-lmms, screenspot-v2-lmms, screenspot-pro-lmms, |
+| | refcoco-lmms, refcoco-grounding-lmms; several with a declared scale: -unit, -1000, -pixels |
+| markup, captions | edit-similarity, teds, ccocr; rouge-l |
 """
 
 from __future__ import annotations

@@ -176,6 +176,7 @@ def _find_charxiv(row: ScoredRow, column: str, names: Mapping[int, str]) -> Iter
 _HUMAN = ("human_test", "test_human", "human", "0")
 
 declare_means("mathvista", "accuracy by task and skill", _list_skills)
+declare_means("visulogic", "accuracy by kind of reasoning", lambda row: (get_column(row, "category", "tag"),))
 declare_means("mathvision", "accuracy by subject", lambda row: (get_column(row, "category", "subject"),))
 declare_means(
     "mathverse", "accuracy by problem version, and within it by subject and subfield", _read_version
