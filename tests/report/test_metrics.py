@@ -127,3 +127,22 @@ def test_counts_add_up_to_the_same_in_any_order(rows: list[tuple[str | None, str
     forwards, backwards = aggregates.get("pope-f1")(made), aggregates.get("pope-f1")(made[::-1])
     assert forwards[""] == pytest.approx(backwards[""])
     assert forwards.keys() == backwards.keys()
+
+
+def test_an_unknown_aggregate_is_refused_before_anything_is_asked() -> None:
+    from eyechart.data.source import MemorySource
+    from eyechart.errors import UnknownName
+    from eyechart.prompt.default import build_custom_prompt
+    from eyechart.run.plan import RunScorers, bind_scorers, describe_run
+    from eyechart.types import Benchmark
+
+    benchmark = Benchmark(
+        name="mine",
+        source=MemorySource("mine", "mine", ()),
+        prompt=build_custom_prompt,
+        scorer="exact",
+        aggregate="pope-f2",
+    )
+    scorers: RunScorers = bind_scorers("exact", (), None)
+    with pytest.raises(UnknownName, match="no aggregate named 'pope-f2'"):
+        describe_run(benchmark, scorers, "baseline/random")

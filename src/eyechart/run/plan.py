@@ -238,8 +238,11 @@ def describe_run(
     """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
     from eyechart import __version__
     from eyechart.model.redact import redact_parameters
+    from eyechart.registry import aggregates
     from eyechart.report.clusters import choose_rules
 
+    if benchmark.aggregate:
+        aggregates.get(benchmark.aggregate)  # an unknown name is refused before anything is spent
     return {
         "eyechart": __version__,
         "benchmark": benchmark.name,
