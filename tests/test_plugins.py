@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.registry import EntryPoint, parse_entry_points, read_entry_points
+from eyechart.registry import EntryPoint, parse_entry_points, read_announced, read_entry_points
 
 
 def by_library(path: list[str]) -> dict[str, dict[str, str]]:
@@ -80,6 +80,20 @@ def test_loading_imports_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delitem(sys.modules, "their_parts", raising=False)
     EntryPoint("theirs", value).load()
     assert "their_parts" in sys.modules
+
+
+def test_a_package_lists_many_names_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package(tmp_path, "theirs-1.0", "[eyechart.names]\ntheirs = their.names\n[eyechart.scorers]\na = first\n")
+    (tmp_path / "their").mkdir()
+    (tmp_path / "their" / "names.txt").write_text("[eyechart.scorers]\na = second\nb = third\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    read_entry_points.cache_clear()
+    read_announced.cache_clear()
+    found = read_announced((str(tmp_path),))["eyechart.scorers"]
+    assert {name: one.value for name, one in found.items()} == {"a": "first", "b": "third"}
+    assert "their" not in sys.modules
+    read_entry_points.cache_clear()
+    read_announced.cache_clear()
 
 
 NAMES = st.text("abcXYZ019._- ", min_size=1, max_size=8).filter(lambda name: name == name.strip())

@@ -331,10 +331,10 @@ MADE: dict[str, Made] = {
     ),
     "gqa": Made(
         rows=opened("yes", "table"),
-        hub=pair(lambda at: {"id": str(at), "question": OPEN[at], "answer": ["yes", "table"][at]}),
         replies=["Yes", "chair"],
         kits={"lmms-eval": 0.5},
     ),
+    "tablevqa": Made(rows=opened("34.2%", "True", split="vwtq"), replies=["34.2%", "False"]),
     "ocrvqa": Made(rows=opened("Paris", "1999"), replies=["paris", "2001"]),
     "countbenchqa": Made(
         rows=opened("4", "5"),

@@ -36,6 +36,7 @@ SETS: Mapping[str, tuple[str, str]] = {
         "VizWiz": "vizwiz-val", "OCRBench": "ocrbench", "MTVQA_TEST": "mtvqa", "ZEROBench": "zerobench",
         "CountBenchQA": "countbenchqa", "TallyQA": "tallyqa", "MME": "mme", "POPE": "pope",
         "HallusionBench": "hallusionbench", "AMBER": "amber", "VisuLogic": "visulogic",
+        "TableVQABench": "tablevqa",
         "MathVista_MINI": "mathvista-mini", "MathVision": "mathvision", "MathVerse_MINI": "mathverse-mini",
         "WeMath": "wemath", "DynaMath": "dynamath", "MMVet": "mmvet", "LLaVABench": "llavabench",
         "CharXiv_reasoning_val": "charxiv-reasoning", "CharXiv_descriptive_val": "charxiv-descriptive",

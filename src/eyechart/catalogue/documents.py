@@ -3,7 +3,51 @@
 from __future__ import annotations
 
 from eyechart.catalogue.declare import LMMS_EVAL, Kit, declare
-from eyechart.catalogue.prompts import BRIEFLY, ask
+from eyechart.catalogue.prompts import BRIEFLY, ask, ask_with
+from eyechart.types import Sample
+
+_TABLES = {
+    "fintabnetqa": """You are asked to answer questions asked on a image.
+You should answer the question within a single word or few words.
+If units can be known, the answer should include units such as $, %, million and etc.
+Example:\x20
+Question: What were the total financing originations for the fiscal year ended October 31, 2004?
+Answer: $3,852 million
+Question: What is the time period represented in the table?
+Answer: October 31
+Question: What was the percentage of net sales for selling, general and administrative expenses in 2006?
+Answer: 34.2%
+Question: {}
+Answer:""",
+    "vtabfact": """You are asked to answer whether the statement is True or False based on given image
+You should only answer True or False.
+Example:\x20
+Statement: the milwaukee buck win 6 game in the 2010 - 11 season
+Answer: True
+Statement: only the top team score above the average of 8.8
+Answer: False
+
+Statement: {}
+Answer:""",
+    "vwtq": """You are asked to answer questions asked on an image.
+You should answer the question with a single word.
+Example:\x20
+Question: what was the only year mr. wu competed in the olympic games?
+Answer: 2004
+Question: which township in pope county, arkansas has the least amount of water area?
+Answer: Freeman
+If you have multiple answers, please separate them with || marks. Example: Apple||Banana||Tomato
+
+Question: {}
+Answer:""",
+}
+
+
+def ask_tablevqa(sample: Sample) -> str:
+    """The examples of the part that the question is from."""
+    part = str(sample.meta.get("split", "vwtq")).removesuffix("_syn")
+    return _TABLES.get(part, "{}").replace("{}", sample.question)
+
 
 declare(
     "docvqa-val",
@@ -76,4 +120,21 @@ declare(
     kits={LMMS_EVAL: Kit(prompt=ask(strip=True), scorer="ocrbench-lmms", more={"aggregate": "ocrbench"})},
     metric="points of 1,000: the answer occurs in the reply",
     parity="VLMEvalKit, lmms-eval",
+)
+
+declare(
+    "tablevqa",
+    "tables as images: finance, facts, Wikipedia",
+    group="documents",
+    size="1,500 questions",
+    paper="https://arxiv.org/abs/2404.19205",
+    licence="see its page",
+    file="tablevqa-bench",
+    prompt=ask_with(ask_tablevqa),
+    scorer="default",
+    group_by=("split",),
+    macro="split",
+    metric="accuracy",
+    parity="VLMEvalKit (prompt); the rule is eyechart's own",
+    note="VLMEvalKit has a rule of its own for each of the four parts and reports them apart.",
 )

@@ -82,15 +82,13 @@ declare(
     paper="https://arxiv.org/abs/1902.09506",
     licence="CC BY 4.0",
     file="GQA_TestDev_Balanced",
-    hub="lmms-lab/GQA:testdev_balanced_instructions/testdev",
-    also_hub=["lmms-lab-encoder/GQA"],
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="gqa",
     kits={LMMS_EVAL: Kit(prompt=ask(f"\n{BRIEFLY}"), scorer="gqa-lmms")},
     metric="exact match without case",
     parity="VLMEvalKit, lmms-eval",
-    note="lmms-eval also drops punctuation. On the hub the images are in another config than the questions: "
-    "use VLMEvalKit's file, or a hub data set that has both.",
+    note="lmms-eval also drops punctuation. On the hub the images are in another config than the questions, so "
+    "only VLMEvalKit's file is read.",
 )
 
 declare(

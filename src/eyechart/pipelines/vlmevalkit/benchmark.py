@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from eyechart.errors import DataError
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import BenchmarkFactory, benchmark
-from eyechart.types import Benchmark, Message, Prompt, Sample, Source
+from eyechart.types import Benchmark, Card, Message, Prompt, Sample, Source
 
 if TYPE_CHECKING:
     from eyechart.data.source import FileSource
@@ -33,6 +33,7 @@ SETS: Mapping[str, tuple[str, str]] = {
     "mmbench-test-cn-v11": ("MMBench_TEST_CN_V11", "v1.1 test, Chinese, answers not public"),
     "ccbench": ("CCBench", "Chinese culture: 510 questions, 2,040 rows with rotations"),
 }
+_PAPER = "https://arxiv.org/abs/2307.06281"
 _ANY = "a file in MMBench's format, given with --as mmbench or file="
 
 
@@ -72,6 +73,9 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
             settings={"file": str(file) if file else None, "prompt": prompt, "cells": cells or "pandas"},
             prompt_settings=("prompt",),
             about=about,
+            card=Card(
+                group="mmbench", file=published, paper=_PAPER, metric="CircularEval", parity="VLMEvalKit"
+            ),
         )
 
     return declared
