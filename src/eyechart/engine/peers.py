@@ -195,9 +195,10 @@ def divide(settings: EngineSettings, n_workers: int) -> list[int]:
 def choose_gather_s(n_workers: int) -> float:
     """How long a worker gathers results for one exchange: with many workers longer, to spare the driver.
 
-    An exchange takes the driver half a millisecond of CPU, so it takes at most half a core for all of them.
+    An exchange takes the driver about a millisecond of CPU, half of it Ray's (bench/scale.py), so all of them
+    together take at most a third of a core.
 
     >>> choose_gather_s(1), choose_gather_s(1000)
-    (0.01, 1.0)
+    (0.01, 3.0)
     """
-    return max(0.01, 0.001 * n_workers)
+    return max(0.01, 0.003 * n_workers)
