@@ -93,6 +93,9 @@ class _Reader:
         self._segments = find_segments(units)
         self._whole_names = Names(text, units, options, codes)
         self._items = find_items(text, units, self._segments)
+        self._n_units = len(units)  # without the line breaks at the end
+        while self._n_units and units[self._n_units - 1].mark == "\n":
+            self._n_units -= 1
         self._all_names = [place for place, unit in enumerate(units) if unit.letters is not None]
         self._named_letters = {unit.letters for unit in units if unit.is_letter}
         self._last_named = -1  # the unit that "this is wrong" speaks of
@@ -485,7 +488,7 @@ class _Reader:
         unit, segment = self._units[place], self._segment
         after, stopped = self._look_ahead(last)
         is_closed, is_name = self._is_closed(last), not unit.is_letter and last == place
-        if stopped >= len(self._units) and self._is_cut_off(after):
+        if stopped >= self._n_units and self._is_cut_off(after):
             return ""
         following = self._get_unit(last + 1)
         if is_name and following is not None and following.roles & c.WOULD:
@@ -531,7 +534,7 @@ class _Reader:
 
     def _is_cut_off(self, after: int) -> bool:
         """Whether the reply ends before it says what an option is: "Option B is"."""
-        last = self._units[-1]
+        last = self._units[self._n_units - 1]
         is_copula = last.roles & c.COPULA and not last.roles & c.COPULA_LAST and last.word.isascii()
         return bool(is_copula) and not last.mark and not after & c.PRONOUN
 
