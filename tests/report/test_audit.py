@@ -9,11 +9,11 @@ from eyechart.report.audit import (
     AuditedQuestions,
     build_verdict,
     compare_conditions,
-    compute_letter_bias,
     find_blind_solvable,
     group_rotations,
     merge_versions,
 )
+from eyechart.report.letters import compute_letter_bias
 from eyechart.types import Result, Sample, Score
 
 CHOICES = {"A": "cat", "B": "dog", "C": "cow", "D": "hen"}

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eyechart.model.prices import Price, format_usd
-from eyechart.report.audit import LetterPairs
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, get_group_order, name_group
+from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
 from eyechart.report.page import PageWriter, open_page
 from eyechart.report.rows import compute_cost, to_json_text

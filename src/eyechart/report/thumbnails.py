@@ -94,6 +94,8 @@ def make_page_images(table: ImageTable, loader: ImageLoader, policy: ImagePolicy
         except EyechartError as err:
             return PageImage(number=number, trouble=err.message)
 
+    if policy.max_s is not None and policy.max_s <= 0:
+        return
     end_s = None if policy.max_s is None else time.monotonic() + policy.max_s
     yield from _map_in_threads(make, chosen, end_s)
 

@@ -322,6 +322,7 @@ def run_audit(plan: AuditPlan) -> Audit:
 def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
     """All numbers of an audit, from the journals of its runs."""
     from eyechart.report import audit as report
+    from eyechart.report.letters import compute_letter_bias
 
     [image] = runs[IMAGE]
     questions = _read_questions(runs)
@@ -335,7 +336,7 @@ def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
         chance=chance,
         conditions=conditions,
         blind_solvable=blind,
-        letters=report.compute_letter_bias(rotated.counted(), "rotations" if "rotations" in runs else IMAGE),
+        letters=compute_letter_bias(rotated.counted(), "rotations" if "rotations" in runs else IMAGE),
         leakage=_find_leakage(runs, questions, blind),
         verdict=report.build_verdict(conditions, chance),
     )

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # For small copies of images at the end of a run: this share of the run's duration, within limits.
 # `eyechart report --html` takes the time it needs.
 _SHARE = 0.02
-_MOST_S, _LEAST_S, _LEAST_S_OF_FEW = 10.0, 0.05, 1.0
-_FEW_ROWS = 500
+_MOST_S, _LEAST_S = 10.0, 0.25  # a larger run with less than that has no copies at all
+_FEW_ROWS, _OF_FEW_S = 500, 1.0
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
 # Options that decide which questions are asked, and how: a run without the images must share them.
 _SAME = ("limit", "ids", "where", "trials", "circular", "scorer", "prompt_template", "system", "parity")
@@ -50,8 +50,10 @@ def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePo
     if full_images or not is_after_run:
         return ImagePolicy(is_full=full_images)
     n_rows = run.summary.n * run.trials
-    least_s = _LEAST_S_OF_FEW if n_rows <= _FEW_ROWS else _LEAST_S
-    return ImagePolicy(max_s=min(_MOST_S, max(least_s, _SHARE * (run.summary.seconds or 0.0))))
+    share_s = _SHARE * (run.summary.seconds or 0.0)
+    if n_rows <= _FEW_ROWS:
+        share_s = max(share_s, _OF_FEW_S)
+    return ImagePolicy(max_s=min(_MOST_S, share_s) if share_s >= _LEAST_S else 0.0)
 
 
 def gather_facts(run: Run) -> RunFacts:
