@@ -20,12 +20,12 @@ import eyechart as ec
 from eyechart.run.pages import write_comparison_html
 
 DOCS = Path(__file__).parents[1] / "docs"
-COLOURS = 128  # of a picture: text and plots need no more, and the file is a third as large
+COLOURS = 256  # of a picture: text and plots need no more, and the file is a third as large
 
 
 def shoot(browser: Any, page: Path, name: str, *, fragment: str = "", **screen: Any) -> None:
     """One picture of a page."""
-    usual = {"viewport": {"width": 1180, "height": 760}, "color_scheme": "light"}
+    usual = {"viewport": {"width": 1180, "height": 1130}, "color_scheme": "light"}
     context = browser.new_context(**(usual | screen))
     tab = context.new_page()
     tab.goto(page.as_uri() + fragment)
@@ -53,7 +53,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shoot(browser, report, "report.png")
         shoot(browser, report, "report-sample.png", fragment="#sample=charts-visitors-1")
-        phone = {"width": 390, "height": 760}
+        phone = {"width": 390, "height": 1130}
         shoot(browser, report, "report-dark.png", color_scheme="dark", viewport=phone)
         shoot(browser, compared, "compare.png")
         browser.close()

@@ -143,7 +143,7 @@ class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     latency_s: float = 0.0
     tokens: tuple[int, int] | None = None  # of the prompt and of the reply
     cost: str = ""
-    finish: str = "stop"
+    finish: str = ""  # why the reply ended, unless it was complete
     evidence: str = ""
     images: list[tuple[int, str]] = []  # number and caption
     cut: bool = False
@@ -263,7 +263,8 @@ class SampleBlocks:
             detail.cut = detail.reply is not reply.text or detail.thinking is not reply.thinking
             self.n_cut += detail.cut
             detail.latency_s = round(reply.latency_s, 3)
-            detail.finish = reply.finish_reason
+            if reply.finish_reason != "stop":
+                detail.finish = reply.finish_reason
             if usage := reply.usage:
                 detail.tokens = (usage.prompt_tokens, usage.completion_tokens)
                 if self._facts.price is not None:

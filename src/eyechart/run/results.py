@@ -333,6 +333,8 @@ class Run:
             self.write_html(self.folder / REPORT_NAME, is_after_run=True)
         except EyechartError as err:
             self.report_trouble = str(err)
+        except Exception as err:  # the run is complete: its exit code is about its samples
+            self.report_trouble = f"{type(err).__name__}: {err}"
 
     def write_files(self, folder: str | Path | None = None, exporter: str | None = None) -> list[Path]:
         """Write the result files of the benchmark's own pipeline, by default into the run folder.
