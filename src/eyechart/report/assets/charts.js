@@ -62,7 +62,7 @@ export function groupsChart(groups, overall, key) {
   const rows = groups.filter(([, group]) => group.score !== null).map(([name, group]) => ({ name, x: 100 * group.score, ends: group.ci95 ?? [group.score, group.score], chance: group.chance, n: group.n }));
   const names = rows.map((row) => row.name);
   return figure(`Score by ${key}, with 95 % intervals; the numbers are in the table`, (width) => Plot.plot({
-    width, style: TYPE, height: 34 + 24 * rows.length, marginLeft: marginFor(names, width), marginRight: 12, marginTop: 4, marginBottom: 28,
+    width, style: TYPE, height: 34 + 24 * rows.length, marginLeft: marginFor(names, width), marginRight: 26, marginTop: 4, marginBottom: 28,
     x: percentAxis, y: { domain: names, label: null },
     marks: [
       Plot.axisY({ tickSize: 0, fontSize: 12.5, label: null, tickFormat: (name) => clip(name, width) }),
@@ -79,7 +79,7 @@ export function differencesChart(rows, label) {
   const names = rows.map((row) => row.name);
   const reach = Math.max(5, ...rows.flatMap((row) => row.ends.map((end) => Math.abs(100 * end)))) * 1.05;
   return figure(label, (width) => Plot.plot({
-    width, style: TYPE, height: 34 + 26 * rows.length, marginLeft: marginFor(names, width), marginRight: 12, marginTop: 4, marginBottom: 28,
+    width, style: TYPE, height: 34 + 26 * rows.length, marginLeft: marginFor(names, width), marginRight: 26, marginTop: 4, marginBottom: 28,
     x: { domain: [-Math.min(100, reach), Math.min(100, reach)], grid: true, label: null, tickFormat: (value) => `${value > 0 ? "+" : ""}${value}` },
     y: { domain: names, label: null },
     marks: [
@@ -97,7 +97,7 @@ export function lettersChart(letters) {
   const rows = Object.entries(letters).map(([letter, share]) => ({ letter, chosen: 100 * share.chosen, gold: 100 * share.gold }));
   const most = Math.max(...rows.flatMap((row) => [row.chosen, row.gold]));
   return figure("Share of each letter among the answers (filled) and among the golds (open)", (width) => Plot.plot({
-    width, style: TYPE, height: 34 + 26 * rows.length, marginLeft: 28, marginRight: 12, marginTop: 4, marginBottom: 28,
+    width, style: TYPE, height: 34 + 26 * rows.length, marginLeft: 28, marginRight: 26, marginTop: 4, marginBottom: 28,
     x: { ...percentAxis, domain: [0, Math.min(100, Math.ceil(most / 10) * 10 + 5)] }, y: { domain: rows.map((row) => row.letter), label: null },
     marks: [
       Plot.axisY({ tickSize: 0, fontSize: 13, label: null }),
