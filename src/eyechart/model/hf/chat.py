@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eyechart.errors import ModelError
+from eyechart.files import suppress_warnings
 from eyechart.types import Image, Message
 
 _MARK = "eyechartmark"  # a word that a template must repeat where it uses a text
@@ -120,7 +121,8 @@ def decode_image(image: Image) -> Any:
     from PIL import Image as Pictures
     from PIL import ImageOps
 
-    picture = Pictures.open(io.BytesIO(image.data()))
+    with suppress_warnings():  # of large images: the run has checked their size
+        picture = Pictures.open(io.BytesIO(image.data()))
     return ImageOps.exif_transpose(picture).convert("RGB")
 
 

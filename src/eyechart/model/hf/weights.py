@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,15 +13,11 @@ import torch
 import transformers
 
 from eyechart.errors import UsageError
+from eyechart.model.fingerprint import hash_checkpoint
 from eyechart.model.hf.decode import Decoder, Sampling, Tensor
 from eyechart.model.hf.engine import BatchLimits
 from eyechart.model.hf.options import HfOptions
 from eyechart.model.hf.vision import compile_text, speed_up_vision
-
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
-_SAMPLES = 64  # places at which a file of weights is read for its fingerprint
-_SAMPLE_BYTES = 64 * 1024
-_TEXT_FILES = (".json", ".jinja", ".txt", ".model", ".py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +36,13 @@ class Checkpoint:
         """What tells one checkpoint from another: the content of a folder, the commit of a hub's model."""
         found: dict[str, Any] = {"dtype": str(self.dtype).removeprefix("torch.")}
         if Path(self.where).is_dir():
-            found["sha256"] = hash_folder(Path(self.where))
+            found["sha256"] = hash_checkpoint(Path(self.where))
         else:
             commit = getattr(self.config, "_commit_hash", None)
             found["revision"] = commit or self.options.revision or "main"
         if self.options.adapter:
             adapter = Path(self.options.adapter)
-            found["adapter"] = hash_folder(adapter) if adapter.is_dir() else self.options.adapter
+            found["adapter"] = hash_checkpoint(adapter) if adapter.is_dir() else self.options.adapter
         return found
 
 
@@ -229,30 +224,6 @@ def send_ahead(inputs: dict[str, Tensor], device: str) -> Mapping[str, Tensor]:
         return inputs
     _own.stream.synchronize()
     return sent
-
-
-# -- What identifies a folder of weights
-
-
-def hash_folder(folder: Path) -> str:
-    """A digest of configuration, tokenizer and weights; of large files, parts all over them.
-
-    Weights change everywhere when a model is trained further, so that a few megabytes tell two checkpoints of
-    the same size apart; reading all of them would take minutes.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix not in (*_WEIGHTS, *_TEXT_FILES) or not path.is_file():
-            continue
-        size = path.stat().st_size
-        digest.update(f"{path.name}:{size};".encode())
-        with path.open("rb") as file:
-            step = max(1, (size - _SAMPLE_BYTES) // _SAMPLES)
-            is_small = path.suffix in _TEXT_FILES or size <= _SAMPLES * _SAMPLE_BYTES
-            for begin in [0] if is_small else range(0, size, step):
-                file.seek(begin)
-                digest.update(file.read() if is_small else file.read(_SAMPLE_BYTES))
-    return digest.hexdigest()
 
 
 def read_sampling(checkpoint: Checkpoint) -> Sampling:
