@@ -26,7 +26,7 @@ from eyechart.errors import (
     UsageError,
 )
 from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
-from eyechart.run import Run, load, run
+from eyechart.run import Run, arun, load, run
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from eyechart.run.comparison import compare
     from eyechart.run.estimate import Estimate
     from eyechart.run.estimate import estimate_run as estimate
+    from eyechart.run.gate import Gate, gate
 
 __version__ = "0.1.0"
 
@@ -71,6 +72,7 @@ __all__ = [
     "Export",
     "EyechartError",
     "Failure",
+    "Gate",
     "Image",
     "ImageError",
     "ImageRef",
@@ -94,11 +96,13 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "arun",
     "audit",
     "benchmark",
     "compare",
     "estimate",
     "exporter",
+    "gate",
     "judged_scorer",
     "load",
     "model",
@@ -115,6 +119,8 @@ _LAZY = {  # imported when they are first used
     "Comparison": ("eyechart.report.compare", "Comparison"),
     "compare": ("eyechart.run.comparison", "compare"),
     "Estimate": ("eyechart.run.estimate", "Estimate"),
+    "Gate": ("eyechart.run.gate", "Gate"),
+    "gate": ("eyechart.run.gate", "gate"),
     "estimate": ("eyechart.run.estimate", "estimate_run"),
 }
 

@@ -10,11 +10,22 @@ configuration file (`list_file_keys`), the keyword in Python, and the bounds of 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from eyechart.errors import UsageError
 
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 _KEY = "option"
+F = TypeVar("F", bound=Callable[..., Any])
 REQUIRED = MISSING  # the default of an option that must be given
 Parse = Callable[[Sequence[str], str], Any]  # the texts after a flag, and the flag, to a value
 
@@ -208,6 +220,39 @@ def check_limits(options: Any) -> None:
             raise UsageError(f"{name} is {value:,}, but must be at most {one.at_most:,}")
         if one.above is not None and not value > one.above:  # refuses nan, too
             raise UsageError(f"{name} is {value:g}, but must be more than {one.above:g}")
+
+
+# -- functions that take options
+
+
+def with_options(cls: type, names: Collection[str] | None = None) -> Callable[[F], F]:
+    """Give a function with ``**options`` the signature and the documentation of the options of `cls`.
+
+    Editors and notebooks (Shift-Tab) then show every option, or those in `names`, with default and help.
+    """
+
+    def describe(function: F) -> F:
+        shown = [one for one in fields(cls) if _KEY in one.metadata and (names is None or one.name in names)]
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None if one.default is MISSING else one.default,
+                annotation=one.type,
+            )
+            for one in shown
+        ]
+        lines = [
+            f"        {one.name}: {'if False, ' * (one.default is True)}{one.metadata[_KEY][-1]['help']}"
+            for one in shown
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        function.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), "", "    Options:", *lines, "    "])
+        return function
+
+    return describe
 
 
 # -- parsing the texts of repeatable flags

@@ -70,6 +70,10 @@ class Registry(Generic[T]):
             )
         return self._parts[name]
 
+    def recorded(self) -> Mapping[str, T]:
+        """The parts that are loaded already."""
+        return self._parts
+
     def names(self) -> list[str]:
         return sorted({*self._parts, *self._announced()})
 

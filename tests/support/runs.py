@@ -83,4 +83,5 @@ def run_command(questions: Path, server: Server, *flags: object, model: str = "o
 def run_here(questions: Path, model: Any, **options: Any) -> Run:
     """`ec.run` without a progress line; its folders lie beside the questions."""
     usual = {"out": questions.parent / "runs", "progress": False}
-    return run(questions, model, **(usual | options))
+    done: Run = run(questions, model, **(usual | options))
+    return done

@@ -19,6 +19,7 @@ from eyechart.option import list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
 from eyechart.run.models import ModelChoice, read_model
 from eyechart.run.options import COST, RUN, SUFFIXES, Options, load_config_file
+from eyechart.run.plugins import defines_benchmarks
 
 _HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")
@@ -108,6 +109,8 @@ def is_config(path: str) -> bool:
         raise UsageError(f"{path}: no such file", hint="check the path")  # data has other suffixes
     if file.suffix not in SUFFIXES or not file.is_file():
         return False
+    if file.suffix == ".py":
+        return not defines_benchmarks(file)
     if file.suffix != ".json":
         return True
     with file.open("rb") as opened:

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "  eyechart data convert vstar vstar_bench/ --out data\n"
         "  eyechart data convert treebench hf:HaochenWang/TreeBench:train --out data\n",
     )
-    converting.add_argument("name", metavar="FILE|NAME", help="your file, or the data set")
+    converting.add_argument("file", metavar="FILE|NAME", help="your file, or the data set")
     converting.add_argument(
         "source", metavar="SOURCE", nargs="?", help="of a data set: its file, its folder, or hf:ORG/NAME"
     )
@@ -386,10 +386,10 @@ def execute_convert(args: argparse.Namespace) -> int:
         return _convert_file(args)
     if given := _read_data_options(args):
         raise UsageError(f"{', '.join(given)}: the data set has its own format", hint="leave it out")
-    convert = converters.get(args.name)
+    convert = converters.get(args.file)
     done = convert(args.source, Path(args.out), force=args.force, progress=make_counter("rows converted"))
     print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
-    note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
+    note(f"run it with: eyechart run {args.file} --set root={args.out} -m MODEL")
     return 0
 
 
@@ -404,12 +404,12 @@ def _convert_file(args: argparse.Namespace) -> int:
     from eyechart.run.inputs import make_loader
     from eyechart.run.sources import find_benchmark
 
-    if args.name in converters.names() and not Path(args.name).exists():
+    if args.file in converters.names() and not Path(args.file).exists():
         raise UsageError(
-            f"{args.name}: which file?", hint=f"eyechart data convert {args.name} SOURCE --out {args.out}"
+            f"{args.file}: which file?", hint=f"eyechart data convert {args.file} SOURCE --out {args.out}"
         )
     options = Options.of({**_read_data_options(args), "read_as": "plain"})
-    source = find_benchmark(args.name, options).source
+    source = find_benchmark(args.file, options).source
     done = write_clean(
         source,
         Path(args.out),

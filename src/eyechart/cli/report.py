@@ -51,8 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     parser.add_argument(
         "--files",
+        "--exporter",
         metavar="NAME",
-        help="write another tool's files instead: inspect, lm-eval, evalscope-report, vlmevalkit, ...",
+        help="write another tool's files instead: inspect, lm-eval, evalscope-report, vlmevalkit, ...; "
+        "python:file.py:name for an exporter of your own",
     )
     parser.add_argument(
         "--differences",

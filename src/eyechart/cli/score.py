@@ -84,7 +84,7 @@ def execute(args: argparse.Namespace) -> int:
 
     load_dotenv()
     said = read_given_options(Options, args)
-    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_JUDGE_OPTIONS}):
+    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_JUDGE_OPTIONS, "plugins"}):
         raise UsageError(
             f"{', '.join(stray)}: no effect, because the run already holds its questions",
             hint="scoring a run takes the options for scoring, requests and cost only",

@@ -366,7 +366,7 @@ def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
 
 def is_json(format: str) -> bool:
     """Whether rows name their own values, so that a later row may have further columns."""
-    return format in ("json", "jsonl")
+    return format in ("json", "jsonl", "records")
 
 
 def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from eyechart.data.answers import write_with_point
 from eyechart.data.chat import ChatReader, find_chat_column
@@ -154,7 +154,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         reader = text_reader = _open_inside(path, text_reader, options)
     if options.ask is not None:
         reader = text_reader = AskingReader(text_reader, options.ask, path.name)
-    detection = _detect(path, format, encoding, text_reader, options)
+    detection = detect_rows(path, format, encoding, text_reader, options)
     remarks = [*(layout.remarks if layout else ()), *_remarks_of(reader), *detection.remarks]
     if layout is not None and (commas := _find_decimal(layout, text_reader, detection, options)):
         detection = replace(detection, has_decimal_commas=True)
@@ -322,13 +322,13 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
         fields["image"] = images[0]  # the type is more reliable than names
     options = replace(options, fields=fields, allow_absolute=False)
     path = Path(hub.origin)
-    detection = replace(_detect(path, "hub", "utf-8", reader, options, images), has_named_images=is_named)
+    detection = replace(detect_rows(path, "hub", "utf-8", reader, options, images), has_named_images=is_named)
     reason = f"hub: split {hub.loaded.split or 'unnamed'}, {len(hub.loaded.dataset):,} rows"
     detection = replace(detection, reasons=(reason, *detection.reasons))
     return FileSource(parse_hub(spec).name, path, detection, options, reader)
 
 
-def _detect(
+def detect_rows(
     path: Path,
     format: str,
     encoding: str,
@@ -663,9 +663,61 @@ class MemorySource:
         return iter(self.samples)
 
 
+class Samples(Sequence[Sample]):
+    """The samples of a source: iterated lazily, and counted, indexed and sliced like a list.
+
+    Counting and indexing read the source once and keep its samples; images stay where they are.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._all: tuple[Sample, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def origin(self) -> str:
+        return self.source.origin
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why a file was read as it was."""
+        return get_reasons(self.source)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.source if self._all is None else self._all)
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    @overload
+    def __getitem__(self, at: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Sample, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Sample | tuple[Sample, ...]:
+        if self._all is None and isinstance(at, int) and at >= 0:
+            try:
+                return next(islice(self.source, at, None))
+            except StopIteration:
+                raise IndexError(f"{self.name} has fewer than {at + 1} samples") from None
+        return self._read()[at]
+
+    def _read(self) -> tuple[Sample, ...]:
+        if self._all is None:
+            self._all = tuple(self.source)
+        return self._all
+
+    def __repr__(self) -> str:
+        return f"<samples of {self.name}: {self.origin}>"
+
+
 def get_remarks(source: Source) -> tuple[str, ...] | None:
     """Remarks of a source on what can change the score, one line each; None if it makes none. Opens it."""
-    while isinstance(source, LazySource | ChangedSource):
+    while isinstance(source, LazySource | ChangedSource | Samples):
         source = source.opened if isinstance(source, LazySource) else source.source
     return getattr(source, "remarks", None)
 
@@ -675,7 +727,7 @@ def find_file_source(source: Source) -> FileSource | None:
 
     Opens a lazy source.
     """
-    while isinstance(source, LazySource | ChangedSource):
+    while isinstance(source, LazySource | ChangedSource | Samples):
         source = source.opened if isinstance(source, LazySource) else source.source
     return source if isinstance(source, FileSource) else None
 

@@ -87,7 +87,7 @@ def load_object(name: str) -> Any:
     place, colon, attribute = name.rpartition(":")
     if not colon:
         raise UsageError(f"python:{name} names no class", hint="write python:file.py:Class")
-    module = _load_module(place)
+    module = load_module(place)
     found = getattr(module, attribute, None)
     if found is None:
         public = [
@@ -98,7 +98,8 @@ def load_object(name: str) -> Any:
     return found
 
 
-def _load_module(place: str) -> ModuleType:
+def load_module(place: str) -> ModuleType:
+    """Run the file, or import the module, of that name."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)  # for modules beside a package, as MULTI's; last, so that they shadow nothing

@@ -6,27 +6,41 @@ the functions, so that `import eyechart` stays cheap.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from eyechart.errors import UsageError
+from eyechart.option import with_options
 from eyechart.run.evaluate import evaluate
 from eyechart.run.models import choose_models
 from eyechart.run.options import LOADING_OPTIONS, Options
 from eyechart.run.plan import make_plan
 from eyechart.run.results import Run
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
-from eyechart.types import Benchmark, Source
 
-__all__ = ["Run", "evaluate", "load", "run"]
+if TYPE_CHECKING:
+    from eyechart.data.source import Samples
+
+__all__ = ["Run", "arun", "evaluate", "load", "run"]
 
 
-def run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Run:
+@overload
+def run(source: Any, model: list[Any] | tuple[Any, ...], **options: Any) -> list[Run]: ...
+
+
+@overload
+def run(source: Any, model: str | Mapping[str, Any] | object, **options: Any) -> Run: ...
+
+
+@with_options(Options)
+def run(source: Any, model: Any, **options: Any) -> Run | list[Run]:
     """Ask `model` every question of `source`, score the replies, and return the run.
 
-    `source` is a file, a folder, a name from the catalogue, or a `Benchmark`; `model` is ``provider/name``,
-    ``python:file.py:Class``, a mapping with a name and the model's own options (docs/models.md), or an object
-    with one of the three interfaces. `options` are those of `Options`.
+    `source`: a file, a folder, a name from the catalogue, ``bench.py:name``, a `Benchmark` or a function that
+    declares one, a DataFrame, a list of dicts or of `Sample`, or what `load` returns.
+    `model`: ``provider/name``, ``python:file.py:Class``, a mapping with a name and the model's own options, a
+    function ``(text, images) -> str``, or an object with ``generate``. A list of models gives a list of runs.
+
     Repeating the call resumes the run: only what is missing is asked. An interrupt (Ctrl-C, a notebook's Stop
     button) ends the run cleanly and raises KeyboardInterrupt; the answers so far are kept.
 
@@ -36,23 +50,51 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     ...     done.summary.n
     5
     """
-    [(chosen, of_model)] = choose_models([model], options)
-    done = evaluate(make_plan(source, chosen, of_model))
-    if done.is_interrupted:
-        raise KeyboardInterrupt(f"the answers so far are in {done.folder}; the same call resumes the run")
-    return done
+    is_list = isinstance(model, list | tuple)
+    plans = [make_plan(source, one, own) for one, own in choose_models(_list(model), options)]
+    runs = []
+    told: set[str] = set()
+    for plan in plans:
+        done = evaluate(plan, told=told)
+        if done.is_interrupted:
+            raise KeyboardInterrupt(f"the answers so far are in {done.folder}; the same call resumes the run")
+        runs.append(done)
+    return runs if is_list else runs[0]
 
 
-def load(source: str | Path, **options: Any) -> Source:
-    """The samples of a file, a folder or a benchmark, read lazily; all of them, or the selected ones.
+def _list(model: Any) -> Sequence[Any]:
+    if not isinstance(model, list | tuple):
+        return [model]
+    if not model:
+        raise UsageError("no model given: the list is empty", hint="name one, e.g. openai/gpt-4o")
+    return model
 
-    `options` are those of `Options` on reading a source and selecting samples, and `circular`.
+
+@with_options(Options)
+async def arun(source: Any, model: Any, **options: Any) -> Run | list[Run]:
+    """`run` for asynchronous code: ``await ec.arun(...)``; other tasks go on meanwhile.
+
+    Cancelling the task ends the run cleanly; the answers so far are kept, and the same call resumes.
+    """
+    from eyechart.run.loop import run_aside
+
+    found: Run | list[Run] = await run_aside(lambda: run(source, model, **options))
+    return found
+
+
+@with_options(Options, LOADING_OPTIONS)
+def load(source: Any, **options: Any) -> Samples:
+    """The samples of a file, a folder, a benchmark or rows in memory; all of them, or the selected ones.
+
+    Iterating reads lazily. ``len(...)``, an index and a slice work as with a list.
 
     >>> next(iter(load("demo"))).question
     'Which drink was sold most?'
-    >>> len(list(load("demo", limit=3)))
-    3
+    >>> len(load("demo", limit=3)), load("demo")[1].id
+    (3, 'charts-cups-2')
     """
+    from eyechart.data.source import Samples
+
     chosen = Options.of(options)
     if others := sorted(options.keys() - LOADING_OPTIONS):
         raise UsageError(
@@ -61,4 +103,4 @@ def load(source: str | Path, **options: Any) -> Source:
         )
     benchmark = find_benchmark(source, chosen)
     asked = apply_selection(benchmark, chosen)
-    return (apply_circular(asked, benchmark.source) if chosen.circular else asked).source
+    return Samples((apply_circular(asked, benchmark.source) if chosen.circular else asked).source)

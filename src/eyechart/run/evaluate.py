@@ -69,7 +69,10 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
             raise
         journal.close()
         with_files = bool(plan.benchmark.files) and not session.is_interrupted
-        return finish_run(plan.folder, session, with_files=with_files)
+        done = finish_run(plan.folder, session, with_files=with_files)
+        for exporter in plan.options.exporters if not session.is_interrupted else ():
+            done.try_to_write_files(exporter)
+        return done
 
 
 def _refuse_shared_folder(plan: Plan) -> None:

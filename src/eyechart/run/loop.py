@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from eyechart.engine.executor import Executor
@@ -111,7 +111,8 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run(work)
+        relay = _relay.get()  # of `run_aside`
+        return _run(relay.carry(work)) if relay is not None else _run(work)
     return _run_in_thread(work)
 
 
@@ -151,6 +152,32 @@ def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
         if relay.n_interrupts:
             raise KeyboardInterrupt from None
         raise
+
+
+async def run_aside(work: Callable[[], T]) -> T:
+    """Run in another thread without blocking the event loop; cancelling the task interrupts the run.
+
+    An interrupt of the program reaches the run as it reaches one in a user's own thread.
+    """
+    relay = _Relay(has_signals=False)
+
+    def job() -> tuple[T | None, BaseException | None]:
+        _relay.set(relay)
+        try:
+            return work(), None
+        except BaseException as err:  # a KeyboardInterrupt would end the event loop from inside a task
+            return None, err
+
+    running = asyncio.ensure_future(asyncio.to_thread(job))
+    try:
+        found, error = await asyncio.shield(running)
+    except asyncio.CancelledError:
+        relay.interrupt()
+        await running
+        raise
+    if error is not None:
+        raise error
+    return cast("T", found)
 
 
 class _Relay:

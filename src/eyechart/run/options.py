@@ -41,7 +41,8 @@ GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, SCORING, REQUESTS, 
 # The options that decide which samples a source has, and what is in them.
 LOADING_OPTIONS = frozenset({
     "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", "allow_urls", "limit",
-    "ids", "where", "circular", "delimiter", "sheet", "decimal", "first_option", "ask", "answers",
+    "ids", "where", "circular", "name", "plugins", "delimiter", "sheet", "decimal", "first_option", "ask",
+    "answers",
 })  # fmt: skip
 
 # Options on reading a file that came later: part of a run's name only where they are set.
@@ -140,6 +141,15 @@ class Options:
         help="ask and score exactly as the benchmark's authors do, including how images are encoded",
     )
 
+    plugins: tuple[str, ...] = option(
+        (),
+        "--plugin",
+        group=BENCHMARK,
+        metavar="FILE.py",
+        is_path=True,
+        help="run this file first: its benchmarks, scorers, models and exporters are then known by name",
+    )
+
     format: Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"] | None = option(
         None, group=DATA, help="default: detected"
     )
@@ -157,6 +167,9 @@ class Options:
         group=DATA,
         help="text: cells as in the file (default); pandas: as pandas reads them, for official scores "
         'that depend on it ("None" is missing, "007" is 7)',
+    )
+    name: str | None = option(
+        None, group=DATA, metavar="NAME", help="of your own data in tables and folders (default: the file's)"
     )
     delimiter: str | None = option(
         None,
@@ -309,7 +322,12 @@ class Options:
         False, group=IMAGES, help="pass image URLs to the model, which downloads the images itself"
     )
 
-    scorer: str | None = option(None, group=SCORING, metavar="NAME", help="see: eyechart score --list")
+    scorer: str | None = option(
+        None,
+        group=SCORING,
+        metavar="NAME",
+        help="see: eyechart score --list; python:file.py:name for a function of your own",
+    )
     also_scorers: tuple[str, ...] = option(
         (),
         "--also-scorer",
@@ -477,6 +495,13 @@ class Options:
         is_path=True,
         help="folder for run folders (default: runs)",
     )
+    exporters: tuple[str, ...] = option(
+        (),
+        "--exporter",
+        group=RUN,
+        metavar="NAME",
+        help="also write the files of this exporter, into the run folder; python:file.py:name for your own",
+    )
     fresh: bool = option(False, group=RUN, help="start over instead of resuming")
     progress: bool = option(True, "-q", "--quiet", group=RUN, help="no progress line")
 
@@ -507,8 +532,18 @@ class Options:
             if isinstance(plain.get(name), list | tuple):
                 addresses = tuple(dict.fromkeys(_texts(plain[name])))
                 plain[name] = addresses[0] if len(addresses) == 1 else addresses or None
+        if "plugins" in plain:
+            from eyechart.run.plugins import load_plugin
+
+            plain["plugins"] = _texts(plain["plugins"])
+            for file in plain["plugins"]:
+                load_plugin(file)
         if "also_scorers" in plain:
-            plain["also_scorers"] = _texts(plain["also_scorers"])
+            several = plain["also_scorers"]
+            several = several if isinstance(several, list | tuple) else [several]
+            plain["also_scorers"] = [_name_scorer(one) for one in several]
+        if "scorer" in plain:
+            plain["scorer"] = _name_scorer(plain["scorer"])
         if "ids" in plain:
             plain["ids"] = _texts(plain["ids"])
         if isinstance(plain.get("where"), Mapping):
@@ -676,6 +711,15 @@ class Options:
 
 # The options that decide how a reply is scored, and nothing else.
 SCORING_OPTIONS = list_option_names(Options, SCORING)
+
+
+def _name_scorer(given: Any) -> str:
+    """The name of a scorer that is given as a function or by name."""
+    if isinstance(given, str):
+        return given
+    from eyechart.run.plugins import name_scorer
+
+    return name_scorer(given)
 
 
 def _key_in(option: str, variable: str | None) -> str | None:

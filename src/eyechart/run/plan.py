@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.errors import ModelError, UsageError
 from eyechart.run.inputs import apply_shuffle, find_text_files, make_loader, put_texts
 from eyechart.run.options import EVERYDAY_OPTIONS, Options
+from eyechart.run.plugins import find_exporter, find_scorer
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.types import (
     Benchmark,
@@ -112,6 +113,8 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
             f"{the_model.name} cannot score options: only local weights (hf/...) give their likelihood",
             hint="leave out --score-options",
         )
+    for name in options.exporters:
+        find_exporter(name)
     refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
     if options.circular:
@@ -386,11 +389,9 @@ def refuse_stray_judge(options: Options) -> None:
 
 def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> RunScorers:
     """Find scorers by name and bind them to the judge, if there is one."""
-    from eyechart.registry import scorers
-
     found: list[Scorer] = []
     for name in dict.fromkeys((scorer, *beside)):
-        one = scorers.get(name)
+        one = find_scorer(name)
         if getattr(one, "needs_judge", False) and judge is None:
             raise UsageError(
                 f"the scorer {name} needs a judge",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,7 @@ class Run:
         self.is_interrupted = is_interrupted
         self.trouble = trouble  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
+        self.exported: list[Path] = []  # the files of further exporters, once written
         self.files_trouble = ""  # why they could not be written
         self.report_trouble = ""  # why report.html could not be written
         self.n_asked: int | None = None  # requests that this start has sent; None: the run was only opened
@@ -270,6 +272,20 @@ class Run:
         version = self.manifest.get("versions", {}).get(scorer, "")
         return self.journal.scores(scorer, version=version, trials=self.trials)
 
+    def to_pandas(self, trial: int | None = None) -> Any:
+        """Every sample as a row of a pandas DataFrame, with the columns of the exports (docs/report.md).
+
+        One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[pandas]``.
+        """
+        from eyechart.report.rows import to_rows
+
+        try:
+            import pandas  # type: ignore[import-untyped,unused-ignore]
+        except ImportError as err:
+            raise MissingExtra.named("pandas", needed_for="DataFrames") from err
+        rows = to_rows(self.samples(trial), self.price())
+        return pandas.DataFrame(list(rows.cells), columns=list(rows.columns))
+
     def find_reply(self, sample: str, trial: int) -> Reply | None:
         """The current reply to a sample; None if there is none."""
         found = self.journal.results("", trials=self.trials, trial=trial, sample=sample, is_brief=True)
@@ -342,11 +358,12 @@ class Run:
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
         """
         from eyechart.registry import exporters, is_for_any_run
+        from eyechart.run.plugins import find_exporter
         from eyechart.store.folder import prepare_folder
         from eyechart.types import Export
 
         own = self.manifest.get("files", "")
-        name = exporter or own
+        name = find_exporter(exporter) if exporter else own
         if not name or (name != own and not is_for_any_run(name)):
             reason = (
                 f"the files of {name} can be made only from its own runs"
@@ -368,10 +385,19 @@ class Run:
         self.files = [Path(path) for path in written]
         return self.files
 
-    def try_to_write_files(self) -> None:
-        """Write them after the run; a failure is recorded in `files_trouble` and does not fail the run."""
+    def try_to_write_files(self, exporter: str | None = None) -> None:
+        """Write them after the run; a failure is recorded in `files_trouble` and does not fail the run.
+
+        The files of an `exporter` that is not the benchmark's own go to a folder of its name.
+        """
+        own = self.files
+        folder = None
+        if exporter is not None:
+            folder = self.folder / re.sub(r"[^\w.-]+", "-", exporter.rpartition(":")[2])
         try:
-            self.write_files()
+            written = self.write_files(folder, exporter)
+            if exporter is not None:
+                self.files, self.exported = own, [*self.exported, *written]
         except Exception as err:  # a plug-in may raise anything
             self.files_trouble = (
                 f"{type(err).__name__}: {err}" if not isinstance(err, EyechartError) else str(err)

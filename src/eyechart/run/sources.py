@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
@@ -19,6 +19,7 @@ from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
 from eyechart.registry import benchmarks, find_hub_benchmarks, find_published_benchmark, suggest_name
 from eyechart.run.inputs import IN_PLACE, InputCheck
 from eyechart.run.options import Options
+from eyechart.run.plugins import find_python_benchmark, split_benchmark_spec
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
 from eyechart.validate import check_samples
@@ -46,8 +47,22 @@ _OF_IMAGES = (
 _MAX_LINES = 8
 
 
-def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
-    """The benchmark of the catalogue that `source` names, or one made from a file or a `Source`."""
+def find_benchmark(source: Any, options: Options) -> Benchmark:
+    """The benchmark of the catalogue that `source` names, or one made from a file or a `Source`.
+
+    A source may also be a function that declares a benchmark, ``bench.py:name``, a DataFrame, or a list.
+    """
+    from eyechart.data.records import is_table
+
+    if callable(source) and not isinstance(source, Benchmark):
+        return _make_by_function(source, options)
+    if isinstance(source, list | tuple) or is_table(source):
+        return make_custom_benchmark(_open_memory(source, options))
+    if isinstance(source, str | Path) and (spec := split_benchmark_spec(str(source))) is not None:
+        found = find_python_benchmark(*spec)
+        if isinstance(found, Benchmark):
+            return find_benchmark(found, options)
+        return _make_by_function(found, options)
     if not isinstance(source, str | Path):
         if given := options.get_reading():
             raise UsageError(
@@ -58,9 +73,10 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
         if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
             raise UsageError(
                 f"{type(source).__name__} is not a source of samples",
-                hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
+                hint="give a path, a name from the catalogue, a Benchmark, what ec.load returns, or rows: a "
+                "DataFrame, a list of dicts or of Sample",
             )
-        return make_custom_benchmark(source)
+        return _rename(make_custom_benchmark(source), options)
     is_name = not Path(source).exists() and str(source) in benchmarks.names()
     read_as = options.read_as or (None if is_name else _find_published(source))
     if read_as and read_as not in (PLAIN, *benchmarks.names()):
@@ -78,7 +94,40 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
             f"{source} is a plain file, which has no settings ({', '.join(options.settings)})",
             hint="name the benchmark that the file belongs to with --as NAME",
         )
-    return make_custom_benchmark(_open_file(source, options))
+    return _rename(make_custom_benchmark(_open_file(source, options)), options)
+
+
+def _rename(benchmark: Benchmark, options: Options) -> Benchmark:
+    return replace(benchmark, name=options.name) if options.name else benchmark
+
+
+def _make_by_function(function: Callable[..., Any], options: Options) -> Benchmark:
+    """The benchmark of a function that declares one, decorated or not."""
+    name = next((one for one, factory in benchmarks.recorded().items() if factory is function), None)
+    if name is not None:
+        return make_benchmark(name, _merge_settings(name, options))
+    if not inspect.isfunction(function):
+        raise UsageError(
+            f"{type(function).__name__} is not a source of samples",
+            hint="give a path, rows, or a function that returns a Benchmark",
+        )
+    return call_factory(function.__name__, function, options.settings)
+
+
+def _open_memory(rows: Any, options: Options) -> Source:
+    from eyechart.data.records import open_memory
+    from eyechart.data.source import SourceOptions
+
+    unused = ("read_as", "settings", "format", "encoding", "cells", "delimiter", "sheet", "answers", "ask")
+    if given := [name for name in options.get_reading() if name in unused]:
+        raise UsageError(f"{', '.join(given)}: the rows are in memory, not in a file", hint="leave it out")
+    chosen = SourceOptions(
+        fields=options.fields,
+        image_root=options.image_root,
+        allow_urls=options.allow_urls,
+        first_option=options.first_option,
+    )
+    return open_memory(rows, chosen, options.name)
 
 
 def _merge_settings(name: str, options: Options) -> dict[str, Any]:
@@ -134,11 +183,15 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
 
     The parameters of the benchmark's function are its settings; their annotations say which values they take.
     """
+    return call_factory(name, benchmarks.get(name), settings)
+
+
+def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping[str, Any]) -> Benchmark:
+    """Make a benchmark with settings, which are the parameters of its function."""
     import msgspec
 
     from eyechart.model.specs import refuse_unknown
 
-    factory = benchmarks.get(name)
     known = inspect.signature(factory, eval_str=True).parameters
     if "file" in settings and "file" not in known:
         raise UsageError(f"{name} cannot be read from a file", hint=f"run it by name: eyechart run {name}")
