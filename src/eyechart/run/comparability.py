@@ -67,6 +67,14 @@ def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None) 
 
 def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
     """Refuse questions that count once with all rotations beside questions that were asked once."""
+    from eyechart.report.voting import is_voted
+
+    votes = ["vote" if is_voted(run.manifest) else "each trial" for run in runs]
+    if len(set(votes)) > 1:
+        raise UsageError(
+            f"some runs count the vote of their trials, others every trial: {_tell_values(votes, labels)}",
+            hint="run all of them with --vote, or none",
+        )
     kinds = ["CircularEval" if run.manifest.get("circular") == "headline" else "plain" for run in runs]
     if len(set(kinds)) > 1:
         raise UsageError(

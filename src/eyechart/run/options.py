@@ -248,6 +248,11 @@ class Options:
         at_most=100_000,
         help="ask each question K times",
     )
+    vote: bool = option(
+        False,
+        group=QUESTIONS,
+        help="with --trials: the answer that most trials give is the one that counts (self-consistency)",
+    )
     separate_trials: bool = option(
         False,
         group=QUESTIONS,
@@ -297,6 +302,21 @@ class Options:
         metavar="FILE|TEXT",
         is_path=True,
         help="your own prompt: Jinja over question, options, hint, category, ... (see docs/prompts.md)",
+    )
+    shots: int = option(
+        0,
+        group=PROMPT,
+        metavar="K",
+        at_least=0,
+        at_most=100,
+        help="few-shot: K other questions with their answers before each question, drawn with --seed",
+    )
+    shots_from: str | None = option(
+        None,
+        group=PROMPT,
+        metavar="SOURCE",
+        is_path=True,
+        help="where the examples of --shots come from (default: the questions themselves)",
     )
     circular: bool = option(
         False,
@@ -610,6 +630,10 @@ class Options:
             raise UsageError(
                 "answers has no effect without ask", hint="add --ask TEXT, or leave out --answers"
             )
+        if self.vote and self.trials < 2:
+            raise UsageError("vote has no effect with one trial", hint="add --trials K")
+        if self.shots_from is not None and not self.shots:
+            raise UsageError("shots_from has no effect without shots", hint="add --shots K")
         if self.cluster == "":
             raise UsageError("cluster is empty", hint="name a column, or none")
 
@@ -689,6 +713,8 @@ class Options:
         said = {name: getattr(self, name) for name in more if getattr(self, name)}
         if self.input == "shuffled":
             said["shuffled_by"] = self.seed or 0
+        if self.shots:
+            said |= {"shots": self.shots, "shots_from": self.shots_from, "shots_by": self.seed or 0}
         return {name: getattr(self, name) for name in names} | said
 
     def fill_from(self, official: Mapping[str, Any]) -> Options:

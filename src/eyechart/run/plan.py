@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import ModelError, UsageError
+from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.run.inputs import apply_shuffle, find_text_files, make_loader, put_texts
 from eyechart.run.options import EVERYDAY_OPTIONS, Options
 from eyechart.run.plugins import find_exporter, find_scorer
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eyechart.engine.judge import JudgeSetup
     from eyechart.engine.prepare import ImageSource, Preparer
     from eyechart.model.prices import Price
+    from eyechart.prompt.shots import PromptWithShots
     from eyechart.run.shards import Shard
 
 _LOOKED_AT = 1000  # samples at most, to find the first question with rotations
@@ -153,6 +154,8 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
 
         options = replace(options, prompt_template=read_template(options.prompt_template))
     options = find_text_files(options)
+    if options.shots:
+        benchmark, options = add_shots(benchmark, options)
     asked = apply_selection(benchmark, options)
     asked = apply_circular(asked, benchmark.source) if options.circular else asked
     return apply_shuffle(asked, options) if options.input == "shuffled" else asked, options
@@ -183,8 +186,12 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     from eyechart.data.source import find_file_source
     from eyechart.prompt.default import with_system
     from eyechart.prompt.inputs import drop_images, reword, with_images_only
+    from eyechart.prompt.shots import PromptWithShots
 
     prompt = benchmark.prompt
+    shots = prompt if isinstance(prompt, PromptWithShots) else None
+    if shots is not None:
+        prompt = shots.prompt
     if options.prompt_template:
         from eyechart.prompt.template import list_known_names, make_template_prompt
 
@@ -209,9 +216,40 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
         and "image" in file.detection.fields
     ):
         prompt = with_images_only(prompt)
+    if shots is not None:
+        prompt = replace(shots, prompt=prompt)
+        refuse_rounds(prompt)
     if options.system:
         prompt = with_system(prompt, options.system)
     return prompt
+
+
+def refuse_rounds(prompt: PromptWithShots) -> None:
+    """Refuse a prompt that cannot be shown as an example."""
+    try:
+        prompt(prompt.pool[-1])
+    except EyechartError:
+        raise
+    except Exception:  # a user's own prompt: its errors are reported per sample
+        return
+
+
+def add_shots(benchmark: Benchmark, options: Options) -> tuple[Benchmark, Options]:
+    """The benchmark with a prompt that shows examples; from a file, the options hold its absolute path."""
+    from eyechart.prompt.shots import PromptWithShots, draw_shots
+
+    pool: Source = benchmark.source
+    if options.shots_from is not None:
+        if Path(options.shots_from).exists():
+            options = replace(options, shots_from=str(Path(options.shots_from).absolute()))
+        pool = find_benchmark(options.shots_from, Options()).source
+    drawn = draw_shots(pool, options.shots, options.seed or 0)
+    if len(drawn) <= options.shots and (options.shots_from is None or len(drawn) < options.shots):
+        raise UsageError(
+            f"--shots {options.shots}: {pool.origin} has {len(drawn)} questions with answers to show",
+            hint="take fewer, or take them from another file with --shots-from",
+        )
+    return replace(benchmark, prompt=PromptWithShots(benchmark.prompt, options.shots, drawn)), options
 
 
 def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
@@ -329,6 +367,9 @@ def passes_urls(plan: Plan) -> bool:
     # The model would get another image from the URL.
     is_changed = options.max_pixels or options.max_side or options.jpeg_quality or options.input == "blank"
     return options.pass_urls or (read_capabilities(plan.model).wants_urls and not is_changed)
+    is_slow = options.shots > 0 or (options.input == "ocr" and not options.ocr_texts)
+    of_kind = SlowPreparer if is_slow else Preparer
+    return of_kind(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)
 
 
 # -- Scorers and the judge

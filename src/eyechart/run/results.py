@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 OFFICIAL = "official"  # the folder of the benchmark's own result files
 
 
+_TRIALS = "mean of trials"  # beside the vote
+
+
 class Run:
     """A run on disk: its numbers, and every sample behind them."""
 
@@ -120,13 +123,19 @@ class Run:
         """All numbers, counted from the journal."""
         from eyechart.circular import merge_rotations
         from eyechart.report.summary import summarise
+        from eyechart.report.voting import is_voted, merge_votes
 
         plain, circular = self._plain, self.manifest.get("circular")
         summary, also = plain, dict(plain.also)
+        if is_voted(self.manifest):
+            voted = summarise(merge_votes(self.counted()), benchmark="", model="", **self._grouping)
+            also = {**voted.also, _TRIALS: plain.overall}
+            summary = replace(plain, overall=voted.overall, by=voted.by)
         if circular:
-            merged = summarise(merge_rotations(self.counted()), benchmark="", model="", **self._grouping)
+            merged = summarise(merge_rotations(self._decided()), benchmark="", model="", **self._grouping)
             if circular == "headline":
-                also = {**merged.also, "plain": plain.overall}
+                trials = {name: group for name, group in also.items() if name == _TRIALS}
+                also = {**merged.also, "plain": summary.overall, **trials}
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
                 also["circular"] = merged.overall
@@ -143,6 +152,13 @@ class Run:
 
         name = self.manifest.get("aggregate")
         return compute_metrics(name, self.counted()) if name else None
+
+    def _decided(self, scorer: str | None = None) -> Iterator[Result]:
+        """The results that the headline counts: every trial, or with ``--vote`` one per sample."""
+        from eyechart.report.voting import is_voted, merge_votes
+
+        results = self.counted(scorer)
+        return merge_votes(results) if is_voted(self.manifest) else results
 
     def _make_judge_card(self) -> JudgeCard | None:
         """Who judged, and what a person found; None where rules alone decided and no person looked."""
@@ -165,7 +181,7 @@ class Run:
 
         found = {}
         for scorer in self.list_further_scorers():
-            results = self.counted(scorer)
+            results = self._decided(scorer)
             found[scorer] = count_results(
                 merge_rotations(results) if self.manifest.get("circular") == "headline" else results
             )
@@ -451,7 +467,7 @@ def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]
     from eyechart.circular import merge_rotations
     from eyechart.report.counting import compute_credit, group_trials
 
-    results = run.counted(scorer)
+    results = run._decided(scorer)
     merged = merge_rotations(results) if run.manifest.get("circular") == "headline" else results
     for trials in group_trials(merged):
         first = trials[0]
