@@ -20,7 +20,7 @@ def main(path: str, task: str, max_memory: int, max_cpu_s: int) -> None:
 
     document = pypdfium2.PdfDocument(path)
     if task == "count":
-        sys.stdout.write(str(len(document)))
+        sys.stdout.buffer.write(str(len(document)).encode())
         return
     if int(task) >= len(document):
         sys.exit(f"it has {len(document)} pages")
