@@ -357,7 +357,8 @@ def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
         from eyechart.data.substitutes import BlankImages
 
         return Preparer(plan.prompt, BlankImages(loader), identity)
-    of_kind = SlowPreparer if options.input == "ocr" and not options.ocr_texts else Preparer
+    is_slow = options.shots > 0 or (options.input == "ocr" and not options.ocr_texts)
+    of_kind = SlowPreparer if is_slow else Preparer
     return of_kind(plan.prompt, loader, identity, pass_urls=passes_urls(plan))
 
 
@@ -367,9 +368,6 @@ def passes_urls(plan: Plan) -> bool:
     # The model would get another image from the URL.
     is_changed = options.max_pixels or options.max_side or options.jpeg_quality or options.input == "blank"
     return options.pass_urls or (read_capabilities(plan.model).wants_urls and not is_changed)
-    is_slow = options.shots > 0 or (options.input == "ocr" and not options.ocr_texts)
-    of_kind = SlowPreparer if is_slow else Preparer
-    return of_kind(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)
 
 
 # -- Scorers and the judge
