@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from PIL import Image
 
 import eyechart as ec
 from eyechart.errors import DataError, UsageError
+from eyechart.registry import Registry, benchmarks, exporters, scorers
 from support.command import Outcome
 from support.command import eyechart as call
 from support.files import choice_tsv, picture
@@ -18,8 +20,14 @@ ROWS = [{"question": f"{a} + {a}?", "answer": str(2 * a)} for a in range(1, 5)]
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
+    kinds: list[Registry[Any]] = [benchmarks, scorers, exporters]
+    before = [set(kind.recorded()) for kind in kinds]
+    yield
+    for kind, known in zip(kinds, before, strict=True):  # what a test declares is gone after it
+        for name in set(kind.recorded()) - known - set(kind._announced()):
+            del kind._parts[name]
 
 
 def add(text: str, images: list[str]) -> str:
@@ -158,25 +166,22 @@ def test_cancelling_ends_the_run_and_keeps_its_answers() -> None:
 # -- Parts used in place
 
 
-@ec.scorer("half-right", version="1")
-def half_right(reply: ec.Reply, sample: ec.Sample) -> ec.Score:
-    return ec.Score(outcome="partial", value=0.5, read=reply.text, route="half")
-
-
-def is_even(reply: ec.Reply, sample: ec.Sample) -> bool:
-    return int(reply.text) % 2 == 0
-
-
-@ec.benchmark("small-sums")
-def small_sums(n: int = 2) -> ec.Benchmark:
-    from eyechart.prompt.default import build_custom_prompt
-
-    return ec.Benchmark(
-        name="small-sums", source=ec.load(ROWS[:n]), prompt=build_custom_prompt, settings={"n": n}
-    )
-
-
 def test_functions_are_scorers_and_benchmarks() -> None:
+    @ec.scorer("half-right", version="1")
+    def half_right(reply: ec.Reply, sample: ec.Sample) -> ec.Score:
+        return ec.Score(outcome="partial", value=0.5, read=reply.text, route="half")
+
+    def is_even(reply: ec.Reply, sample: ec.Sample) -> bool:
+        return int(reply.text) % 2 == 0
+
+    @ec.benchmark("small-sums")
+    def small_sums(n: int = 2) -> ec.Benchmark:
+        from eyechart.prompt.default import build_custom_prompt
+
+        return ec.Benchmark(
+            name="small-sums", source=ec.load(ROWS[:n]), prompt=build_custom_prompt, settings={"n": n}
+        )
+
     assert run(ROWS, scorer=half_right).score == 0.5
     done = run(ROWS, scorer=is_even, also_scorers=[half_right])
     assert (done.score, done.manifest["scorer"]) == (1.0, "python:is_even")
