@@ -57,7 +57,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_on_ray(source: str | Path, model: Any, **options: Any) -> Run:
-    return run(source, model, executor="ray", progress=False, **{"workers": 2, **options})
+    done: Run = run(source, model, executor="ray", progress=False, **{"workers": 2, **options})
+    return done
 
 
 def rows(done: Run) -> dict[str, list[Any]]:
