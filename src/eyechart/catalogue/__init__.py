@@ -1,1 +1,1 @@
-"""Benchmarks that come with the package, one short file each: source, prompt, scorer, grouping, paper."""
+"""Benchmarks that are only declarations, by subject (`declare`), and suites of them."""
