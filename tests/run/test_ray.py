@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eyechart.engine.ray_cluster import _explain, _shorten_reason, describe_resources, refuse_lacking
+from eyechart.engine.ray_cluster import (
+    _delay_interrupt,
+    _explain,
+    _shorten_reason,
+    describe_resources,
+    refuse_lacking,
+)
 from eyechart.errors import UsageError
 from eyechart.model import environment
 from eyechart.run.cluster import read_user_file
@@ -61,6 +70,21 @@ def test_what_cannot_be_placed_is_refused_with_what_there_is() -> None:
     assert refused.value.hint == "--workers 2 fits"
     with pytest.raises(UsageError, match="1 worker with 1 CPU and 2 GPUs each do not fit"):
         refuse_lacking(ray, 1, 2)  # two on one node, which no node has
+
+
+def test_an_interrupt_while_ray_starts_waits_until_it_has_started() -> None:
+    steps = []
+
+    def begin() -> None:
+        with _delay_interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            steps.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    assert steps == ["started"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_messages_of_ray_are_made_short() -> None:

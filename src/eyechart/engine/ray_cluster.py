@@ -10,6 +10,8 @@ import contextlib
 import logging
 import os
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -53,10 +55,11 @@ def open_ray(
     """
     ray = import_ray()
     is_ours = not ray.is_initialized()
-    if is_ours:
-        _connect(ray, address)
     links: list[RayLink] = []
     try:
+        if is_ours:
+            with _delay_interrupt():
+                _connect(ray, address)
         gpus = gpus_per_worker or 0.0
         n = n_workers or count_workers(ray, gpus)
         refuse_lacking(ray, n, gpus)
@@ -88,6 +91,22 @@ def import_ray() -> Any:
     except ImportError as err:
         raise MissingExtra.named("ray", needed_for="runs on a cluster (--executor ray)") from err
     return ray
+
+
+@contextlib.contextmanager
+def _delay_interrupt() -> Iterator[None]:
+    """Let Ctrl-C take effect at the end of the block: Ray, interrupted while it starts, ends in a crash."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _connect(ray: Any, address: str | None) -> None:
