@@ -339,14 +339,14 @@ def find_published_benchmark(published: str, path: Path | None = None) -> str | 
 
     `path` is the file, or a folder that may be part of a benchmark's layout.
     """
+    if path is not None:  # first: a folder may be called as another benchmark's file
+        whole = path.absolute()
+        _load_announced("layout", lambda name: _leads_to(whole, tuple(name.split("/"))))
+        laid_out = [name for name, parts in _layouts.items() if _leads_to(whole, parts)]
+        if len(laid_out) == 1:  # a folder may hold the files of several
+            return laid_out[0]
     _load_announced("file", lambda name: name == published)
-    found = _files.get(published)
-    if found or path is None:
-        return found
-    whole = path.absolute()
-    _load_announced("layout", lambda name: _leads_to(whole, tuple(name.split("/"))))
-    laid_out = [name for name, parts in _layouts.items() if _leads_to(whole, parts)]
-    return laid_out[0] if len(laid_out) == 1 else None  # a folder may hold the files of several
+    return _files.get(published)
 
 
 def find_hub_benchmarks(place: str, part: str = "") -> list[str]:

@@ -154,14 +154,14 @@ def test_what_may_hold_a_key_is_not_shown(small: Path) -> None:
 
 @pytest.mark.parametrize("judge", ["none", "python:mine.py:Mine"])
 def test_an_address_at_which_nobody_is_asked_is_not_written(small: Path, judge: str) -> None:
-    secret = "http://me:hidden@127.0.0.1:9/v1"
+    secret = "http://me:unmistakable@127.0.0.1:9/v1"
     said = arguments(judge_model=judge, api_base_url=secret, judge_api_base_url=secret)
     assert {"api_base_url", "judge_api_base_url"} <= set(said.unused)
     done = evaluate(said, progress=False)
     assert done.cell == "100.0±0.0 @1"
     files = [path for path in small.rglob("*") if path.is_file()]
     assert done.folder.absolute() / "args.json" in files
-    assert not [path.name for path in files if b"hidden" in path.read_bytes()]
+    assert not [path.name for path in files if b"unmistakable" in path.read_bytes()]
     evaluate(said, progress=False)  # goes on with what lies there
 
 
