@@ -10,11 +10,12 @@ import contextlib
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eyechart.errors import EyechartError, join_names
+from eyechart.option import list_options
 from eyechart.terminal import UNSAFE, escape_controls, print_note, print_text, show_status, write
 
 if TYPE_CHECKING:
@@ -54,6 +55,42 @@ def add_verb(
     )
     parser.set_defaults(execute=execute, parser=parser)
     return parser
+
+
+class HelpAll(argparse.Action):
+    """``--help-all``: the help, with the flags that a short ``--help`` leaves out."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        nothing = argparse.SUPPRESS
+        super().__init__(
+            option_strings, nothing, nargs=0, default=nothing, help="show this help with all flags and exit"
+        )
+        self.left_out: dict[argparse.Action, str | None] = {}
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        self.restore()
+        parser.print_help()
+        parser.exit()
+
+    def restore(self) -> None:
+        """Give every flag its help text again."""
+        for action, text in self.left_out.items():
+            action.help = text
+
+
+def shorten_help(parser: argparse.ArgumentParser, *declared: type, without: Collection[str] = ()) -> None:
+    """Let ``--help`` show the options marked `is_common` alone, and ``--help-all`` show all.
+
+    `declared` are the classes of the options; `without` names further flags to leave out.
+    """
+    rare = {one.name for cls in declared for one in list_options(cls).values() if not one.is_common}
+    action = parser.add_argument("--help-all", action=HelpAll)
+    assert isinstance(action, HelpAll)
+    for one in parser._actions:
+        if one.dest in rare | set(without) and one.option_strings:
+            action.left_out[one], one.help = one.help, argparse.SUPPRESS
+    shown = parser._optionals._group_actions
+    shown.insert(1, shown.pop())  # below --help
 
 
 def load_dotenv() -> None:

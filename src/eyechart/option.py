@@ -51,6 +51,7 @@ def option(
     above: float | None = None,
     is_path: bool = False,
     is_secret: bool = False,
+    is_common: bool = False,
     separator: str = "-",
 ) -> Any:
     """Declare a field as an option.
@@ -58,12 +59,12 @@ def option(
     `default`: the value, or REQUIRED. `flags`: if not ``--name-of-field``; the flag of an option that is
     on by default turns it off (``--no-cache``). `group`: the heading in help. `parse`: from the texts of a
     repeatable flag to the value; `convert`: from the one text of another flag. Kind of value, choices and
-    whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`. `separator`:
-    between the words of the flag.
+    whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`. `is_common`:
+    shown by ``--help`` where that is short (`console.shorten_help`). `separator`: between a flag's words.
     """
     told = {
         "help": help, "group": group, "metavar": metavar, "parse": parse, "convert": convert,
-        "at_least": at_least, "at_most": at_most, "above": above, "is_path": is_path,
+        "at_least": at_least, "at_most": at_most, "above": above, "is_path": is_path, "is_common": is_common,
     }  # fmt: skip
     metadata = {_KEY: (flags, separator, told)}
     if isinstance(default, dict):
@@ -94,6 +95,7 @@ class Option(NamedTuple):
     at_most: float | None
     above: float | None
     is_path: bool
+    is_common: bool
 
     @property
     def flag(self) -> str:

@@ -82,6 +82,11 @@ class Registry(Generic[T]):
         entry = self._announced().get(name)
         return entry.read_source() if entry else ""
 
+    def is_built_in(self, name: str) -> bool:
+        """Whether the name is announced by a module of this package."""
+        entry = self._announced().get(name)
+        return entry is not None and entry.module.startswith(_OURS)
+
     def _load(self, entry: EntryPoint) -> None:
         before = dict(self._parts)
         load_entry(entry, self.kind)
@@ -415,8 +420,11 @@ def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[st
     ['mmbench-dev-en']
     >>> find_near_names("--lim", ["--image-root", "--limit"])
     ['--limit']
+    >>> find_near_names("rnu", ["run", "runs", "show"])
+    ['run']
     """
     from rapidfuzz import fuzz
+    from rapidfuzz.distance import OSA
 
     def normalise(text: str) -> str:
         return text.strip("-").replace("_", "-").lower()
@@ -426,7 +434,8 @@ def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[st
             other = other.rpartition(".")[0]
         longer, shorter = sorted((normalise(name), normalise(other)), key=len, reverse=True)
         starts = len(shorter) >= _TELLING and longer.startswith(shorter)
-        return max(_BEGINNING if starts else 0.0, fuzz.ratio(longer, shorter))
+        is_slip = len(shorter) >= _TELLING and OSA.distance(longer, shorter) == 1  # two letters swapped
+        return max(_BEGINNING if starts else 0.0, _NEAR if is_slip else 0.0, fuzz.ratio(longer, shorter))
 
     if len(normalise(name)) < _TELLING - 1:
         return []

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.cli.main import build_parser
+from eyechart.console import HelpAll
 
 FOLDER = Path(__file__).parent / "help"
 WIDTH = 100
@@ -33,11 +34,21 @@ def help_texts() -> dict[str, str]:
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = str(WIDTH)
     try:
-        return {f"{one.prog.replace(' ', '-')}.txt": one.format_help() for one in parsers(build_parser())}
+        return dict(_texts())
     finally:
         os.environ.pop("COLUMNS")
         if before is not None:
             os.environ["COLUMNS"] = before
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    for one in parsers(build_parser()):
+        name = one.prog.replace(" ", "-")
+        yield f"{name}.txt", one.format_help()
+        for action in one._actions:
+            if isinstance(action, HelpAll):
+                action.restore()
+                yield f"{name}-all.txt", one.format_help()
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse lays out flags differently there")

@@ -10,6 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from eyechart.registry import scorers
 from support.command import eyechart, eyechart_process
 from support.files import choice_tsv, jsonl, picture_base64
 from support.runs import number_of, run_command
@@ -42,9 +43,20 @@ def test_rescoring_tells_what_moved(run: str, tmp_path: Path) -> None:
 
 def test_scorers_are_listed(tmp_path: Path) -> None:
     done = eyechart("score", "--list", cwd=tmp_path)
-    assert {"choice", "choice-vlmevalkit", "anls", "default"} <= {
-        line.split()[0] for line in done.out.splitlines()
+    headings = re.split(r"^(\S.*):\n", done.out, flags=re.MULTILINE)[1:]
+    groups = {
+        title: {line.split()[0]: line for line in text.splitlines() if re.match(r"  \S", line)}
+        for title, text in zip(headings[::2], headings[1::2], strict=True)
     }
+    assert {"default", "choice", "text"} <= groups["our own rules"].keys()
+    assert {"anls", "relaxed", "multi"} <= groups["official rules of a benchmark or kit"].keys()
+    assert "(version 1, judge optional)" in groups["official rules with a judge"]["choice-vlmevalkit"]
+    assert "(version 1, judge required)" in groups["our own rules with a judge"]["judge-only"]
+    lines = {name: line for group in groups.values() for name, line in group.items()}
+    assert sorted(lines) == scorers.names()
+    assert len(lines) == sum(map(len, groups.values()))
+    silent = [name for name, line in lines.items() if line.rstrip().endswith(")") and name != "same-length"]
+    assert not silent, "what a scorer does is the first line of its docstring"
 
 
 def test_a_broken_plug_in_does_not_hide_the_other_scorers(
@@ -58,7 +70,7 @@ def test_a_broken_plug_in_does_not_hide_the_other_scorers(
     done = eyechart("score", "--list", cwd=tmp_path)
     assert done.code == 0
     assert "the scorer 'theirs' could not be loaded from theirs_that_is_not_there" in done.err
-    assert "anls  (version" in done.out
+    assert re.search(r"^  anls +\(version", done.out, re.MULTILINE)
 
 
 def test_replies_of_another_tool(tmp_path: Path) -> None:

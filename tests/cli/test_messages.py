@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.option import list_options
+from eyechart.run.options import Options
 from support.command import environment, eyechart
 from support.files import choice_tsv, jsonl
 from support.runs import questions_fixture
@@ -86,6 +89,36 @@ def test_an_unknown_command_is_answered_with_the_nearest(word: str, hint: str, t
     assert done.code == 2
     assert f"unknown command '{word}'" in done.err
     assert hint in done.err
+
+
+def test_a_slip_in_an_action_or_a_choice_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    for words, near in [
+        (["rnu"], "run"),
+        (["data", "chek"], "check"),
+        (["run", "demo", "--input", "blnak"], "blank"),
+        (["run", "demo", "--tempurature", "0"], "--temperature"),  # hidden or not in --help
+        (["run", "demo", "--jpeg-qualty=9"], "--jpeg-quality"),
+    ]:
+        done = eyechart(*words, cwd=tmp_path)
+        assert (done.code, done.out) == (2, "")
+        assert f"hint: did you mean {near}?" in done.err
+
+
+def test_run_shows_a_dozen_flags_and_all_of_them_on_request(tmp_path: Path) -> None:
+    short, full = (eyechart("run", flag, cwd=tmp_path) for flag in ("--help", "--help-all"))
+    assert (short.code, full.code) == (0, 0)
+    in_short, in_full = (set(re.findall(r"^  (--[a-z-]+)", done.out, re.MULTILINE)) for done in (short, full))
+    assert {"--base-url", "--limit", "--dry-run", "--help-all"} <= in_short < in_full
+    assert len(in_short) < 20 < 60 < len(in_full)
+    assert all(one.flag in in_full for one in list_options(Options).values() if one.name != "progress")
+    assert eyechart("run", "--help", cwd=tmp_path).out == short.out
+
+
+def test_other_tools_commands_have_a_heading_of_their_own(tmp_path: Path) -> None:
+    ours, _, theirs = eyechart(cwd=tmp_path).out.partition("other tools' commands")
+    for verb in ("exec", "insight", "multi", "multi-metrics", "vlmeval"):
+        assert re.search(rf"^  {verb} ", theirs, re.MULTILINE)
+        assert not re.search(rf"^  {verb} ", ours, re.MULTILINE)
 
 
 def test_a_file_in_place_of_a_command_is_answered_with_run(questions: Path, tmp_path: Path) -> None:

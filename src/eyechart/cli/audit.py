@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyechart.cli.config import Switches
-from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
+from eyechart.console import (
+    load_dotenv,
+    note,
+    print_json,
+    print_remarks,
+    print_rich,
+    reserve_stdout,
+    shorten_help,
+)
 from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option, add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
@@ -89,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     add_options(parser, Options, RUN, without=["progress"])
     add_options(parser, Switches, RUN, without=["verbose"])
     add_options(parser, Options, RUN)
+    shorten_help(parser, Options, Switches, without=["full_images"])
     return execute
 
 

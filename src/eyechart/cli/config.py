@@ -21,7 +21,7 @@ from eyechart.run.models import ModelChoice, read_model
 from eyechart.run.options import COST, RUN, SUFFIXES, Options, load_config_file
 from eyechart.run.plugins import defines_benchmarks
 
-_HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help"
+_HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help-all"
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
 
@@ -33,9 +33,10 @@ class Switches:
     dry_run: bool = option(
         False,
         group=COST,
+        is_common=True,
         help="estimate requests, bytes, tokens and cost, and send nothing",
     )
-    json: bool = option(False, group=RUN, help=JSON_HELP)
+    json: bool = option(False, group=RUN, is_common=True, help=JSON_HELP)
     verbose: bool = option(
         False, "-v", "--verbose", group=RUN, help="print what was detected and chosen, and why"
     )

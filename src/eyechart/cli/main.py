@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -35,12 +34,14 @@ examples:
 exit codes: 0 success, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
 """
 
-# The commands of the core, in the order of the help, each a module here; those of pipelines and plug-ins
-# follow, from the entry points `eyechart.commands`.
-CORE = (
-    "run", "score", "report", "compare", "power", "audit", "runs", "show", "view", "judge", "merge", "data",
-    "model", "cache", "demo",
-)  # fmt: skip
+# The commands of the core, in the order of the help and by its headings, each a module here; those of
+# pipelines and plug-ins follow, from the entry points `eyechart.commands`.
+HEADINGS = {
+    "evaluate": ("run", "score", "audit", "judge", "demo"),
+    "look at results": ("report", "compare", "power", "runs", "show", "view", "merge"),
+    "data, models, cache": ("data", "model", "cache"),
+}
+CORE = tuple(name for names in HEADINGS.values() for name in names)
 ALIASES = {"eval": "run"}
 
 
@@ -74,13 +75,26 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see: {self.prog} --help")
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse what is not among the choices, such as an unknown action; suggest the nearest."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as err:
+            from eyechart.registry import find_near_names
+
+            near = find_near_names(str(value), [str(one) for one in action.choices or ()])
+            if not near:
+                raise
+            hint = f"did you mean {' or '.join(near)}? See: {self.prog} --help"
+            raise UsageError(str(err), hint=hint) from err
+
     def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse unknown arguments and suggest the nearest flag."""
         from eyechart.registry import suggest_name
 
-        flags = sorted(set(re.findall(r"--[a-z][a-z_-]*", self.format_help())))
+        flags = sorted({flag for one in self._actions for flag in one.option_strings if flag[:2] == "--"})
         first = next((text for text in unknown if text.startswith("-")), unknown[0])
-        see = f"{self.prog} --help"
+        see = f"{self.prog} {'--help-all' if '--help-all' in flags else '--help'}"
         hint = suggest_name(first.partition("=")[0], flags, otherwise=f"see: {see}", see=see)
         raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", hint=hint)
 
@@ -91,14 +105,17 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
         prog="eyechart",
         description=ABOUT,
         epilog=EXAMPLES,
+        usage="eyechart [-h] [--version] COMMAND ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
+    verbs = parser.add_subparsers(
+        metavar="COMMAND", required=True, prog=parser.prog, help=argparse.SUPPRESS
+    )  # listed by `_list_under_headings`
     for name in [verb] if verb else list_commands():
         if verb == "":
-            verbs.add_parser(name, help=_summary(name), aliases=_aliases(name))
+            verbs.add_parser(name, aliases=_aliases(name))
             continue
         found = find_command(name)
         of_verb = add_verb(
@@ -110,7 +127,25 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
             examples=found.examples,
         )
         of_verb.set_defaults(execute=found.add_arguments(of_verb))
+    if not verb:
+        _list_under_headings(parser)
     return parser
+
+
+def _list_under_headings(parser: argparse.ArgumentParser) -> None:
+    """List the commands in the help, those of other tools and of plug-ins under headings of their own."""
+    others = [name for name in list_commands() if name not in CORE]
+    theirs = [name for name in others if commands.is_built_in(name)]
+    headings = {
+        **HEADINGS,
+        "other tools' commands, with their own arguments and files": theirs,
+        "commands of other packages": [name for name in others if name not in theirs],
+    }
+    for heading, names in headings.items():
+        group = parser.add_argument_group(heading)
+        for name in names:
+            shown = ", ".join([name, *_aliases(name)])
+            group._group_actions.append(argparse.Action([], dest=name, metavar=shown, help=_summary(name)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

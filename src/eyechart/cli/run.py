@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Config, Switches, find_config, read_config
-from eyechart.console import load_dotenv, note, print_runs, reserve_stdout
+from eyechart.console import load_dotenv, note, print_runs, reserve_stdout, shorten_help
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, command
@@ -82,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     add_options(parser, Switches, RUN, without=["verbose"])
     add_options(parser, Options, RUN)
     add_options(parser, Switches, RUN)
+    shorten_help(parser, Options, Switches, without=["data", "beside"])
     return execute
 
 

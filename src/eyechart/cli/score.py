@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import (
@@ -23,7 +23,7 @@ from eyechart.option import add_option, add_options, list_option_names, read_giv
 from eyechart.registry import Execute, command
 from eyechart.run.listing import find_run
 from eyechart.run.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
-from eyechart.types import JudgedScorer
+from eyechart.types import JudgedScorer, Scorer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -145,11 +145,59 @@ def _list(*, as_json: bool) -> int:
     if as_json:
         print_json({scorer.name: scorer.version for scorer in known})
         return 0
-    for scorer in known:
-        parity = f", parity: {scorer.parity}" if scorer.parity else ""
-        judge = ", can ask a judge" if isinstance(scorer, JudgedScorer) else ""
-        print_rich(f"{scorer.name}  (version {scorer.version}{parity}{judge})")
+    print_rich(*_render_scorers(known))
     return 0
+
+
+def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
+    """The scorers by what they do: a heading, then a line each."""
+    from rich.table import Table
+    from rich.text import Text
+
+    groups: dict[str, list[Scorer]] = {heading: [] for heading in _HEADINGS}
+    official = tuple(f"{scorer.name}-" for scorer in known if scorer.parity)
+    for scorer in known:
+        groups[_find_heading(scorer, official)].append(scorer)
+    width = 2 + max((len(scorer.name) for scorer in known), default=0)
+    for heading, members in groups.items():
+        if not members:
+            continue
+        yield Text(f"{heading}:", style="bold")
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
+        table.add_column(min_width=width, no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for scorer in members:
+            judge = "" if not isinstance(scorer, JudgedScorer) else "judge "
+            judge += "required" if getattr(scorer, "needs_judge", False) else "optional" if judge else ""
+            told = ", ".join(filter(None, [f"version {scorer.version}", judge]))
+            table.add_row(Text(f"  {scorer.name}"), Text(f"({told})", style="dim"), Text(_summarise(scorer)))
+        yield table
+        yield Text("")
+    yield Text("--scorer NAME chooses one; docs/scoring.md explains them", style="dim")
+
+
+_HEADINGS = _OWN, _JUDGED, _OFFICIAL, _OFFICIAL_JUDGED, _CHANGED = (
+    "our own rules",
+    "our own rules with a judge",
+    "official rules of a benchmark or kit",
+    "official rules with a judge",
+    "official rules, changed (another scale of coordinates, or as intended)",
+)
+
+
+def _find_heading(scorer: Scorer, official: tuple[str, ...]) -> str:
+    if isinstance(scorer, JudgedScorer):
+        return _OFFICIAL_JUDGED if scorer.parity else _JUDGED
+    if scorer.parity:
+        return _OFFICIAL
+    return _CHANGED if scorer.name.startswith(official) else _OWN
+
+
+def _summarise(scorer: Scorer) -> str:
+    """The first line of its documentation; of an instance of a class, the class's own."""
+    text = getattr(scorer, "function", scorer).__doc__ or ""
+    return next((line.strip().replace("``", "").replace("`", "") for line in text.splitlines() if line), "")
 
 
 def _render_changes(changes: Sequence[Change]) -> RenderableType:

@@ -75,6 +75,7 @@ class Options:
     base_url: str | tuple[str, ...] | None = option(
         None,
         group=MODEL,
+        is_common=True,
         metavar="URL",
         help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: one model's "
         "requests are spread over all of them; several models and as many URLs are paired in order "
@@ -95,10 +96,14 @@ class Options:
         is_secret=True,
     )
     api_key_env: str | None = option(
-        None, group=MODEL, metavar="NAME", help="the environment variable that holds the key"
+        None, group=MODEL, is_common=True, metavar="NAME", help="the environment variable that holds the key"
     )
-    temperature: float | None = option(None, group=MODEL, metavar="T", help="default: the endpoint's")
-    max_tokens: int | None = option(None, group=MODEL, metavar="N", help="default: the endpoint's")
+    temperature: float | None = option(
+        None, group=MODEL, is_common=True, metavar="T", help="default: the endpoint's"
+    )
+    max_tokens: int | None = option(
+        None, group=MODEL, is_common=True, metavar="N", help="default: the endpoint's"
+    )
     seed: int | None = option(None, group=MODEL, metavar="N", help="passed to the model; seeds the baselines")
     score_options: Literal["letter", "text"] | None = option(
         None,
@@ -157,6 +162,7 @@ class Options:
         {},
         "--field",
         group=DATA,
+        is_common=True,
         metavar="FIELD=COLUMN",
         parse=read_columns,
         help="the column of a field, e.g. question=ask; image=left,right for two images per row",
@@ -194,6 +200,7 @@ class Options:
     ask: str | None = option(
         None,
         group=DATA,
+        is_common=True,
         metavar="TEXT",
         help="one question for every image of a folder, or for every row of a file without questions",
     )
@@ -222,7 +229,9 @@ class Options:
         False, group=DATA, help="allow image URLs on private networks (default: refused)"
     )
 
-    limit: int | None = option(None, group=QUESTIONS, metavar="N", at_least=1, help="the first N samples")
+    limit: int | None = option(
+        None, group=QUESTIONS, is_common=True, metavar="N", at_least=1, help="the first N samples"
+    )
     ids: tuple[str, ...] = option(
         (),
         group=QUESTIONS,
@@ -233,6 +242,7 @@ class Options:
     where: dict[str, str] = option(
         {},
         group=QUESTIONS,
+        is_common=True,
         metavar="FIELD=VALUE",
         parse=read_pairs,
         help="only samples with this value, e.g. category=map or category=map,chart",
@@ -345,6 +355,7 @@ class Options:
     scorer: str | None = option(
         None,
         group=SCORING,
+        is_common=True,
         metavar="NAME",
         help="see: eyechart score --list; python:file.py:name for a function of your own",
     )
@@ -366,6 +377,7 @@ class Options:
     judge: str | tuple[str, ...] | None = option(
         None,
         group=SCORING,
+        is_common=True,
         metavar="MODEL",
         help="a model that scores replies which rules cannot; repeatable: the majority decides",
     )
@@ -424,6 +436,7 @@ class Options:
         "--max-connections",
         "--api-nproc",
         group=REQUESTS,
+        is_common=True,
         metavar="N",
         at_least=1,
         at_most=65_535,  # the ports of a machine; each slot takes memory
@@ -452,7 +465,12 @@ class Options:
         "same command collects them (see docs/cost.md)",
     )
     max_cost: float | None = option(
-        None, group=COST, metavar="USD", above=0, help="stop before the cost exceeds this, the judge included"
+        None,
+        group=COST,
+        is_common=True,
+        metavar="USD",
+        above=0,
+        help="stop before the cost exceeds this, the judge included",
     )
     max_total_tokens: int | None = option(
         None, group=COST, metavar="N", at_least=1, help="stop before more tokens are used, the judge included"
@@ -511,6 +529,7 @@ class Options:
         "--work-dir",
         "--log-dir",
         group=RUN,
+        is_common=True,
         metavar="DIR",
         is_path=True,
         help="folder for run folders (default: runs)",
@@ -522,7 +541,7 @@ class Options:
         metavar="NAME",
         help="also write the files of this exporter, into the run folder; python:file.py:name for your own",
     )
-    fresh: bool = option(False, group=RUN, help="start over instead of resuming")
+    fresh: bool = option(False, group=RUN, is_common=True, help="start over instead of resuming")
     progress: bool = option(True, "-q", "--quiet", group=RUN, help="no progress line")
 
     @classmethod

@@ -177,6 +177,7 @@ def metric(name: str, *, version: str, parity: str = "") -> Callable[[M], M]:
             read = reply.text.strip() or None
             return score_official(reply, sample, value=value, read=read, route=name)
 
+        score.__doc__ = function.__doc__  # for eyechart score --list
         return function
 
     return record
@@ -237,7 +238,7 @@ THRESHOLD = 0.5
 
 @metric("anls", version="1", parity="official")
 def anls(prediction: str, answers: Answers) -> float:
-    """How close the reply is to the nearest accepted answer: 1 is equal, below 0.5 counts as 0.
+    """DocVQA's ANLS: closeness to the nearest accepted answer; 1 is equal, below 0.5 counts as 0.
 
     Quirks kept: the distance is taken between tidied strings but divided by the length of the untidied
     ones, upper-cased (so that ``ß`` counts two); a wrapped answer ("The answer is X") is penalised.
@@ -271,7 +272,7 @@ def _tidy(text: str) -> str:
 
 @metric("relaxed", version="1", parity="official")
 def relaxed(prediction: str, answers: Answers, *, tolerance: float = 0.05) -> float:
-    """1 when a number is within 5 % of an accepted answer, or other text is equal but for case; else 0.
+    """ChartQA's relaxed match: a number within 5 % of an accepted answer, or text equal but for case.
 
     Quirks kept: ``50%`` is 0.5 and not 50; ``1,000`` and ``$5`` are no numbers; an answer of 0 is
     compared as text, so ``0.0`` misses ``0``. Answers keep their outer spaces, the prediction does not.
@@ -336,7 +337,7 @@ _PERIODS_DROPPED = 32  # as published: a regex flag is passed where the count be
 
 @metric("vqa-accuracy", version="1", parity="official")
 def vqa_accuracy(prediction: str, answers: Answers) -> float:
-    """How many people gave this answer: three others or more make 1, averaged over who is left out.
+    """VQA accuracy: three other people or more who gave this answer make 1, averaged over who is left out.
 
     Quirk kept: with a single accepted answer the score is always 0, because no other answer can agree.
 

@@ -185,7 +185,9 @@ def _last_between(text: str, opening: str, closing: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightScorer:
-    """The verdict as a scorer; another limit to what the judge is shown is another version.
+    """InSight-o3: the judge says whether the reply gives the answer.
+
+    Another limit to what the judge is shown is another version.
 
     >>> InsightScorer().version, InsightScorer(max_answer_length=200).version
     ('1', '1-200')

@@ -412,6 +412,10 @@ def _make_scorer(position: Position, generation: str) -> Callable[[Reply, Sample
         )
         return replace(found, outcome=plain.outcome, value=plain.value)
 
+    rules = "its latest rules" if generation == LATEST else f"its rules of {generation}"
+    score_reply.__doc__ = (
+        f"MULTI's points by question type, in {rules}; the answer is read at the {position}."
+    )
     return score_reply
 
 
