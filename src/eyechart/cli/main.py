@@ -40,6 +40,7 @@ HEADINGS = {
     "evaluate": ("run", "score", "audit", "judge", "demo"),
     "look at results": ("report", "compare", "power", "runs", "show", "view", "merge"),
     "data, models, cache": ("data", "model", "cache"),
+    "set up": ("completion",),
 }
 CORE = tuple(name for names in HEADINGS.values() for name in names)
 ALIASES = {"eval": "run"}
@@ -61,7 +62,8 @@ def _aliases(name: str) -> list[str]:
     return [alias for alias, meant in ALIASES.items() if meant == name]
 
 
-def _summary(name: str) -> str:
+def summarise(name: str) -> str:
+    """What a command does, in a line; its module is not imported."""
     source = EntryPoint(name, f"eyechart.cli.{name}").read_source() if name in CORE else ""
     return summarise_command(name, source)
 
@@ -145,7 +147,7 @@ def _list_under_headings(parser: argparse.ArgumentParser) -> None:
         group = parser.add_argument_group(heading)
         for name in names:
             shown = ", ".join([name, *_aliases(name)])
-            group._group_actions.append(argparse.Action([], dest=name, metavar=shown, help=_summary(name)))
+            group._group_actions.append(argparse.Action([], dest=name, metavar=shown, help=summarise(name)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -154,6 +156,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.n_printed = 0
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
+        if os.environ.get("_EYECHART_COMPLETE"):
+            from eyechart.cli.completion import print_suggestions
+
+            return print_suggestions(words)
         if not words or words[0] == "help":
             words = [*words[1:2], "--help"]
         args, unknown = build_parser(_verb(words[0])).parse_known_args(words)
