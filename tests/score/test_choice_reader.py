@@ -318,3 +318,29 @@ def test_the_choices_of_the_caller_stay_as_they_are(reply: str) -> None:
     for rules in ("vlmevalkit", "vlmevalkit-2025-08", "eyechart"):
         infer(reply, choices, rules=rules)
     assert choices == {"A": "Cat", "B": "DOG"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "letter"),
+    [
+        ("When it barks, B; with whiskers, C.", "cat dog rabbit horse", None),
+        ("When it barks, it's B; when it purrs, A", "cat dog rabbit horse", None),
+        ("With long ears it would be C, with hooves D.", "cat dog rabbit horse", None),
+        ("When I zoom in, it's B.", "cat dog rabbit horse", "B"),
+        ("\\boxed{A}\n\nSo the animal is a dog.", "cat dog rabbit horse", None),
+        ("\\boxed{B}\n\nSo the animal is a dog.", "cat dog rabbit horse", "B"),
+        ("[ ] A\n[x] B\n[ ] C\n[ ] D", "cat dog rabbit horse", "B"),
+        ("- [x] cat\n- [ ] dog\n- [x] rabbit\n- [ ] horse", "cat dog rabbit horse", None),
+        ("Option 3", "3 4 5 6", None),
+        ("I'd say yes, but I'm not sure.", "Yes No", None),
+        ("三十一个", "20 21 30 31", "D"),
+    ],
+)
+def test_cases_boxes_and_numbers(reply: str, options: str, letter: str | None) -> None:
+    assert read_choice(reply, dict(zip("ABCD", options.split(), strict=False))).letter == letter
+
+
+def test_labels_that_are_numbers() -> None:
+    sides = {"1": "north", "2": "south", "3": "east", "4": "west"}
+    assert read_choice("The answer is 4.", sides).letter == "4"
+    assert read_choice("There are 4 of them.", sides).letter is None

@@ -148,3 +148,19 @@ def test_any_words_of_the_table_give_an_option_or_nothing(reply: str) -> None:
     reading = read_choice(reply, ANIMALS)
     assert reading.letter is None or reading.letter in ANIMALS
     assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)
+
+
+PADS = ("\n\n{}", "{}\n\n", "\n \n{}\r\n\r\n", "  {}\t", "<think>\nLet me look.\n</think>\n\n{}\n")
+
+
+@pytest.mark.parametrize("pad", PADS)
+def test_blank_lines_around_a_reply_change_nothing(pad: str) -> None:
+    """Of every third reply of the sets, without a thought of its own."""
+    rows = [row for path in sorted(REPLIES.glob("choice*.jsonl")) for row in load(path.name)[::3]]
+    changed = [
+        reply
+        for row in rows
+        if "think" not in (reply := str(row["reply"])).lower()
+        and read_choice(pad.format(reply), row["options"]).letter != read_choice(reply, row["options"]).letter  # type: ignore[arg-type]
+    ]
+    assert changed == []

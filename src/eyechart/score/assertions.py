@@ -172,7 +172,9 @@ class _Reader:
                 yield Statement("withdrawn", (), span)
         elif roles & (c.WRONG | c.DENY | c.DENY_NEXT) and not (roles & c.WRONG and roles & c.DENY):
             is_said_of_it = roles & (c.RIGHT | c.WRONG | c.MATCH | c.CONTRAST) or len(words) <= 2
-            if is_said_of_it and (last.is_letter or not self._whole_names.is_yes_or_no(self._last_named)):
+            is_doubted = roles & c.CONTRAST and roles & c.SELF  # "yes, but I'm not sure"
+            is_name = last.is_letter or not self._whole_names.is_yes_or_no(self._last_named)
+            if is_said_of_it and (is_name or is_doubted):
                 yield Statement("denied", last.letters or (), span)
         elif roles & (c.RIGHT | c.MATCH | c.YES) and not roles & c.DENY and last.letters:
             is_asked = self._text[last.end : words[0].start].strip(" \n)*\"'.") in c.QUESTION_MARKS

@@ -76,6 +76,8 @@ _JOINED = re.compile(r"\b(?:or|and)\b|[或和与]", re.IGNORECASE)
 _ARROW = re.compile(r"\\(?:Rightarrow|rightarrow|implies|Longrightarrow|therefore|to)\b")
 _BOX = re.compile(r"\\boxed")
 _STRUCK_OUT = re.compile(r"~~[^~\n]{1,200}~~")
+_NOT_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[ ?\].*$", re.MULTILINE)
+_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[[xX✓✔]\]", re.MULTILINE)
 _MARKUP = re.compile(
     r"</?(?:b|strong|i|em|u|p|br|span|div|code|pre|mark|font|center|h[1-6]|li|ul|ol|td|tr|table|small|big|sub|sup|html|body)\b"
     r"[^<>\n]{0,200}>|&(?:nbsp|amp|quot|lt|gt|#\d{1,5});|\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf|displaystyle|boldsymbol|mathbb)\b\s{0,3}",
@@ -119,7 +121,12 @@ def read_choice(reply: str, options: Mapping[str, str]) -> Reading:
     plain, prepared = normalise_characters(reply), prepare_options(options)
     if "~~" in plain:
         plain = _STRUCK_OUT.sub(lambda struck: " " * len(struck.group()), plain)
+    if "[ ]" in plain and _TICKED.search(plain):  # a list of boxes of which one is ticked
+        for boxes in (_NOT_TICKED, _TICKED):
+            plain = boxes.sub(lambda box: " " * len(box.group()), plain)
+    plain = plain.rstrip()
     begin = find_answer_start(plain)
+    begin += len(plain) - begin - len(plain[begin:].lstrip())  # blank lines around a reply say nothing
     start, end = unwrap_span(plain, begin)
     if start >= end:
         return _empty(plain, begin, prepared)

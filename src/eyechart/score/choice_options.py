@@ -126,7 +126,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         from eyechart.score.quantity import find_quantities, is_same_quantity
 
         amounts: dict[tuple[int, int], str] = {}
-        is_whole = end - start < _MAX_AMOUNT
+        is_whole = len(text[start:end].strip()) < _MAX_AMOUNT
         for found in find_quantities(normalise_numerals(text), start, end, is_whole=is_whole):
             same = [letter for quantity, letter in self.quantities if is_same_quantity(found, quantity)]
             is_share = "%" in text[found.span[0] : found.span[1] + 2]

@@ -61,6 +61,7 @@ _QUOTES = frozenset("\"'")
 _COMMAS = frozenset(",،")
 _CLOSING = frozenset(")]*\"'`_")
 _OPENING = frozenset("([*\"'`_")
+CIRCUMSTANCES = frozenset(("when", "with", "without"))
 MAX_VOTES = 200  # words that decide which language of a script a reply is written in
 
 
@@ -363,16 +364,40 @@ def _is_joint(units: Sequence[Unit], place: int) -> bool:
     )
 
 
+def _find_cases(units: Sequence[Unit], segments: Sequence[Segment]) -> set[int]:
+    """The first segments of sentences that hold in one case each: "When it barks, B; with hooves, D."."""
+    cases: set[int] = set()
+    last = -1  # the sentence before, if it begins with a circumstance
+    for number, segment in enumerate(segments):
+        if not segment.starts_sentence:
+            continue
+        first = units[segment.start].word
+        if first not in CIRCUMSTANCES:
+            last = -1
+            continue
+        if last >= 0 and segment.before == ";":
+            cases |= {last, number}
+        following = segments[number + 1] if number + 1 < len(segments) else None
+        if first == "when" and not segment.roles & SELF and following and following.before == ",":
+            said = units[following.start : following.end]
+            if not following.starts_sentence and all(unit.mark or unit.is_letter for unit in said):
+                cases.add(number)
+        last = number
+    return cases
+
+
 def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
-    carried = 0
-    for segment in segments:
+    carried, cases = 0, _find_cases(units, segments)
+    for number, segment in enumerate(segments):
         if segment.starts_sentence:
-            carried = 0
+            carried = CONDITION if number in cases else 0
         if segment.roles & _RESETS:
             carried = 0
         if segment.roles & (CONCLUDE | SELF):
             carried &= ~REPORT
         carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
+        if segment.roles & WOULD and units[segment.start].word in CIRCUMSTANCES:
+            carried |= CONDITION  # "With long ears it would be C, with hooves D."
         if segment.roles & (PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION) and _tells(units, segment):
             carried |= REPORT
         segment.carried = carried

@@ -90,6 +90,11 @@ class Language:
     letter_endings: Phrases = ()  # what may be joined to a letter by an apostrophe: "B'[dir]"
     abstain: Phrases = ()  # "I [cannot tell]"
     numbers: Phrases = ()  # zero, one, two ... twenty, in order; several words for one number are joined by "/"
+    tens: Phrases = ()  # twenty, thirty ... ninety
+    counts_on: Phrases = ()  # tens after which counting goes on to 19: "soixante-quinze" is 75
+    tens_and: Phrases = ()  # how a ten and a unit are joined: "{ten} y {unit}"
+    last_units: Phrases = ()  # units that are written otherwise after a ten: "ein=1"
+    scales: Phrases = ()  # hundred, thousand, million: beside one of these, a number word is a part of a number
     months: Phrases = ()  # January to December, in order, joined likewise
     at_least: Phrases = ()  # before a number: "[at least] 8"; bounds that say in which direction
     at_most: Phrases = ()
@@ -479,6 +484,12 @@ KOREAN = Language(
     numbers=_(
         "영/공 | 하나/한 | 둘/두 | 셋/세 | 넷/네 | 다섯 | 여섯 | 일곱 | 여덟 | 아홉 | 열 | 열하나/열한 | 열둘/열두 | 열셋/열세 | 열넷/열네 | 열다섯 | 열여섯 | 열일곱 | 열여덟 | 열아홉 | 스물/스무"
     ),
+    tens=_(
+        "스물/스무/이십 | 서른/삼십 | 마흔/사십 | 쉰/오십 | 예순/육십 | 일흔/칠십 | 여든/팔십 | 아흔/구십"
+    ),
+    tens_and=_("{ten}{unit}"),
+    last_units=_("일=1 | 이=2 | 삼=3 | 사=4 | 오=5 | 육=6 | 칠=7 | 팔=8 | 구=9"),
+    scales=_("백 | 천 | 만"),
     answer=_("정답 | 답 | 답변 | 해답 | 최종 답 | 최종 답변 | 올바른 답"),
     option=_("선택지 | 보기 | 번 | 옵션 | 선지 | 항목 | 문항"),
     copula=_(
@@ -571,6 +582,13 @@ FRENCH = Language(
     numbers=_(
         "zéro | un/une | deux | trois | quatre | cinq | six | sept | huit | neuf | dix | onze | douze | treize | quatorze | quinze | seize | dix-sept | dix-huit | dix-neuf | vingt"
     ),
+    counts_on=_("60 | 80"),
+    tens=_(
+        "vingt | trente | quarante | cinquante | soixante | septante | quatre-vingt/quatre-vingts/huitante/octante | nonante"
+    ),
+    tens_and=_("{ten} {unit} | {ten} et {unit}"),
+    last_units=_("onze=11"),
+    scales=_("cent | cents | mille | million | millions | milliard | milliards"),
     answer=_(
         "réponse | reponse | réponses | solution | réponse finale | bonne réponse | réponse correcte | résultat | la réponse"
     ),
@@ -700,6 +718,12 @@ GERMAN = Language(
     numbers=_(
         "null | eins/ein/eine/einen | zwei/zwo | drei | vier | fünf | sechs | sieben | acht | neun | zehn | elf | zwölf | dreizehn | vierzehn | fünfzehn | sechzehn | siebzehn | achtzehn | neunzehn | zwanzig"
     ),
+    tens=_("zwanzig | dreißig/dreissig | vierzig | fünfzig | sechzig | siebzig | achtzig | neunzig"),
+    tens_and=_("{unit}und{ten}"),
+    last_units=_("ein=1"),
+    scales=_(
+        "hundert | einhundert | zweihundert | dreihundert | tausend | eintausend | million | millionen | milliarde | milliarden"
+    ),
     answer=_(
         "antwort | lösung | ergebnis | endgültige antwort | die antwort | richtige antwort | loesung | antworten"
     ),
@@ -827,6 +851,14 @@ SPANISH = Language(
     numbers=_(
         "cero | uno/un/una | dos | tres | cuatro | cinco | seis | siete | ocho | nueve | diez | once | doce | trece | catorce | quince | dieciséis | diecisiete | dieciocho | diecinueve | veinte"
     ),
+    tens=_("veinte | treinta | cuarenta | cincuenta | sesenta | setenta | ochenta | noventa"),
+    tens_and=_("{ten} y {unit}"),
+    last_units=_(
+        "veintiuno=21 | veintiún=21 | veintiuna=21 | veintidós=22 | veintidos=22 | veintitrés=23 | veintitres=23 | veinticuatro=24 | veinticinco=25 | veintiséis=26 | veintiseis=26 | veintisiete=27 | veintiocho=28 | veintinueve=29"
+    ),
+    scales=_(
+        "cien | ciento | doscientos | trescientos | cuatrocientos | quinientos | mil | millón | millones"
+    ),
     answer=_(
         "respuesta | solución | solucion | respuesta correcta | respuesta final | resultado | contestación"
     ),
@@ -952,6 +984,9 @@ PORTUGUESE = Language(
     numbers=_(
         "zero | um/uma | dois/duas | três | quatro | cinco | seis | sete | oito | nove | dez | onze | doze | treze | catorze/quatorze | quinze | dezesseis/dezasseis | dezessete/dezassete | dezoito | dezenove/dezanove | vinte"
     ),
+    tens=_("vinte | trinta | quarenta | cinquenta/cinqüenta | sessenta | setenta | oitenta | noventa"),
+    tens_and=_("{ten} e {unit}"),
+    scales=_("cem | cento | duzentos | trezentos | quatrocentos | quinhentos | mil | milhão | milhões"),
     answer=_(
         "resposta | solução | gabarito | resposta correta | resposta certa | resposta final | resultado"
     ),
@@ -1078,6 +1113,12 @@ ITALIAN = Language(
     numbers=_(
         "zero | uno/un/una | due | tre | quattro | cinque | sei | sette | otto | nove | dieci | undici | dodici | tredici | quattordici | quindici | sedici | diciassette | diciotto | diciannove | venti"
     ),
+    tens=_(
+        "venti/vent | trenta/trent | quaranta/quarant | cinquanta/cinquant | sessanta/sessant | settanta/settant | ottanta/ottant | novanta/novant"
+    ),
+    tens_and=_("{ten}{unit}"),
+    last_units=_("tré=3 | un=1"),
+    scales=_("cento | duecento | trecento | mille | mila | milione | milioni | miliardo | miliardi"),
     answer=_("risposta | soluzione | risposta corretta | risposta giusta | risposta finale | risultato"),
     option=_(
         "opzione | l'opzione | lettera | la lettera | alternativa | scelta | possibilità | opzioni | l'alternativa | dell'opzione"
@@ -1203,6 +1244,11 @@ RUSSIAN = Language(
     numbers=_(
         "ноль/нуль | один/одна/одно | два/две/двое | три/трое | четыре/четверо | пять/пятеро | шесть | семь | восемь | девять | десять | одиннадцать | двенадцать | тринадцать | четырнадцать | пятнадцать | шестнадцать | семнадцать | восемнадцать | девятнадцать | двадцать"
     ),
+    tens=_("двадцать | тридцать | сорок | пятьдесят | шестьдесят | семьдесят | восемьдесят | девяносто"),
+    tens_and=_("{ten} {unit}"),
+    scales=_(
+        "сто | двести | триста | четыреста | пятьсот | тысяча | тысячи | тысяч | миллион | миллиона | миллионов"
+    ),
     answer=_(
         "ответ | ответом | решение | правильный ответ | верный ответ | окончательный ответ | результат | итог | ответы | отв"
     ),
@@ -1315,6 +1361,11 @@ ARABIC = Language(
     numbers=_(
         "صفر | واحد/واحدة | اثنان/اثنين/اثنتان | ثلاثة/ثلاث | أربعة/أربع | خمسة/خمس | ستة/ست | سبعة/سبع | ثمانية/ثماني | تسعة/تسع | عشرة/عشر"
     ),
+    tens=_(
+        "عشرون/عشرين | ثلاثون/ثلاثين | أربعون/أربعين | خمسون/خمسين | ستون/ستين | سبعون/سبعين | ثمانون/ثمانين | تسعون/تسعين"
+    ),
+    tens_and=_("{unit} و{ten}"),
+    scales=_("مئة | مائة | ألف | مليون"),
     answer=_(
         "الإجابة | الاجابة | الجواب | إجابة | اجابة | جواب | الحل | إجابتي | اجابتي | جوابي | الإجابة الصحيحة | والإجابة | فالإجابة | الجواب الصحيح | النتيجة | للإجابة | والجواب | فالجواب"
     ),
@@ -1421,6 +1472,11 @@ HINDI = Language(
     numbers=_(
         "शून्य | एक | दो | तीन | चार | पाँच/पांच | छह/छः | सात | आठ | नौ | दस | ग्यारह | बारह | तेरह | चौदह | पंद्रह | सोलह | सत्रह | अठारह | उन्नीस | बीस"
     ),
+    tens=_("बीस | तीस | चालीस | पचास | साठ | सत्तर | अस्सी | नब्बे"),
+    last_units=_(
+        "इक्कीस=21 | बाईस=22 | तेईस=23 | चौबीस=24 | पच्चीस=25 | छब्बीस=26 | सत्ताईस=27 | अट्ठाईस=28 | उनतीस=29 | इकतीस=31 | बत्तीस=32"
+    ),
+    scales=_("सौ | हज़ार | हजार | लाख | करोड़"),
     answer=_("उत्तर | जवाब | सही उत्तर | सही जवाब | हल | समाधान | अंतिम उत्तर | उत्तरः | परिणाम"),
     option=_("विकल्प | ऑप्शन | अक्षर | चयन | विकल्पों"),
     copula=_("है | हैं | होगा | होना चाहिए | हो सकता है केवल | था | होगी | लगता है | दिखता है | ही है"),
@@ -1506,6 +1562,10 @@ VIETNAMESE = Language(
     numbers=_(
         "không | một | hai | ba | bốn | năm | sáu | bảy | tám | chín | mười | mười một | mười hai | mười ba | mười bốn | mười lăm | mười sáu | mười bảy | mười tám | mười chín | hai mươi"
     ),
+    tens=_("hai mươi | ba mươi | bốn mươi | năm mươi | sáu mươi | bảy mươi | tám mươi | chín mươi"),
+    tens_and=_("{ten} {unit}"),
+    last_units=_("mốt=1 | tư=4 | lăm=5 | nhăm=5"),
+    scales=_("trăm | nghìn | ngàn | triệu | tỷ | mươi"),
     answer=_(
         "đáp án | câu trả lời | trả lời | lời giải | kết quả | đáp án đúng | đáp án cuối cùng | đáp án chính xác"
     ),
@@ -1609,6 +1669,11 @@ INDONESIAN = Language(
     numbers=_(
         "nol | satu | dua | tiga | empat | lima | enam | tujuh | delapan | sembilan | sepuluh | sebelas | dua belas | tiga belas | empat belas | lima belas | enam belas | tujuh belas | delapan belas | sembilan belas | dua puluh"
     ),
+    tens=_(
+        "dua puluh | tiga puluh | empat puluh | lima puluh | enam puluh | tujuh puluh | delapan puluh | sembilan puluh"
+    ),
+    tens_and=_("{ten} {unit}"),
+    scales=_("seratus | ratus | seribu | ribu | juta | puluh | belas"),
     answer=_(
         "jawaban | jawabannya | jawaban yang benar | jawaban akhir | solusi | hasilnya | hasil | jawaban saya | jawab"
     ),
@@ -1713,6 +1778,9 @@ TURKISH = Language(
     numbers=_(
         "sıfır | bir | iki | üç | dört | beş | altı | yedi | sekiz | dokuz | on | on bir | on iki | on üç | on dört | on beş | on altı | on yedi | on sekiz | on dokuz | yirmi"
     ),
+    tens=_("yirmi | otuz | kırk | elli | altmış | yetmiş | seksen | doksan"),
+    tens_and=_("{ten} {unit}"),
+    scales=_("yüz | bin | milyon | milyar"),
     answer=_(
         "cevap | yanıt | cevabı | cevabım | yanıtı | yanıtım | çözüm | doğru cevap | doğru yanıt | nihai cevap | sonuç | cevabın | cevaptır | cevabıdır | yanıttır"
     ),

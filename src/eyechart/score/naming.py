@@ -77,6 +77,8 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
             if at is not None:
                 unit = units[near]
                 unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
+    if any(map(str.isdecimal, options.labels)):
+        _mark_numbered(units, options)
     for place, unit in enumerate(units):
         is_ended = (
             endings and unit.word[1:2] == "'" and unit.word[2:] in endings and text[unit.start].isupper()
@@ -96,6 +98,20 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
         if letter is not None or char.isupper():
             unit.letters = (letter,) if letter else ()
             unit.is_letter, unit.roles = True, 0
+
+
+def _mark_numbered(units: list[Unit], options: ChoiceOptions) -> None:
+    """Labels that are numbers, where a cue leads to them and nothing is counted: "the answer is 4."."""
+    if options.quantities:
+        return
+    for place, unit in enumerate(units):
+        label = options.labels.get(unit.word) if unit.word.isdecimal() else None
+        if label is None or not place or options.find_by_text(unit.word):
+            continue
+        before, after = units[place - 1], units[place + 1] if place + 1 < len(units) else None
+        is_cued = before.roles & (c.ANSWER | c.CHOOSE | c.COPULA) or before.mark in (":", "(", "*")
+        if is_cued and (after is None or after.mark in c.ENDS or after.mark in (",", ")", "*", ":")):
+            unit.letters, unit.is_letter, unit.roles = (label,), True, 0
 
 
 def _find_position(
@@ -177,9 +193,12 @@ def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Un
             place += 1
         covered = units[first:place]
         may_split = len(covered) == 1 and _may_split(covered[0], begin, stop)
+        # 三十一个, although 一个 is an article
+        is_numeral = mention.is_amount and len(covered) > 1 and is_unspaced(covered[-1].word)
         is_inside = (
             covered
             and not may_split
+            and not is_numeral
             and ((covered[0].start < begin and text[begin - 1] != "'") or covered[-1].end > stop)
         )
         if not covered or is_inside or (len(covered) == 1 and covered[0].is_letter):
@@ -191,9 +210,9 @@ def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Un
             if may_split and covered[0].start < begin:
                 marked.append(Unit(covered[0].start, begin, c.FILLER, covered[0].word))
             marked.append(unit)
-            if may_split and covered[0].end > stop:
+            if (may_split or is_numeral) and covered[-1].end > stop:
                 marked.append(
-                    Unit(stop, covered[0].end, c.FILLER, text[stop : covered[0].end].strip().lower())
+                    Unit(stop, covered[-1].end, c.FILLER, text[stop : covered[-1].end].strip().lower())
                 )
     return marked + units[place:]
 
@@ -417,6 +436,8 @@ class Names:
                 return False
             if before.roles & c.LABEL and not before.roles & c.DENY:
                 return False
+            if _is_noun(before) and units[place].word in _POSITIONS and before.end < units[place].start:
+                return False  # "Option 3", where the options are numbers: the third, or the one that says 3
             if before.mark == "." and place > 1 and units[place - 2].roles & (c.LABEL | c.NO):  # "No. 3"
                 return False
             if before.word in _RANGES and place > 1 and _is_number(units[place - 2].word):

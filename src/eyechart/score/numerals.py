@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from eyechart.score.context import find_language
-from eyechart.score.languages import LANGUAGES
+from eyechart.score.languages import LANGUAGES, Language
 from eyechart.score.reading import normalise_characters, unwrap_span
 
 MAX_DIGITS = 400
@@ -405,31 +405,61 @@ _MAX_FOREIGN_CHARS = 400  # a longer text states its number in digits, or not at
 
 
 def _find_foreign(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Number]:
-    """Number words up to twenty in the reply's language; one that is also an article only on its own."""
+    """Number words below 100 in the reply's language; one that is also an article only on its own.
+
+    A word beside another number word that it does not form a number with is a part of a larger one
+    ("cent vingt", "doscientos veinte"), which is not read.
+    """
     lower = text[start:end].lower()
     if end - start > _MAX_FOREIGN_CHARS or len(lower) != end - start:
         return
     name = find_language(lower).name
     words = [found.span() for found in _FOREIGN_WORD.finditer(lower)]
-    if name == "English" and len(words) > 3:
+    if name == "English" and len(words) > _MAX_NUMBER_WORDS:
         return
     place = 0
     while place < len(words):
-        first, last = words[place]
-        after = words[place + 1][1] if place + 1 < len(words) else last
-        for stop, n_words in ((after, 2), (last, 1)):
-            is_only = (is_whole and len(words) <= 2) or (
-                name == "English" and len(words) <= 3 and lower[first:stop] not in _ALSO_ENGLISH
+        n_words = 1
+        for stop in range(min(len(words), place + _MAX_NUMBER_WORDS), place, -1):
+            first, last = words[place][0], words[stop - 1][1]
+            said = " ".join(lower[first:last].replace("-", " ").split())
+            is_only = (is_whole and (len(words) <= 2 or stop - place == len(words))) or (
+                name == "English"
+                and (len(words) <= 3 or stop - place == len(words))
+                and said not in _ALSO_ENGLISH
             )
-            value = _get_foreign(lower[first:stop], name, is_only=is_only)
+            value = _get_foreign(said, name, is_only=is_only)
             if value is not None:
-                yield Number(float(value), float(value), (start + first, start + stop))
-                place += n_words - 1
+                n_words = stop - place
+                if not _is_in_larger(lower, words, place, stop, "" if is_only else name):
+                    yield Number(float(value), float(value), (start + first, start + last))
                 break
-        place += 1
+        place += n_words
 
 
-_FOREIGN_WORD = re.compile(r"(?:[^\W\d_]|[\u0900-\u0963\u064b-\u0652])+(?:-(?:sept|huit|neuf))?")
+def _is_in_larger(lower: str, words: list[tuple[int, int]], place: int, stop: int, language: str) -> bool:
+    """Whether a number word stands right beside another one, or beside "and" and another one."""
+    parts = _number_parts()
+    for step, near in ((-1, place), (1, stop - 1)):
+        for _ in range(2):
+            other = near + step
+            if not 0 <= other < len(words):
+                break
+            low, high = sorted((words[near], words[other]))
+            said = lower[slice(*words[other])]
+            if lower[low[1] : high[0]] not in _GAP:
+                break
+            if (language, said) in parts and said not in _ARTICLES and said not in _OTHER_WORDS:
+                return True
+            if said not in _AND:
+                break
+            near = other
+    return False
+
+
+_FOREIGN_WORD = re.compile(r"(?:[^\W\d_]|[\u0900-\u0963\u064b-\u0652])+")
+_MAX_NUMBER_WORDS = 4  # quatre-vingt-dix-sept
+_AND = frozenset({"et", "y", "e", "und"})
 _KOREAN_ENDING = re.compile(r"(?:입니다|이에요|예요|개|마리|명|대|이다|이요|요)$")
 
 
@@ -449,14 +479,52 @@ def _foreign_words() -> tuple[dict[tuple[str, str], int], dict[str, int]]:
     by_language = {
         (language.name, word): value
         for language in LANGUAGES.values()
-        for value, words in enumerate(language.numbers)
-        for word in words.split("/")
+        for word, value in spell_numbers(language).items()
     }
     values: dict[str, set[int]] = {}
     for (_, word), value in by_language.items():
         values.setdefault(word, set()).add(value)
     anywhere = {word: found.pop() for word, found in values.items() if len(found) == 1}
     return by_language, {word: value for word, value in anywhere.items() if word not in _ENGLISH_WORDS}
+
+
+def spell_numbers(language: Language) -> dict[str, int]:
+    """The words for 0 to 99 of a language, hyphens as spaces, as far as the table has them.
+
+    >>> words = spell_numbers(LANGUAGES["fr"])
+    >>> words["vingt et un"], words["soixante quinze"], words["quatre vingt dix sept"]
+    (21, 75, 97)
+    """
+    spelled = {
+        word.replace("-", " "): value
+        for value, words in enumerate(language.numbers)
+        for word in words.split("/")
+    }
+    special = {word: int(value) for word, _, value in (entry.partition("=") for entry in language.last_units)}
+    units = {word: value for word, value in (spelled | special).items() if 0 < value < 20}
+    for place, words in enumerate(language.tens):
+        for ten in words.replace("-", " ").split("/"):
+            value = 20 + 10 * place
+            spelled.setdefault(ten, value)
+            counts_on = str(value) in language.counts_on
+            for unit, n in units.items():
+                if n < 10 or counts_on:
+                    for pattern in language.tens_and:
+                        spelled.setdefault(pattern.format(ten=ten, unit=unit), value + n)
+    return spelled | {word: value for word, value in special.items() if value >= 20}
+
+
+@lru_cache(maxsize=1)
+def _number_parts() -> frozenset[tuple[str, str]]:
+    """Every word that may be a part of a number, with its language and with "" for any."""
+    return frozenset(
+        (name, word)
+        for language in LANGUAGES.values()
+        for said in (*spell_numbers(language), *language.scales)
+        for word in said.split()
+        for name in ("", language.name)
+        if word not in _AND
+    )
 
 
 # -- Chinese and Japanese numerals

@@ -100,6 +100,8 @@ def _weigh(current: Statement | None, later: Statement) -> Statement:
     is_new_letter = later.kind == "asserted" and later.is_letter and len(later.letters) == 1
     if current.kind == "implied" and not current.is_letter and is_new_letter and not later.is_change:
         return Statement("contradiction", (), later.span)  # "It is a cat. The answer is B."
+    if was_held and later.kind in ("asserted", "implied") and not (later.is_letter or later.is_change):
+        return Statement("contradiction", (), later.span)  # "\\boxed{A} So it is a dog."
     if later.is_turn or (is_held and not was_held):
         return later
     if later.kind == "implied" and current.kind != "implied" and (was_held or not later.is_letter):
