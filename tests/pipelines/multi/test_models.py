@@ -201,10 +201,16 @@ def test_what_cannot_be_honoured_is_refused_by_name(said: dict[str, Any], words:
         chosen(**said)
 
 
-def test_local_names_run_in_the_originals_folder_and_nowhere_else(here: Path) -> None:
+def test_local_names_run_in_the_originals_classes_or_by_their_weights(here: Path) -> None:
     with pytest.raises(UsageError, match=r"not at models/qwen2vl_hf\.py") as refusal:
         chosen(model="qwen2-vl")
     assert "python:file.py:XEvaluator --set split_sys=true" in refusal.value.hint
+    assert "--model_dir FOLDER" in refusal.value.hint
+    weights = chosen(model="qwen2-vl", model_dir="w", cuda_device="cuda:1")
+    assert (weights.spec, weights.name, weights.split_sys) == ("hf/w", "qwen2-vl", True)
+    assert weights.options == {"params": {"device": "cuda:1"}}
+    with pytest.raises(UsageError, match="not at models/qwen2_hf"):  # it takes no images
+        chosen(model="qwen2", model_dir="w", input_type=0)
     (here / "models").mkdir()
     (here / "models" / "qwen2vl_hf.py").write_text(
         CLASSES.replace("class Local", "class Qwen2VLEvaluator"), encoding="utf-8"

@@ -131,11 +131,14 @@ def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> Cho
     endings = ("_ms", "") if arguments.use_modelscope else ("", "_hf")
     files = [local.folder / "models" / f"{local.module}{ending}.py" for ending in endings]
     found = next((file for file in files if file.is_file()), None)
+    if found is None and arguments.model_dir and 2 in local.inputs:
+        return _weights(arguments, registered, local)
     if found is None:
         split = " --set split_sys=true" if local.split_sys else ""
+        weights = ", or give its weights: --model_dir FOLDER" if 2 in local.inputs else ""
         raise UsageError(
             f"--model {registered} runs in a class of the original, which is not at {files[-1]}",
-            hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}",
+            hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}{weights}",
         )
     if local.version and not arguments.model_dir:
         arguments = replace(arguments, model_version=arguments.model_version or local.version)
@@ -149,6 +152,20 @@ def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> Cho
         split_sys=local.split_sys,
         registered=registered,
         notes=(note, *chosen.notes),
+    )
+
+
+def _weights(arguments: MultiArguments, registered: str, local: LocalModel) -> ChosenModel:
+    """The weights alone, without the original's class: loaded by transformers."""
+    device = {} if arguments.cuda_device == "auto" else {"device": arguments.cuda_device}
+    _refuse(arguments, ("api_url", "api_key"), of=f"weights ({registered})")
+    return ChosenModel(
+        spec=f"hf/{arguments.model_dir}",
+        name=arguments.model_version or registered,
+        options={"params": device} if device else {},
+        split_sys=local.split_sys,
+        registered=registered,
+        notes=(f"--model {registered}: no class of the original; its weights run as hf/{arguments.model_dir}",),
     )
 
 
