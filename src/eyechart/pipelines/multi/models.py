@@ -159,13 +159,14 @@ def _weights(arguments: MultiArguments, registered: str, local: LocalModel) -> C
     """The weights alone, without the original's class: loaded by transformers."""
     device = {} if arguments.cuda_device == "auto" else {"device": arguments.cuda_device}
     _refuse(arguments, ("api_url", "api_key"), of=f"weights ({registered})")
+    spec = f"hf/{arguments.model_dir}"
     return ChosenModel(
-        spec=f"hf/{arguments.model_dir}",
+        spec=spec,
         name=arguments.model_version or registered,
         options={"params": device} if device else {},
         split_sys=local.split_sys,
         registered=registered,
-        notes=(f"--model {registered}: no class of the original; its weights run as hf/{arguments.model_dir}",),
+        notes=(f"--model {registered}: no class of the original is here, so its weights run as {spec}",),
     )
 
 
