@@ -334,6 +334,7 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     from eyechart.model.prices import format_usd
+    from eyechart.report.live import format_duration
     from eyechart.store.cache import format_size
 
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
@@ -355,6 +356,8 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     if estimate.prompt_tokens:
         yield "tokens in", f"about {estimate.prompt_tokens:,}"
         yield "tokens out", _span(*estimate.completion_tokens)
+    if estimate.time_s is not None:
+        yield "time", "about " + " to ".join(dict.fromkeys(map(format_duration, estimate.time_s)))
     if estimate.cost is None:
         yield "cost", "unknown"
     else:

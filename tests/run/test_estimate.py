@@ -198,3 +198,15 @@ def test_thousands_of_samples_take_seconds_and_no_memory(tmp_path: Path) -> None
         assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
     finally:
         tracemalloc.stop()
+
+
+def test_the_time_follows_the_replies_and_the_limits(questions: Path) -> None:
+    plain = look(questions, max_tokens=100)
+    assert plain.time_s == pytest.approx((1.2, 3.0)), "6 at once: a second, and 10 or 100 tokens"
+    assert look(questions, max_tokens=100, concurrency=2).time_s == pytest.approx((3.6, 9.0))
+    assert look(questions, max_tokens=100, rpm=60).time_s == pytest.approx((5.0, 5.0))
+    slow = look(questions, max_tokens=100, tpm=60)
+    assert slow.time_s == pytest.approx((slow.prompt_tokens + 60, slow.prompt_tokens + 600))
+    assert any("--tpm 60" in line for line in slow.assumptions)
+    assert ec.estimate(questions, "baseline/random", progress=False).time_s is None
+    assert plain.to_json()["time_s"] == pytest.approx([1.2, 3.0])

@@ -34,7 +34,7 @@ class Switches:
         False,
         group=COST,
         is_common=True,
-        help="estimate requests, bytes, tokens and cost, and send nothing",
+        help="estimate requests, bytes, tokens, time and cost, and send nothing",
     )
     json: bool = option(False, group=RUN, is_common=True, help=JSON_HELP)
     verbose: bool = option(

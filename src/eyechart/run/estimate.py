@@ -7,6 +7,7 @@ sent or written, and of the images only the sizes are read.
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,8 @@ SHORT_REPLY = 10  # tokens of a letter, a number, a few words
 LONG_REPLY = 1000  # tokens of a reply that reasons first, if no limit is set
 JUDGE_WORDING = 400  # tokens of the judge's instructions
 JUDGE_REPLY = 200  # tokens of a verdict with its reason, at most
+FIRST_TOKEN_S = 1.0  # until a reply begins: upload, queue, reading the image
+TOKENS_PER_S = 50.0  # of one reply while it is written
 
 _PER_REQUEST = 100  # bytes of a body besides the messages
 _PER_PART = 45  # bytes around a text or an image
@@ -77,6 +80,7 @@ class Estimate:
     judge_requests: tuple[int, int]
     judge_tokens: tuple[int, int]
     cost: tuple[float, float] | None  # in USD, the judge's share included
+    time_s: tuple[float, float] | None  # without the judge; None for a model on this machine, and for a batch
     prices: dict[str, Price | None]
     image_rule: str
     assumptions: tuple[str, ...]
@@ -108,6 +112,7 @@ class Estimate:
                 "judge": list(self.judge_tokens),
             },
             "cost": list(self.cost) if self.cost else None,
+            "time_s": list(self.time_s) if self.time_s else None,
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
             "assumptions": list(self.assumptions),
         }
@@ -237,6 +242,7 @@ def _estimate(
         judge_requests=work.judge_requests,
         judge_tokens=work.judge_tokens,
         cost=cost,
+        time_s=work.time_s,
         prices=prices,
         image_rule=work.rule.name,
         assumptions=tuple(work.assumptions(prices, n_assumed, cost)),
@@ -274,7 +280,11 @@ class Workload:
         self._detail = str(identity.get("image_detail") or "")
         limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
         self._limit: int | None = limits[0] if limits else None
-        self._takes_rounds = read_capabilities(plan.model).takes_rounds
+        capabilities = read_capabilities(plan.model)
+        self._takes_rounds = capabilities.takes_rounds
+        self._is_endpoint = capabilities.is_endpoint
+        most = plan.options.concurrency
+        self._n_at_once = min(most, capabilities.max_concurrency or most)
         self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
         self._asked = _Size()
         self.requests = 0
@@ -325,6 +335,24 @@ class Workload:
             return 0, 0
         longest = LONG_REPLY if self._limit is None else self._limit
         return self.replies * min(SHORT_REPLY, longest), self.replies * longest
+
+    @property
+    def time_s(self) -> tuple[float, float] | None:
+        """Seconds, if all replies are short, and if all have the maximum length; rate limits are kept."""
+        options = self._plan.options
+        if not self._is_endpoint or options.batch or not self.requests:
+            return None
+        ends = []
+        for end in (0, 1):
+            n_rounds = math.ceil(self.requests / self._n_at_once)
+            by_replies = n_rounds * (
+                FIRST_TOKEN_S + self.completion_tokens[end] / self.replies / TOKENS_PER_S
+            )
+            n_tokens = self.prompt_tokens[0] + self.completion_tokens[end]
+            by_requests = 60 * (self.requests - 1) / options.rpm if options.rpm else 0.0
+            by_tokens = 60 * n_tokens / options.tpm if options.tpm else 0.0
+            ends.append(max(by_replies, by_requests, by_tokens))
+        return ends[0], ends[1]
 
     @property
     def judge_requests(self) -> tuple[int, int]:
@@ -387,6 +415,13 @@ class Workload:
             yield f"judge: at most one call per verdict{each}; rules decide what they can"
         if options.cache and self.requests:
             yield "replies in the response cache are not taken into account"
+        if self.time_s is not None:
+            limits = [f"--{name} {value:g}" for name in ("rpm", "tpm") if (value := getattr(options, name))]
+            within = f" and {' and '.join(limits)}" if limits else ""
+            yield (
+                f"time: {self._n_at_once:,} requests in flight{within}, a second until a reply begins, "
+                f"{TOKENS_PER_S:g} tokens per second; the endpoint's own rate limit is not known"
+            )
         if options.batch:
             yield "batch: half the price of single requests; replies within 24 hours"
         for who, price in prices.items():
