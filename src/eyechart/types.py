@@ -306,6 +306,7 @@ class Snapshot:
     cached: int = 0  # replies that an earlier run got
     failed: int = 0
     throttled: float = 0.0  # the share of the latest requests that were refused for being too many
+    slowed_by: str = ""  # the option that requests wait for: --rpm, --tpm
     p50_s: float | None = None  # of the latest answers: the latency that half of them stayed below
     p95_s: float | None = None
     tokens: int = 0

@@ -339,3 +339,15 @@ def test_data_may_be_named_again_and_again(questions: Path, tmp_path: Path) -> N
     flags = ["--data", questions, "--data", "p.tsv", "-m", "baseline/random", "-q", "--json"]
     done = eyechart("run", *flags, cwd=tmp_path)
     assert [one["benchmark"] for one in done.json["runs"]] == ["q", "p"]
+
+
+@pytest.mark.slow
+def test_the_progress_names_the_limit_that_slows_the_run(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 14)
+    with Server() as server:
+        done = eyechart(
+            "run", "q.tsv", "-m", "openai/m", "--base-url", server.base_url, "--rpm", 240, "--no-cache",
+            cwd=tmp_path,
+        )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "  slowed by --rpm" in done.err

@@ -320,6 +320,23 @@ def test_the_later_of_both_rates_counts() -> None:
     assert RateLimits().wait_s() == 0.0
 
 
+def test_the_limit_that_requests_wait_for_is_named() -> None:
+    async def look(**limits: RateLimit) -> list[str]:
+        rates, stop = RateLimits(**limits), StopSignal()
+        said = [rates.find_slowest()]
+        rates.reserve(10)
+        held = asyncio.create_task(rates.acquire(10, stop))
+        await asyncio.sleep(0)
+        said.append(rates.find_slowest())
+        stop.interrupt()
+        await held
+        return [*said, rates.find_slowest()]
+
+    few, many = RateLimit(0.001), RateLimit(1e9)
+    assert asyncio.run(look(requests=few, tokens=many)) == ["", "--rpm", ""]
+    assert asyncio.run(look(tokens=few)) == ["", "--tpm", ""]
+
+
 def test_a_reply_of_unknown_length_is_taken_for_a_long_one_until_the_first_is_in() -> None:
     clock = Clock()
     rates = RateLimits(tokens=RateLimit(60_000, clock=clock))  # a thousand a second

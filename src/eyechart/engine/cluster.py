@@ -193,6 +193,7 @@ class ClusterExecutor:
             None,
             self._gate.budget if self._gate else None,
             waiting=sum(peer.report.waiting for peer in ready),
+            slowed_by=self._rates.find_slowest() if self._rates is not None else "",
             score_name="plain" if self.scoring.is_circular else "score",
         )
         return replace(

@@ -17,7 +17,7 @@ import msgspec
 
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
-from eyechart.engine.pool import EndpointPool, Stopped, StopSignal
+from eyechart.engine.pool import EndpointPool, RateLimits, Stopped, StopSignal
 from eyechart.engine.prepare import Prefetcher, Prepared, Preparer
 from eyechart.engine.retry import EngineSettings, RetryingClient
 from eyechart.engine.sample import Calls, JournalCalls, KnownReplies, SampleRunner, Settled
@@ -125,10 +125,12 @@ class LocalExecutor:
         self.stop.interrupt()
 
     def snapshot(self) -> Snapshot:
+        rates = self._client.rates
         return self.progress.snapshot(
             self._client.pool,
             self._gate.budget if self._gate else None,
             waiting=self._client.n_waiting,
+            slowed_by=rates.find_slowest() if isinstance(rates, RateLimits) else "",
             score_name="plain" if self.scoring.is_circular else "score",
             status=str(getattr(self._client.model, "status", "")),
         )
@@ -311,6 +313,7 @@ class Progress(msgspec.Struct):
         budget: Budget | None = None,
         *,
         waiting: int = 0,
+        slowed_by: str = "",
         score_name: str = "score",
         status: str = "",
     ) -> Snapshot:
@@ -335,6 +338,7 @@ class Progress(msgspec.Struct):
             cached=self.cached,
             failed=self.failed,
             throttled=_share(pool.throttled) if pool else 0.0,
+            slowed_by=slowed_by,
             p50_s=find_quantile(latencies, 0.5),
             p95_s=find_quantile(latencies, 0.95),
             tokens=budget.tokens if budget else 0,

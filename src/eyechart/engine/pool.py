@@ -535,14 +535,30 @@ class RateLimits:
         self._tokens = tokens
         self._more = float(_FIRST_REPLY_TOKENS)  # than guessed
         self._n_learnt = 0
+        self._n_held = 0  # requests that wait in `acquire`
         self._queue = asyncio.Lock()
 
     async def acquire(self, n_guessed: int, stop: StopSignal) -> TokenReservation:
         """Wait until a request of about so many tokens may be sent, or the run stops."""
-        async with self._queue:
-            while not stop.is_set and (wait_s := self.wait_s()) > 0:
-                await stop.wait(min(wait_s, _LOOK_AGAIN_S))
-            return self.reserve(n_guessed)
+        self._n_held += 1
+        try:
+            async with self._queue:
+                while not stop.is_set and (wait_s := self.wait_s()) > 0:
+                    await stop.wait(min(wait_s, _LOOK_AGAIN_S))
+                return self.reserve(n_guessed)
+        finally:
+            self._n_held -= 1
+
+    def find_slowest(self) -> str:
+        """The option that requests wait for now: ``--rpm`` or ``--tpm``; empty if none waits."""
+        if not self._n_held:
+            return ""
+        waits = [
+            (rate.wait_s(), name)
+            for name, rate in (("--rpm", self._requests), ("--tpm", self._tokens))
+            if rate is not None
+        ]
+        return max(waits)[1] if waits else ""
 
     def wait_s(self) -> float:
         """The seconds until the next request may be sent, as things stand."""

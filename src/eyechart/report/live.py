@@ -27,6 +27,7 @@ _ERASE_LINE = "\r\x1b[2K"
 _ERASE_BELOW = "\x1b[J"  # the lines of nodes
 _UP = "\x1b[{}A\r"
 _MAX_NODES = 16  # that have a line of their own
+_SLOWING = 0.1  # so large a share of refused requests decides the speed of the run
 
 
 class LiveLine:
@@ -190,6 +191,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
         (8, _crowd(state)),
         (9, _latency(state)),
         (6, _throttled(state.throttled)),
+        (6, f"slowed by {state.slowed_by}" if state.slowed_by else ""),
         (7, f"{state.retried:,} retried" if state.retried else ""),
         (2, f"{state.failed:,} failed" if state.failed else ""),
         (3, f"{state.waiting:,} waiting to retry" if state.waiting else ""),
@@ -233,9 +235,13 @@ def _throttled(share: float) -> str:
 
     >>> _throttled(0.05), _throttled(0.004), _throttled(0.0)
     ('429: 5%', '429: <1%', '')
+    >>> _throttled(0.25)
+    'slowed by the endpoint (429: 25%)'
     """
     if not share:
         return ""
+    if share >= _SLOWING:
+        return f"slowed by the endpoint (429: {100 * share:.0f}%)"
     return f"429: {100 * share:.0f}%" if share >= 0.005 else "429: <1%"
 
 
