@@ -64,6 +64,17 @@ def test_an_endpoint_of_the_environment_is_used_and_no_secret_is_written(tmp_pat
     assert (ran.code, ran.json["model"]) == (0, "openai/my-model"), ran.err
 
 
+def test_an_endpoint_of_a_dotenv_file_is_used(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 2)
+    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://localhost:9/v1\nOPENAI_API_KEY=s3cret\n")
+    assert eyechart("init", cwd=tmp_path).code == 0
+    text = (tmp_path / "eyechart.yaml").read_text()
+    assert "\nmodel: openai/my-model " in text
+    assert "s3cret" not in text
+    estimated = eyechart("run", "eyechart.yaml", "--dry-run", "--json", cwd=tmp_path)
+    assert (estimated.code, estimated.json["n"]) == (0, 2), estimated.err
+
+
 def test_a_file_is_kept_unless_forced(tmp_path: Path) -> None:
     file = tmp_path / "eyechart.yaml"
     file.write_text("mine")

@@ -104,6 +104,22 @@ def test_a_slip_in_an_action_or_a_choice_is_answered_with_the_nearest(tmp_path: 
         assert f"hint: did you mean {near}?" in done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--verson"], "did you mean --version?"),
+        (["--help-all"], "did you mean --help?"),
+        (["-x"], "see: eyechart --help"),
+        (["--quiet", "run", "demo"], "flags come after the command: eyechart run ... --quiet"),
+    ],
+)
+def test_an_unknown_flag_before_the_command(words: list[str], hint: str, tmp_path: Path) -> None:
+    done = eyechart(*words, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert f"unrecognized arguments: {words[0]}" in done.err
+    assert f"hint: {hint}" in done.err
+
+
 def test_run_shows_a_dozen_flags_and_all_of_them_on_request(tmp_path: Path) -> None:
     short, full = (eyechart("run", flag, cwd=tmp_path) for flag in ("--help", "--help-all"))
     assert (short.code, full.code) == (0, 0)

@@ -44,6 +44,7 @@ HEADINGS = {
 }
 CORE = tuple(name for names in HEADINGS.values() for name in names)
 ALIASES = {"eval": "run"}
+_FLAGS = ("-h", "--help", "--version")  # before a command
 
 
 def list_commands() -> list[str]:
@@ -162,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return print_suggestions(words)
         if not words or words[0] == "help":
             words = [*words[1:2], "--help"]
-        args, unknown = build_parser(_verb(words[0])).parse_known_args(words)
+        args, unknown = build_parser(_verb(*words)).parse_known_args(words)
         if unknown:
             args.parser.unrecognized(unknown)
         return int(args.execute(args))
@@ -181,16 +182,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _end(EyechartError(f"internal error: {type(err).__name__}: {err}", hint=hint), 2, words)
 
 
-def _verb(word: str) -> str:
+def _verb(word: str, *others: str) -> str:
     """The command that the first word names; "" for a flag such as --version."""
     verb = ALIASES.get(word, word)
     if verb in CORE or verb in commands.names():
         return verb
-    if word.startswith("-"):
+    if word in _FLAGS:
         return ""
     from eyechart.registry import suggest_name
 
     names = [one for name in list_commands() for one in (name, *_aliases(name))]
+    if word.startswith("-"):
+        hint = suggest_name(word, list(_FLAGS), see="eyechart --help")
+        if behind := next((one for one in others if one in names), ""):
+            hint = f"flags come after the command: eyechart {behind} ... {word}"
+        raise UsageError(f"unrecognized arguments: {word}", hint=hint)
     hint = suggest_name(word, names, otherwise=f"commands: {', '.join(names)}", see="eyechart --help")
     if Path(word).exists():
         hint = f"to evaluate a model on it: eyechart run {word} -m MODEL"

@@ -18,6 +18,7 @@ from eyechart.model.specs import split_address
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 KEY = "OPENAI_API_KEY"
+NO_KEY = "none"  # in place of a key: nothing is sent, or the server takes any
 # Each provider's keys, and the URLs that they may be sent to.
 _PAIRS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     ((KEY,), ADDRESSES),
@@ -110,7 +111,7 @@ def find_key(name: str = KEY) -> str | None:
 def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> None:
     """Refuse to send a key to the environment's URL if only one of the two comes from a .env file."""
     name = next(filter(_value, names), None)
-    if not key or name is None:
+    if not key or key == NO_KEY or name is None:
         return
     place = _value(name) or ""
     is_address_of_file = _from_file.get(name) == place

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.model.environment import NO_KEY
 from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
 from eyechart.run.cost import is_free
 from eyechart.run.inputs import make_loader
@@ -130,8 +131,8 @@ def estimate_run(source: str | Path | Benchmark | Source, model: str | object, *
 
 def drop_keys(options: Options) -> Options:
     """The same options without keys, which an estimate does not need: nothing is sent."""
-    key = "none" if options.judge else None
-    return replace(options, api_key="none", api_key_env=None, judge_api_key=key, judge_api_key_env=None)
+    key = NO_KEY if options.judge else None
+    return replace(options, api_key=NO_KEY, api_key_env=None, judge_api_key=key, judge_api_key_env=None)
 
 
 def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
