@@ -225,6 +225,8 @@ def _by_statements(text: str, begin: int, options: ChoiceOptions, *, is_content:
     if decision is None:
         return Reading(None, "choice:unread")
     rule = decision.rule
+    if decision.letter and rule in ("implied", "option-text") and text.endswith(","):
+        return Reading(None, "choice:unread")  # cut off: "one, two, three,"
     if decision.letter and rule in ("stated", "lettered") and _is_last_line(text, begin, decision.span):
         rule = "last-line"
     return _reading(decision.letter, rule, decision.span)

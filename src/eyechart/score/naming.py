@@ -36,6 +36,7 @@ _OPERATORS = frozenset("+×/÷^")  # a star may be Markdown
 _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make a compound: "cat person"
 _VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
 _PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
+_BESIDE = frozenset(("with", "for", "beside", "behind", "next", "near"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
 _COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
@@ -372,7 +373,7 @@ class Names:
         at = place - 1
         while at > 0 and self._units[at].roles & c.ARTICLE:
             at -= 1
-        if not 0 < at < 8 or self._units[at].word not in ("with", "for"):
+        if not 0 < at < 8 or self._units[at].word not in _BESIDE:
             return False
         known = _VERBS | c.RIGHT | c.OPTION
         return not any(unit.roles & known or unit.mark for unit in self._units[:at])
