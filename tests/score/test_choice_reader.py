@@ -334,6 +334,13 @@ def test_the_choices_of_the_caller_stay_as_they_are(reply: str) -> None:
         ("Option 3", "3 4 5 6", None),
         ("I'd say yes, but I'm not sure.", "Yes No", None),
         ("三十一个", "20 21 30 31", "D"),
+        ("B. The animal is a rabbit.", "cat dog rabbit horse", None),
+        ("B. The dog is next to a horse.", "cat dog rabbit horse", "B"),
+        ("It must be either a dog or a wolf.", "cat dog rabbit horse", None),
+        ("It is a wolf or a dog.", "cat dog rabbit horse", None),
+        ("B, or so it seems; the shadow suggests otherwise.", "cat dog rabbit horse", None),
+        ("B was the answer in the previous question.", "cat dog rabbit horse", None),
+        ("Let me count: one, two, three,", "1 2 3 4", None),
     ],
 )
 def test_cases_boxes_and_numbers(reply: str, options: str, letter: str | None) -> None:

@@ -1,13 +1,16 @@
 """The default scorer: the gold says how to read, and every scorer can be found by name."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
+from eyechart.score.default import matches
 from eyechart.types import OUTCOMES, Reply, Sample
 
 OPTIONS = {"A": "cat", "B": "dog"}
@@ -103,6 +106,7 @@ def test_any_reply_to_any_sample_gets_a_score(name: str, text: str, golds: list[
 def test_the_room_is_light_and_its_modules_load_when_named() -> None:
     program = """
 import sys
+from pathlib import Path
 import eyechart.score
 assert "eyechart.score.choice" not in sys.modules
 assert eyechart.score.choice.infer("B", {"A": "cat", "B": "dog"}) == "B"
@@ -112,3 +116,19 @@ assert not heavy, heavy
 assert not hasattr(eyechart.score, "no_such_module")
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+@pytest.mark.parametrize("pad", ["\n\n{}", "{}\n\n", "\n \n{}\r\n\r\n", "  {}\t"])
+def test_blank_lines_around_an_open_answer_change_nothing(pad: str) -> None:
+    replies = Path(__file__).parent / "replies"
+    rows = [
+        json.loads(line)
+        for path in sorted(replies.glob("open*.jsonl"))
+        for line in path.read_text("utf-8").splitlines()
+    ]
+    changed = [
+        row["reply"]
+        for row in rows
+        if matches(pad.format(row["reply"]), row["golds"]) != matches(row["reply"], row["golds"])
+    ]
+    assert changed == []

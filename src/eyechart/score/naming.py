@@ -353,13 +353,15 @@ class Names:
         is_other = (
             at < len(units) and not units[at].mark and not units[at].roles and units[at].letters is None
         )
+        if is_other and units[place + 1].roles & c.EITHER:
+            return True  # "it must be a dog or a wolf"
         return is_other and all(
             unit.mark or unit.roles & (c.ARTICLE | c.MODIFIER) for unit in units[max(0, place - 6) : place]
         )
 
     def _may_precede(self, place: int, before: Unit | None) -> bool:
         unit = self._units[place]
-        if self._goes_with(place):
+        if self._goes_with(place) or self._follows_other(place):
             return False
         if before is None or before.mark or before.letters is not None or is_unspaced(before.word):
             return True
@@ -367,6 +369,16 @@ class Names:
             return before.word.endswith((*self._endings, "'s")) or self._follows_verb(place)
         is_title = self._text[unit.start].isupper() and self._text[before.start].isupper()
         return bool(before.roles & ~c.MODIFIER) or not is_title  # "New London"
+
+    def _follows_other(self, place: int) -> bool:
+        """Whether "or" joins something that is not an option to the name: "a wolf or a dog"."""
+        at = place - 1
+        while at > 0 and self._units[at].roles & c.ARTICLE:
+            at -= 1
+        if at < 1 or not self._units[at].roles & c.EITHER:
+            return False
+        other = self._units[at - 1]
+        return not (other.mark or other.roles) and other.letters is None
 
     def _goes_with(self, place: int) -> bool:
         """Whether the name only goes with something else in a phrase without a verb: "man with dog"."""

@@ -78,6 +78,8 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
         elif statement.kind == "possible" and current and statement.letters != current.letters:
             current = Statement("ambiguous", (), statement.span)
     if current is not None:
+        if _is_contradicted(current, said):
+            return Decision(None, "contradiction", current.span)
         if len(current.letters) == 1 and current.kind not in ("ambiguous", "contradiction"):
             return Decision(current.letters[0], current.rule, current.span)
         return Decision(None, "ambiguous" if current.kind == "implied" else current.kind, current.span)
@@ -88,6 +90,19 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
         last = next(statement for statement in reversed(said) if statement.kind == "denied")
         return Decision(left[0], "eliminated", last.span)
     return None
+
+
+def _is_contradicted(current: Statement, said: Sequence[Statement]) -> bool:
+    """Whether a letter begins the reply and the only option after it is another one: "B. I see a cat."."""
+    is_letter_alone = current.is_letter and current.span[1] - current.span[0] <= 1  # not "B. The dog ..."
+    if current.rule != "lettered" or not is_letter_alone:
+        return False
+    others = [statement for statement in said if not statement.is_letter and statement.letters]
+    if not others or any(set(one.letters) & set(current.letters) for one in others):
+        return False
+    return len({one.letters for one in others}) == 1 and all(
+        one.kind in ("named", "implied") for one in others
+    )
 
 
 def _weigh(current: Statement | None, later: Statement) -> Statement:
