@@ -340,6 +340,9 @@ def test_the_choices_of_the_caller_stay_as_they_are(reply: str) -> None:
         ("It is a wolf or a dog.", "cat dog rabbit horse", None),
         ("B, or so it seems; the shadow suggests otherwise.", "cat dog rabbit horse", None),
         ("B was the answer in the previous question.", "cat dog rabbit horse", None),
+        ("The annotator labelled this image as B.", "cat dog rabbit horse", None),
+        ("Unless I'm mistaken, the answer is B.", "cat dog rabbit horse", "B"),
+        ("The letter shown is B.", "B C A D", None),
         ("Let me count: one, two, three,", "1 2 3 4", None),
     ],
 )
@@ -350,4 +353,6 @@ def test_cases_boxes_and_numbers(reply: str, options: str, letter: str | None) -
 def test_labels_that_are_numbers() -> None:
     sides = {"1": "north", "2": "south", "3": "east", "4": "west"}
     assert read_choice("The answer is 4.", sides).letter == "4"
+    assert read_choice("2. south", sides).letter == read_choice("Option 2", sides).letter == "2"
+    assert read_choice("2. north", sides).letter is None
     assert read_choice("There are 4 of them.", sides).letter is None

@@ -471,7 +471,9 @@ class _Reader:
         if not letters:
             is_meant = kind == "asserted" and (self._is_closed(last) or is_item)
             return Statement("not-an-option", (), span, is_turn=is_turn) if is_meant else None
-        if len(letters) > 1 or (kind == "implied" and unit.is_letter and self._is_text_too(unit)):
+        is_called = (before | subject) & (c.ANSWER | c.CHOOSE) or is_item  # not "the letter shown is B"
+        is_unclear = kind == "implied" or (kind == "asserted" and before & c.COPULA and not is_called)
+        if len(letters) > 1 or (is_unclear and unit.is_letter and self._is_text_too(unit)):
             kind = "named" if kind == "named" else "ambiguous"
             return Statement(kind, letters, span, is_turn=is_turn, is_letter=False)
         rule = "stated"

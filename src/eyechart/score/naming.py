@@ -107,10 +107,17 @@ def _mark_numbered(units: list[Unit], options: ChoiceOptions) -> None:
         return
     for place, unit in enumerate(units):
         label = options.labels.get(unit.word) if unit.word.isdecimal() else None
-        if label is None or not place or options.find_by_text(unit.word):
+        if label is None or options.find_by_text(unit.word):
             continue
-        before, after = units[place - 1], units[place + 1] if place + 1 < len(units) else None
-        is_cued = before.roles & (c.ANSWER | c.CHOOSE | c.COPULA) or before.mark in (":", "(", "*")
+        before, after = (
+            units[place - 1] if place else None,
+            units[place + 1] if place + 1 < len(units) else None,
+        )
+        is_cued = (  # a number that begins the reply is one, too: "2. south"
+            before is None
+            or before.roles & (c.ANSWER | c.CHOOSE | c.COPULA | c.OPTION)
+            or before.mark in (":", "(", "*")
+        )
         if is_cued and (after is None or after.mark in c.ENDS or after.mark in (",", ")", "*", ":")):
             unit.letters, unit.is_letter, unit.roles = (label,), True, 0
 

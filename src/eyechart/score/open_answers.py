@@ -36,6 +36,8 @@ _MAX_MOMENT_CHARS = 60  # of a gold that is a time or a date
 
 def score_open(reply: Reply, sample: Sample) -> Score:
     """The score by the kind of gold."""
+    if (text := reply.text.strip()) != reply.text:
+        reply = replace(reply, text=text)  # blank lines around a reply say nothing
     groups: dict[str, list[str]] = {}
     for gold in sample.golds:
         kind = find_kind(gold) if len(gold) <= MAX_GOLD_CHARS else "text"

@@ -417,8 +417,6 @@ _ONE_UNIT = re.compile(r"an?\s(?=[A-Za-z])", re.IGNORECASE)
 
 def _read_one_unit(text: str, start: int, end: int) -> list[Quantity]:
     """A unit with an article for its number: "an hour", "an hour and a half"."""
-    while start < end and text[start].isspace():
-        start += 1
     article = _ONE_UNIT.match(text, start, end)
     found = _read_unit(text, article.end() - 1, end) if article else None
     if found is None:
