@@ -19,8 +19,8 @@ import pytest
 from eyechart import registry
 from eyechart.types import JudgedScorer, Reply, Sample, Scorer, answer_calls
 
-N_CHARS = 50_000
-QUICK_S = 0.25  # nothing is told apart below this
+N_CHARS = 32_000
+QUICK_S = 0.2  # nothing is told apart below this
 GROWTH = 8.0  # of four times as long a reply: linear is 4, quadratic is 16
 
 BLANKS = (
@@ -77,6 +77,8 @@ BY_COLUMNS: dict[str, tuple[dict[str, object], ...]] = {
 }
 # Those of a declared scale are those that guess it but for a division; the others run the code of a neighbour.
 SAME = ("mmmu-vlmevalkit-2026-06", "chartqapro-lmms", "screenspot-pro-lmms", "yes-no-judged-vlmevalkit")
+# These read as `choice` and `default` do, which are given every piece.
+SHARED = ("default-strict", "infochartqa-strict", "judge-only", "judged", "number", "text", "yes-no")
 NAMES = sorted(
     name
     for name in registry.scorers.names()
@@ -119,7 +121,7 @@ def samples(scorer: str) -> Iterator[Sample]:
 def cases(name: str) -> Iterator[tuple[str, tuple[str, str], Sample]]:
     """Every piece once, those of blanks in every kind of sample: what the fast suite has time for."""
     kinds = list(samples(name))
-    for number, piece in enumerate(PIECES):
+    for number, piece in enumerate(PIECES[:: 3 if name in SHARED else 1]):
         if piece in BLANKS:
             yield from ((piece, AROUND[1], sample) for sample in kinds)
         else:
@@ -157,14 +159,16 @@ def test_a_scorer_is_linear(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_no_scorer_keeps_the_texts_of_long_replies(name: str) -> None:
     """What is remembered for the next reply must not grow with the replies."""
-    n_chars, n_replies = 20_000, 12
-    kept = {}
-    for name in NAMES:
-        scorer = registry.scorers.get(name)
-        replies = [Reply(text=f"{n} " + "two dogs, dont they? " * (n_chars // 21)) for n in range(n_replies)]
-        sample = Sample(id="1", question="Q?", golds=("two",))
+    n_chars, n_replies = 6_000, 9
+    scorer, sample = registry.scorers.get(name), Sample(id="1", question="Q?", golds=("two",))
+
+    def kept_bytes(of: str) -> int:
+        replies = [
+            Reply(text=f"{of}{n} " + "two dogs, dont they? " * (n_chars // 21)) for n in range(n_replies)
+        ]
         for reply in replies[:3]:
             _score(scorer, reply, sample)  # what is made once, whatever the replies
         gc.collect()
@@ -172,9 +176,12 @@ def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
         for reply in replies[3:]:
             _score(scorer, reply, sample)
         gc.collect()
-        kept[name] = tracemalloc.get_traced_memory()[0]
+        kept = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-    assert {name: n_bytes for name, n_bytes in kept.items() if n_bytes > 5 * n_chars} == {}
+        return kept
+
+    # Twice if need be: threads of other tests may have asked for memory meanwhile.
+    assert kept_bytes("a") < 5 * n_chars or kept_bytes("b") < 5 * n_chars
 
 
 def _score(scorer: Scorer, reply: Reply, sample: Sample) -> None:

@@ -26,7 +26,7 @@ def edit(file: Path, sql: str) -> None:
 @pytest.mark.slow
 def test_a_second_process_is_refused_and_a_dead_one_holds_nothing(run: Disturbed) -> None:
     endpoint = run.case.endpoint
-    endpoint.control(latency_s=0.5)
+    endpoint.control(latency_s=2.0)  # the first one must outlive the start of the second
     since = endpoint.position()
     first = run.start()
     after_answers(4)(first, run)

@@ -1,7 +1,7 @@
 """How long report.html takes to write, and how large it is, for a run of 60,000 samples.
 
-    python bench/report.py                     60,000 samples, 5,000 images
-    python bench/report.py --samples 2000 --images 2000 --keep /tmp/report.html
+    python bench/pages.py                     60,000 samples, 5,000 images
+    python bench/pages.py --samples 2000 --images 2000 --keep /tmp/report.html
 
 Prints seconds and megabytes of the page as a run writes it at its end (within its time limit for
 thumbnails), as `eyechart report --html` writes it, and the time to read the same samples out of the
