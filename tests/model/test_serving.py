@@ -67,7 +67,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    try:  # one that nobody has waited for is dead all the same
+    try:  # a zombie counts as dead
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False

@@ -65,7 +65,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 def is_own_host(host: str, allowed: Collection[str] = ()) -> bool:
     """Whether a Host header names this machine: localhost, an address, or a name that the user allowed.
 
-    A name of somebody else's domain that leads to this machine (DNS rebinding) is none of these. The port is
+    A name of another domain that leads to this machine (DNS rebinding) is none of these. The port is
     not compared: a tunnel may have another one.
 
     >>> [is_own_host(host) for host in ("localhost:2020", "127.0.0.1", "[::1]:80", "evil.example:2020", "")]
