@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras versions torture check format bench bench-rescoring simulate catalogue map wheel core clean
+.PHONY: help demo test fast test-extras versions torture lint check format bench bench-rescoring simulate catalogue map wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -39,10 +39,12 @@ test-extras: $(EXTRAS)/.done   ## the tests that need torch, Ray, servers or a b
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
 
-check: $(VENV)/.dev   ## format, lint, types, layers, fast tests
+lint: $(VENV)/.dev    ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check: lint      ## format, lint, types, layers, fast tests
 	$(MAKE) fast
 
 format: $(VENV)/.dev  ## write the code the way ruff writes it
