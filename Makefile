@@ -26,6 +26,7 @@ versions:        ## the fast tests with every other Python from 3.11 on that is 
 # The build of torch for CPUs, in CI and here. Users get what pip finds for their machine.
 CPU_TORCH ?= torch==2.13.0
 EXTRAS := $(VENV)-extras
+PAGES  := tests/extras/browser tests/extras/view
 # A mock server of many providers; its tests are skipped where npm is not installed.
 AIMOCK ?= @copilotkit/aimock@1.43.0
 
@@ -34,7 +35,9 @@ test-extras: $(EXTRAS)/.done   ## the tests that need torch, Ray, servers or a b
 	  apt-get update -qq && apt-get install -qq --no-install-recommends chromium >/dev/null; }
 	@! command -v npm >/dev/null || test -d $(EXTRAS)/aimock || \
 	  npm install --silent --no-audit --no-fund --prefix $(EXTRAS)/aimock "$(AIMOCK)" || echo "no aimock: its tests are skipped"
-	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(EXTRAS)/bin/python -m pytest tests/extras
+	@# Playwright keeps an event loop running, so that its tests have a process of their own.
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(EXTRAS)/bin/python -m pytest tests/extras $(PAGES:%=--ignore %)
+	OMP_NUM_THREADS=1 $(EXTRAS)/bin/python -m pytest $(PAGES)
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture

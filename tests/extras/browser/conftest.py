@@ -1,8 +1,7 @@
-"""A real browser: Debian's Chromium, driven by Playwright. Without it these tests fail, they do not skip."""
+"""Pages in a real browser."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,6 @@ from typing import Any
 import pytest
 
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium")
-    assert chromium, "the tests of pages need Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ Without Chromium these tests fail; they do not skip.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,25 +25,13 @@ WAIT_MS = 60_000
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium")
-    assert path, "the tests of pages need Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
 @pytest.fixture
-def visit(chromium: Any) -> Iterator[Open]:
+def visit(browser: Any) -> Iterator[Open]:
     """Opens an address; at the end no script has failed, and nothing broke the content security policy."""
     opened: list[tuple[Any, list[str]]] = []
 
     def visit_it(address: str, **options: Any) -> Any:
-        context = chromium.new_context(
+        context = browser.new_context(
             viewport={"width": options.pop("width", 1280), "height": 900}, **options
         )
         page = context.new_page()
