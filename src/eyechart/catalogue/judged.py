@@ -46,7 +46,7 @@ declare(
     aggregate="llavabench",
     metric="the reply's score by the judge, divided by that of GPT-4's answer",
     parity="VLMEvalKit",
-    note="Needs a judge. VLMEvalKit lets a failed judge call count as −1; here it is no score.",
+    note="Needs a judge. VLMEvalKit lets a failed judge call count as −1; here such a row has no score.",
 )
 
 declare(
@@ -109,6 +109,6 @@ declare(
     aggregate="mmlongbench",
     metric="accuracy and F1",
     parity="VLMEvalKit",
-    note="Needs a judge, which extracts the answer. VLMEvalKit's file holds the documents as PDF, which is no image: use a "
+    note="Needs a judge, which extracts the answer. VLMEvalKit's file holds the documents as PDF, which cannot be sent: use a "
     "file whose image column lists the pages as images.",
 )
