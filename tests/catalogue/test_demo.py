@@ -55,6 +55,25 @@ def test_two_drawings_are_the_same_bytes(generator: ModuleType, tmp_path: Path) 
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
+def test_the_panels_of_the_tutorials_are_what_is_drawn(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("draw_panels", GENERATOR.with_name("draw_panels.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(tmp_path)
+    names = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.png"))
+    assert len(names) == 40
+    for name in names:
+        with Image.open(tmp_path / name) as new, Image.open(FOLDER / "panels" / name) as shipped:
+            assert ImageChops.difference(new.convert("RGB"), shipped.convert("RGB")).getbbox() is None, name
+    drawn, shipped = (
+        [sample.question for sample in eyechart.load(folder / "questions.xlsx")]
+        for folder in (tmp_path, FOLDER / "panels")
+    )
+    assert drawn == shipped
+
+
 def test_there_is_enough_of_everything() -> None:
     assert len(ROWS) >= 60
     assert len({row["file_name"] for row in ROWS}) >= 20

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
 
 _BLOCK = re.compile(r"^```(\w+)(?:[ ]+(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*src=\"([^\"]+)\"")
@@ -45,7 +46,8 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """The commands to run: those that begin with `$ eyechart`. `# exit code 1` behind one is its code."""
+    """The commands to run: `$ eyechart`, in tutorials also `$ python`. `# exit code 1` is the expected code."""
+    programs = ("eyechart", "python") if page in TUTORIALS else ("eyechart",)
     for block in blocks(page):
         if block.language != "console":
             continue
@@ -60,7 +62,7 @@ def commands(page: Path) -> Iterator[Command]:
             said = _CODE.search(line)
             words = shlex.split(line[2:], comments=True)
             prompt = Command(words, int(said[1]) if said else 0, [], number)
-            prompt = prompt if words and words[0] == "eyechart" else None
+            prompt = prompt if words and words[0] in programs else None
         if prompt is not None:
             yield prompt
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from docs.markdown import PAGES, ROOT, anchors, blocks, commands, flat, is_shown, links
+from docs.markdown import PAGES, ROOT, TUTORIALS, Command, anchors, blocks, commands, flat, is_shown, links
 from docs.workspace import answer, prepare
 from eyechart.cli.main import build_parser
-from support.command import environment, eyechart_process
+from support.command import Outcome, environment, eyechart, eyechart_process, run_process
 from support.server import Server
 
 ADDRESS = "http://localhost:8000/v1"
@@ -46,9 +46,14 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> Path:
-    """A folder with the files that the page takes as given, and those that it spells out."""
-    prepare(tmp_path)
-    for block in blocks(request.getfixturevalue("page")):
+    """A folder with the files that the page takes as given, and those that it spells out.
+
+    A tutorial takes nothing as given.
+    """
+    page = request.getfixturevalue("page")
+    if page not in TUTORIALS:
+        prepare(tmp_path)
+    for block in blocks(page):
         if block.file:
             (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / block.file).write_text(block.text.replace(ADDRESS, server.base_url), encoding="utf-8")
@@ -68,7 +73,7 @@ def named(pages: list[Path], *, fast: tuple[str, ...] = ()) -> list[object]:
 
 
 def needs_ocr(words: list[str]) -> bool:
-    return words[1:2] == ["demo"] or {"baseline/look", "baseline/ocr"} & set(words) != set()
+    return words[1:] == ["demo"] or {"baseline/look", "baseline/ocr"} & set(words) != set()
 
 
 def needs_torch(words: list[str]) -> bool:
@@ -85,14 +90,24 @@ def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server
     for command in commands(page):
         if needs_ocr(command.words) or needs_torch(command.words):
             continue  # tested below
-        words = [word.replace(ADDRESS, server.base_url) for word in command.words[1:]]
-        done = eyechart_process(*words, cwd=folder, timeout=SECONDS, HOME=str(folder), COLUMNS="120")
+        done = execute(command, folder, server)
         where = f"{page.name}:{command.line}: {' '.join(command.words)}"
         printed = done.out + done.err
         assert done.code == command.code, f"{where}: exit code {done.code}\n{printed}"
         seen = flat(printed.replace(server.base_url, ADDRESS))
         missing = [line for line in command.shown if not is_shown(line, seen)]
         assert not missing, f"{where}: not printed: {missing}\n{printed}"
+
+
+def execute(command: Command, folder: Path, server: Server) -> Outcome:
+    """Run a command of a page: in this process, unless it loads a file of Python code, which stays loaded."""
+    program, *words = [word.replace(ADDRESS, server.base_url) for word in command.words]
+    changes = {"HOME": str(folder), "COLUMNS": "120"}
+    if program == "python":
+        return run_process(sys.executable, *words, cwd=folder, timeout=SECONDS, **changes)
+    if any(".py" in word for word in words) or words[0] == "exec":
+        return eyechart_process(*words, cwd=folder, timeout=SECONDS, **changes)
+    return eyechart(*words, cwd=folder, **changes)
 
 
 @pytest.mark.slow

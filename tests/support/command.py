@@ -61,8 +61,13 @@ def eyechart(*arguments: object, cwd: Path, **changes: str) -> Outcome:
 
 def eyechart_process(*arguments: object, cwd: Path, timeout: float = 60, **changes: str) -> Outcome:
     """Run the command in a process of its own and wait for it."""
+    return run_process(sys.executable, "-m", "eyechart", *arguments, cwd=cwd, timeout=timeout, **changes)
+
+
+def run_process(*words: object, cwd: Path, timeout: float = 60, **changes: str) -> Outcome:
+    """Run a program and wait for it."""
     done = subprocess.run(
-        [sys.executable, "-m", "eyechart", *map(str, arguments)],
+        [str(word) for word in words],
         cwd=cwd,
         env=environment(**changes),
         capture_output=True,

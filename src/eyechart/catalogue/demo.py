@@ -14,6 +14,7 @@ from eyechart.registry import benchmark
 from eyechart.types import Benchmark
 
 QUESTIONS = Path(__file__).parent / "demo_data" / "questions.jsonl"
+PANELS = QUESTIONS.parent / "panels"  # the spreadsheet of the tutorials and its photos: tools/draw_panels.py
 
 
 @benchmark("demo")

@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--files",
         metavar="DIR",
-        help="run nothing; write the quickstart's files: mine.jsonl, mine.tsv and their images",
+        help="run nothing; write the files of the quickstart and the tutorials: mine.jsonl, mine.tsv, "
+        "questions.xlsx and their images",
     )
     parser.add_argument("--fresh", action="store_true", help="start over instead of resuming")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
@@ -98,10 +99,10 @@ def _command() -> str:
 
 
 def _write_files(folder: Path) -> int:
-    """Write a small file of open questions and one of multiple choice, with their images."""
+    """Write a file of open questions, one of multiple choice and a spreadsheet, with their images."""
     import json
 
-    from eyechart.catalogue.demo import QUESTIONS
+    from eyechart.catalogue.demo import PANELS, QUESTIONS
 
     known = {row["id"]: row for row in map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())}
     lines = [
@@ -123,6 +124,10 @@ def _write_files(folder: Path) -> int:
             known[asked]["file_name"]: (QUESTIONS.parent / known[asked]["file_name"]).read_bytes()
             for asked in (*OPEN, *CHOICES)
         },
+        **{
+            str(path.relative_to(PANELS)): path.read_bytes()
+            for path in (PANELS / "questions.xlsx", *sorted((PANELS / "photos").iterdir()))
+        },
     }
     for name, content in contents.items():
         path = folder / name
@@ -134,7 +139,7 @@ def _write_files(folder: Path) -> int:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     print_text(
-        f"wrote mine.jsonl, mine.tsv and their images into {folder}\n"
+        f"wrote mine.jsonl, mine.tsv, questions.xlsx and their images into {folder}\n"
         f"next: {_command()} data check {folder / 'mine.jsonl'}"
     )
     return 0
