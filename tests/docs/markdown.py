@@ -46,7 +46,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """The commands to run: `$ eyechart`, in tutorials also `$ python`. `# exit code 1` is the expected code."""
+    """The commands to run: `$ eyechart`, in tutorials also `$ python`. `# exit code 1` is its code."""
     programs = ("eyechart", "python") if page in TUTORIALS else ("eyechart",)
     for block in blocks(page):
         if block.language != "console":
