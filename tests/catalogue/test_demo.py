@@ -67,11 +67,11 @@ def test_the_panels_of_the_tutorials_are_what_is_drawn(tmp_path: Path) -> None:
     for name in names:
         with Image.open(tmp_path / name) as new, Image.open(FOLDER / "panels" / name) as shipped:
             assert ImageChops.difference(new.convert("RGB"), shipped.convert("RGB")).getbbox() is None, name
-    drawn, shipped = (
+    asked, expected = (
         [sample.question for sample in eyechart.load(folder / "questions.xlsx")]
         for folder in (tmp_path, FOLDER / "panels")
     )
-    assert drawn == shipped
+    assert asked == expected
 
 
 def test_there_is_enough_of_everything() -> None:
