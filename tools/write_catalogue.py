@@ -41,7 +41,8 @@ def write_names() -> str:
     hubs = {
         f"hub:{place}:{part}".removesuffix(":"): name
         for place, parts in registry._hubs.items()
-        for part, name in parts.items()
+        for part, names in parts.items()
+        for name in names
     }
     lines = [
         "# Written by tools/write_catalogue.py from the declarations beside it.",

@@ -304,7 +304,7 @@ def summarise_command(name: str, source: str = "") -> str:
 
 
 _files: dict[str, str] = {}  # the stem of a published file to its benchmark
-_hubs: dict[str, dict[str, str]] = {}  # a hub data set to its parts and their benchmarks
+_hubs: dict[str, dict[str, list[str]]] = {}  # a hub data set to its parts and their benchmarks
 _columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that only its files have
 _layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
 
@@ -332,7 +332,8 @@ def benchmark(
         _files[one] = name
     for one in filter(None, [hub] if isinstance(hub, str) else hub):
         place, _, part = one.partition(":")
-        _hubs.setdefault(place, {})[part] = name
+        names = _hubs.setdefault(place, {}).setdefault(part, [])
+        names += [name] if name not in names else []
     _columns[name] = tuple(frozenset(one) for one in columns)
     if layout:
         _layouts[name] = tuple(layout.split("/"))
@@ -355,17 +356,27 @@ def find_published_benchmark(published: str, path: Path | None = None) -> str | 
 
 
 def find_hub_benchmarks(place: str, part: str = "") -> list[str]:
-    """The benchmarks that read a hub data set, or this part (``config/split``, a config or a split) of it."""
+    """The benchmarks that read a hub data set, or this part (``config/split``, a config or a split) of it.
+
+    Without a part, those that declare the whole data set go before those that declare parts of it.
+    """
     wanted = place.lower()
     _load_announced("hub", lambda name: name.partition(":")[0].lower() == wanted)
     found = [
         name
         for other, parts in _hubs.items()
         if other.lower() == wanted
-        for known, name in parts.items()
+        for known, names in parts.items()
         if not known or not part or part in (known, *known.split("/"))
+        for name in names
     ]
-    return list(dict.fromkeys(found))
+    whole = [
+        name
+        for other, parts in _hubs.items()
+        if other.lower() == wanted and not part
+        for name in parts.get("", ())
+    ]
+    return list(dict.fromkeys(whole or found))
 
 
 def _leads_to(path: Path, parts: tuple[str, ...]) -> bool:

@@ -681,7 +681,10 @@ class Card:
     paper: str = ""  # a URL
     licence: str = ""  # of the data, as its page states it
     file: str = ""  # VLMEvalKit's name of the file, without its suffix
-    hub: tuple[str, ...] = ()  # its parts on the hub: ORG/NAME:config/split
+    files: tuple[str, ...] = ()  # other names of it
+    hub: tuple[str, ...] = ()  # its parts on the hub: ORG/NAME:config/split, or ORG/NAME:file
+    copies: tuple[str, ...] = ()  # the same elsewhere on the hub
+    images: str = ""  # where the hub keeps the images apart: a config/split, or an archive
     metric: str = ""  # the published number, in words
     parity: str = ""  # with which kits the verdicts agree
     note: str = ""  # what differs from the kits or between them, and why

@@ -1,16 +1,19 @@
 """Two questions for each benchmark of the catalogue, as its file and as its hub data set hold them.
 
 Everything here is made up: the columns are those of the published files, the contents are not. A reply stands
-beside each row of the file.
+beside each row of the file. Where the hub has VLMEvalKit's file, the rows of both are the same.
 """
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.hub import names_file
 from support.files import picture, picture_base64
 from support.tables import write_tsv
 
@@ -23,7 +26,8 @@ class Made:
     """A tiny benchmark: rows of the file and of the hub, what the model says, what that is worth."""
 
     rows: Rows  # of the TSV, without the image
-    hub: Rows = ()  # of the hub data set; empty: it is not on the hub in a form that is read
+    hub: Rows = ()  # of the first part of the hub data set; empty: it is not on the hub, or is the file
+    more_hub: Mapping[str, Rows] = field(default_factory=dict)  # of further parts: config/split to rows
     replies: Sequence[str] = ("B", "C")
     score: float = 0.5
     kits: Mapping[str, float] = field(default_factory=dict)  # the score by the rules of another kit
@@ -68,11 +72,47 @@ TWO = [["red", "green", "blue", "black"], ["disc", "box", "ring", "bar"]]
 ASKED = ["Which colour?", "Which shape?"]
 OPEN = ["How many cars?", "What is it?"]
 YES_NO = ["Is it red?", "Is it blue?"]
+WEMATH = (
+    "Now, we require you to solve a multiple-choice math question. Please briefly describe your thought "
+    "process and provide the final answer(option).",
+    "Regarding the format, please answer following the template below, and be sure to include two <> "
+    "symbols:\n<Thought process>: <<your thought process>> <Answer>: <<your option>>",
+)
+CHARXIV = "\n    * Your final answer must be an exact integer."
+DESCRIPTIVE = {
+    16: "For the subplot at row 1 and column 2, what is the general trend of data from left to right?\n"
+    '    * Your final answer should be within a few words, such as "increases", "increases then stabilizes".',
+    1: "For the subplot at row 1 and column 2, what is its title?\n"
+    "    * Your final answer should be the most relevant title of the plot that is explicitly written.\n"
+    "    * If the plot does not have an explicit title or contains only a letter, answer 'Not Applicable'.",
+    10: "For the subplot at row 1 and column 2, how many lines are there?\n"
+    "    * Your final answer should be the number of lines in the plot. Ignore grid lines, tick marks, and "
+    "any vertical or horizontal auxiliary lines.\n"
+    "    * If the plot does not contain any lines or is not considered a line plot, answer "
+    '"Not Applicable".',
+    19: "What is the number of subplots?\n"
+    "    * Your final answer should be the total number of subplots in the plot.\n"
+    '    * If the plot does not contain subplots, answer "1".',
+}
 
 
 def pair(make: Callable[[int], Mapping[str, Any]]) -> Rows:
     """Two rows of a hub data set, each with an image."""
     return [{"image": IMAGE, **make(at)} for at in range(2)]
+
+
+def with_images(rows: Rows) -> Rows:
+    """Rows of the file, each with an image, as a hub data set with the same columns."""
+    return [{**row, "index": str(row["index"]), "image": IMAGE} for row in rows]
+
+
+def variant(at: int) -> dict[str, Any]:
+    """A row of DynaMath on the hub."""
+    return {
+        "id": "0", "question": OPEN[at], "image": "images/1.png", "decoded_image": IMAGE,
+        "ground_truth": ["4.0", "5.0"][at], "answer_type": "float", "subject": "algebra",
+        "knowledge_level": "high school",
+    }  # fmt: skip
 
 
 MADE: dict[str, Made] = {
@@ -177,8 +217,14 @@ MADE: dict[str, Made] = {
             }
         ),
     ),
-    "hr-bench-4k-vlmevalkit": Made(rows=letters(category="single", cycle_category="0")),
-    "hr-bench-8k-vlmevalkit": Made(rows=letters(category="single", cycle_category="0")),
+    "hr-bench-4k-vlmevalkit": Made(
+        rows=letters(category="single", cycle_category="0"),
+        hub=with_images(letters(category="single", cycle_category="0")),
+    ),
+    "hr-bench-8k-vlmevalkit": Made(
+        rows=letters(category="single", cycle_category="0"),
+        hub=with_images(letters(category="single", cycle_category="0")),
+    ),
     "treebench-vlmevalkit": Made(rows=letters(category="Perception/OCR")),
     "erqa": Made(
         rows=[
@@ -205,12 +251,26 @@ MADE: dict[str, Made] = {
             )
         ),
     ),
-    "omnispatial": Made(rows=letters(category="Complex_Logic")),
+    "omnispatial": Made(
+        rows=letters(task_type="Complex_Logic", sub_task_type="Pattern_Recognition"),
+        hub=pair(
+            lambda at: (
+                {"id": str(at), "question": ASKED[at], "options": TWO[at], "answer": 1 - at}
+                | {"task_type": "Complex_Logic", "sub_task_type": "Pattern_Recognition"}
+            )
+        ),
+    ),
     "3dsrbench": Made(rows=letters(category="height_higher")),
     "visulogic": Made(
         rows=[
             {"index": at, "question": ASKED[at], "answer": "BA"[at], "category": "Style"} for at in range(2)
         ],
+        hub=[
+            {"id": str(at), "image_path": f"./images/{at}.png", "question": ASKED[at], "label": "BA"[at]}
+            | {"tag": "Style"}
+            for at in range(2)
+        ],
+        more_hub={"images.zip": [{"name": f"images/{at}.png"} for at in range(2)]},
         replies=["Answer: \\boxed{B}", "Answer: \\boxed{C}"],
     ),
     "mmmu-val": Made(
@@ -331,11 +391,38 @@ MADE: dict[str, Made] = {
     ),
     "gqa": Made(
         rows=opened("yes", "table"),
+        hub=[
+            {"id": str(at), "imageId": f"n{at}", "question": OPEN[at], "answer": ["yes", "table"][at]}
+            | {"fullAnswer": "It is.", "isBalanced": True}
+            for at in range(2)
+        ],
+        more_hub={"testdev_balanced_images/testdev": [{"id": f"n{at}", "image": IMAGE} for at in (1, 0)]},
         replies=["Yes", "chair"],
         kits={"lmms-eval": 0.5},
     ),
-    "tablevqa": Made(rows=opened("34.2%", "True", split="vwtq"), replies=["34.2%", "False"]),
+    "tablevqa": Made(
+        rows=[
+            opened("34.2%", "True")[0] | {"split": "fintabnetqa"},
+            opened("34.2%", "True")[1] | {"split": "vtabfact"},
+        ],
+        hub=[{"qa_id": "a.png", "image": IMAGE, "question": OPEN[0], "gt": "34.2%", "text_html_table": ""}],
+        more_hub={
+            "vtabfact": [
+                {"qa_id": "b.png", "image": IMAGE, "question": OPEN[1], "gt": "True", "text_html_table": ""}
+            ],
+            "vwtq": [],
+            "vwtq_syn": [],
+        },
+        replies=["34.2%", "False"],
+    ),
     "ocrvqa": Made(rows=opened("Paris", "1999"), replies=["paris", "2001"]),
+    "ocrvqa-test": Made(
+        rows=opened("Paris", "1999"),
+        hub=[
+            {"image": IMAGE, "image_id": "1", "questions": OPEN, "answers": ["Paris", "1999"], "title": "x"}
+        ],
+        replies=["paris", "2001"],
+    ),
     "countbenchqa": Made(
         rows=opened("4", "5"),
         hub=pair(lambda at: {"question": OPEN[at], "number": 4 + at}),
@@ -356,8 +443,23 @@ MADE: dict[str, Made] = {
         ],
         replies=["{42}", "{8}"],
     ),
-    "zerobench-sub": Made(rows=opened("42", "7"), replies=["{42}", "{8}"]),
-    "mtvqa": Made(rows=opened("Haus", "Baum", category="DE"), replies=["Das Haus", "Wald"]),
+    "zerobench-sub": Made(
+        rows=opened("42", "7"),
+        hub=[
+            {"question_id": str(at), "question_text": OPEN[at], "question_answer": ["42", "7"][at]}
+            | {"question_images_decoded": [IMAGE]}
+            for at in range(2)
+        ],
+        replies=["{42}", "{8}"],
+    ),
+    "mtvqa": Made(
+        rows=opened("Haus", "Baum", category="DE"),
+        hub=[
+            {"image": IMAGE, "id": "7", "lang": "DE"}
+            | {"qa_pairs": str([{"question": OPEN[at], "answer": ["Haus", "Baum"][at]} for at in range(2)])}
+        ],
+        replies=["Das Haus", "Wald"],
+    ),
     "pope": Made(
         rows=[
             {"index": at, "question": YES_NO[at], "answer": ["Yes", "No"][at], "category": "random"}
@@ -411,12 +513,24 @@ MADE: dict[str, Made] = {
     ),
 }
 
+GROUPS = {
+    "development": "Dev", "creative": "Creative", "cad": "CAD", "scientific": "Scientific",
+    "office": "Office", "os": "OS",
+}  # fmt: skip
 BOXES: dict[str, Made] = {
     name: Made(
         rows=[
-            {"index": at, "question": ["open the menu", "close it"][at], "bbox": box}
-            | {"data_type": "text", "ui_type": "text", "category": "Dev"}
+            {"index": at, "question": ["open the menu", "close it"][at], "bbox": box, "data_type": "text"}
             for at, box in enumerate(["[0, 0, 16, 12]", "[16, 12, 4, 4]"])
+        ],
+        hub=[  # of the rows of all platforms, those of two are left out
+            {"file_name": "1.png", "instruction": text, "bbox": box, "data_type": "text", "image": IMAGE}
+            | {"data_source": source}
+            for text, box, sources in (
+                ("open the menu", [0.0, 0.0, 0.5, 0.5], ("ios", "windows", "gitlab")),
+                ("close it", [0.5, 0.5, 0.625, 16 / 24], ("android", "macos", "tool")),
+            )
+            for source in sources
         ],
         replies=["pyautogui.click(x=0.2, y=0.2)", "pyautogui.click(x=0.1, y=0.1)"],
     )
@@ -428,12 +542,18 @@ BOXES: dict[str, Made] = {
     f"screenspot-pro-{part}": Made(
         rows=[
             {"index": at, "question": ["open the menu", "close it"][at], "bbox": box, "ui_type": "text"}
-            | {"category": "Dev"}
+            | {"category": group}
             for at, box in enumerate(["[0, 0, 16, 12]", "[16, 12, 20, 16]"])
+        ],
+        hub=[
+            {"id": f"{name}_{at}", "instruction": ["open the menu", "close it"][at], "bbox": box}
+            | {"ui_type": "text", "group": name, "img_size": [32, 24], "image": IMAGE}
+            for at, box in enumerate([[0, 0, 16, 12], [16, 12, 20, 16]])
+            for name in GROUPS.values()
         ],
         replies=["pyautogui.click(x=0.2, y=0.2)", "pyautogui.click(x=0.1, y=0.1)"],
     )
-    for part in ("development", "creative", "cad", "scientific", "office", "os")
+    for part, group in GROUPS.items()
 }
 MATHVERSE = Made(
     rows=[
@@ -482,12 +602,12 @@ MADE |= {
     ),
     "refcoco": Made(
         rows=[
-            {"index": at, "question": ["the dog", "the cat"][at], "bbox_x1": 0, "bbox_y1": 0, "bbox_x2": 16}
-            | {"bbox_y2": 12, "width": 32, "height": 24, "split": "RefCOCO_val"}
+            {"index": at, "question": ["the dog", "the cat"][at], "answer": "[0.0, 0.0, 0.5, 0.5]"}
+            | {"category": "RefCOCO val"}
             for at in range(2)
         ],
         replies=["[0, 0, 0.5, 0.5]", "[0.5, 0.5, 1, 1]"],
-        kits={"lmms-eval": 0.0},  # it takes the box of the file for fractions
+        kits={"lmms-eval": 0.5},
     ),
     "chartqapro": Made(
         rows=[
@@ -559,8 +679,14 @@ MADE |= {
     ),
     "wemath": Made(
         rows=[
-            row | {"ID": "1", "key": key, "requirement": "Answer in the format <Answer>."}
+            row | {"ID": "1", "key": key, "hint": WEMATH[0], "requirement": WEMATH[1]}
             for row, key in zip(letters(), ("2steps_1", "2steps_2"), strict=True)
+        ],
+        hub=[
+            {"ID": "1", "split": "testmini", "knowledge concept": "Area", "question": ASKED[at]}
+            | {"option": ";".join(f"{letter}. {text}" for letter, text in zip("ABCD", TWO[at], strict=True))}
+            | {"answer": "BA"[at], "image_path": IMAGE, "key": f"2steps_{at + 1}", "question number": at}
+            for at in range(2)
         ],
         kits={"vlmevalkit-cot": 0.5},
     ),
@@ -570,6 +696,9 @@ MADE |= {
             | {"qid": 0, "varid": at + 1, "subject": "algebra", "knowledge_level": "high school"}
             for at in range(2)
         ],
+        hub=[variant(0)],
+        more_hub={f"sample_variant{n}": [variant(n - 1)] if n == 2 else [] for n in range(2, 11)},
+        kits={"vlmevalkit-noprompt": 0.5},
         replies=['{"solution": "", "short answer": "4.000"}', '{"solution": "", "short answer": "6.000"}'],
     ),
     "logicvista": Made(
@@ -577,6 +706,12 @@ MADE |= {
             {"index": at, "question": ASKED[at], "answer": ["A, B", "C"][at], "skill": "['deductive']"}
             for at in range(2)
         ],
+        hub=pair(
+            lambda at: (
+                {"id": str(at), "question": ASKED[at], "answer": ["A, B", "C"][at], "skill": "['deductive']"}
+                | {"reasoning": "So it is."}
+            )
+        ),
         replies=["It is A and B.", "It is D."],
         judge={"It is A and B.": "AB", "": "D"},
     ),
@@ -617,7 +752,17 @@ MADE |= {
         judge={"It is a cat.": '{"a": "正确"}', "": '{"a": "错误"}'},
     ),
     "charxiv-reasoning": Made(
-        rows=opened("a cat", "a dog", grading_query="Grade {PREDICTION}", inst_category=1, category=1),
+        rows=[
+            {"index": at, "question": f"{ASKED[at]}{CHARXIV}", "answer": ["4", "5"][at], "inst_category": 4}
+            | {"grading_query": "Grade {PREDICTION}"}
+            for at in range(2)
+        ],
+        hub=pair(
+            lambda at: (
+                {"reasoning_q": ASKED[at], "reasoning_a": ["4", "5"][at], "reasoning_q_source": 4}
+                | {"category": "cs", "figure_path": f"images/{at}.jpg"}
+            )
+        ),
         replies=["It is a cat.", "It is a bird."],
         judge={
             "It is a cat.": '{"extract_answer": "cat", "score": 1}',
@@ -625,8 +770,22 @@ MADE |= {
         },
     ),
     "charxiv-descriptive": Made(
-        rows=opened("a cat", "a dog", grading_query="Grade {PREDICTION}", qid=1, category=1),
-        replies=["It is a cat.", "It is a bird."],
+        rows=[
+            {
+                "index": at,
+                "question": text,
+                "answer": f"a{at}",
+                "qid": qid,
+                "grading_query": "Grade {PREDICTION}",
+            }
+            for at, (qid, text) in enumerate(DESCRIPTIVE.items())
+        ],
+        hub=[
+            {"image": IMAGE, "subplot_row": 1, "subplot_col": 2, "subplot_loc": None, "category": "cs"}
+            | {f"descriptive_q{at + 1}": qid for at, (qid, _) in enumerate(DESCRIPTIVE.items())}
+            | {f"descriptive_a{at + 1}": f"a{at}" for at in range(4)}
+        ],
+        replies=["It is a cat.", "It is a bird.", "It is a cat.", "It is a bird."],
         judge={
             "It is a cat.": '{"extract_answer": "cat", "score": 1}',
             "": '{"extract_answer": "bird", "score": 0}',
@@ -656,12 +815,21 @@ def write_file(folder: Path, stem: str, made: Made) -> Path:
 
 
 def write_clone(folder: Path, part: str, rows: Rows) -> Path:
-    """The hub data set as `eyechart data get --to` leaves it: Parquet files by config and split."""
+    """The hub data set as `eyechart data get --to` leaves it: Parquet by config and split, or a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     config, _, split = part.rpartition("/")
-    place = folder / (config or "data")
+    place = folder / (config or ("" if names_file(part) else "data"))
     place.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(list(map(dict, rows))), place / f"{split}-00000-of-00001.parquet")
+    if part.endswith(".zip"):
+        with zipfile.ZipFile(place / split, "w") as archive:
+            for row in rows:
+                archive.writestr(row["name"], picture())
+    elif part.endswith(".jsonl"):
+        lines = (json.dumps(row) for row in rows)
+        (place / split).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    elif rows:
+        name = split if names_file(part) else f"{split}-00000-of-00001.parquet"
+        pq.write_table(pa.Table.from_pylist(list(map(dict, rows))), place / name)
     return folder

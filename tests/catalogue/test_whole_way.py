@@ -10,7 +10,7 @@ import pytest
 
 import eyechart as ec
 from catalogue.made import MADE, write_clone, write_file
-from eyechart.registry import benchmarks, scorers
+from eyechart.registry import benchmarks, find_hub_benchmarks, scorers
 from eyechart.run.options import Options
 from eyechart.run.sources import find_benchmark, make_benchmark
 from eyechart.types import Benchmark, JudgedScorer, Sample
@@ -87,25 +87,48 @@ def test_each_is_found_by_its_published_names(name: str, tmp_path: Path) -> None
         path = write_file(tmp_path, card.file, MADE[name])
         assert find_benchmark(path, Options()).name == name
     for part in card.hub:
-        assert find_benchmark(f"hf:{part}", Options()).name == name
+        assert name in find_hub_benchmarks(*part.split(":", 1)), part
 
 
-def tell(sample: Sample) -> tuple[object, ...]:
-    return sample.id, sample.question, dict(sample.choices), sample.golds, len(sample.images)
+def tell(made: Benchmark, sample: Sample) -> tuple[object, ...]:
+    """What has to be the same: id, question, options, golds, groups, prompt and how many images there are."""
+    groups = {group: str(sample.meta.get(group, "")) for group in made.group_by}
+    asked = [
+        (message.role, [part if isinstance(part, str) else "image" for part in message.parts])
+        for message in made.prompt(sample.without_golds())
+    ]
+    return sample.id, sample.question, dict(sample.choices), sample.golds, groups, asked
 
 
 def read(name: str, **settings: str) -> list[tuple[object, ...]]:
     made: Benchmark = make_benchmark(name, settings)
-    return [tell(sample) for sample in made.source]
+    return [tell(made, sample) for sample in made.source]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if MADE[name].hub])
+def list_kits(name: str) -> list[str]:
+    return [str(make_benchmark(name, {}).settings["kit"]), *MADE[name].kits]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if make_benchmark(name, {}).card.hub])
 def test_the_hub_and_the_file_give_the_same_samples(name: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     made, card = MADE[name], make_benchmark(name, {}).card
     path = write_file(tmp_path, card.file or "questions", made)
-    part = card.hub[0].partition(":")[2]
-    clone = write_clone(tmp_path / "clone", part, made.hub)
-    wanted = read(name, file=str(path))
-    assert len(wanted) == len(made.rows)
-    assert read(name, file=f"hf:{clone}:{part}") == wanted
+    first, *further = [part.partition(":")[2] for part in card.hub]
+    clone = tmp_path / "clone"
+    if first.endswith(".tsv"):  # the hub has the file
+        write_file(clone, first.removesuffix(".tsv"), made)
+    else:
+        assert made.hub
+        write_clone(clone, first, made.hub)
+    for part, rows in made.more_hub.items():
+        write_clone(clone, part, rows)
+    is_whole = all(made.more_hub.get(part) for part in further)
+    for kit in list_kits(name):
+        wanted = read(name, file=str(path), kit=kit)
+        assert len(wanted) == len(made.rows)
+        if not further or is_whole:
+            assert read(name, file=f"hf:{clone}", kit=kit) == wanted
+        named = [part for part in (first, *further) if part == first or made.more_hub.get(part)]
+        found = [one for part in named for one in read(name, file=f"hf:{clone}:{part}", kit=kit)]
+        assert [one[1:] for one in found] == [one[1:] for one in wanted]

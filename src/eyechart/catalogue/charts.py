@@ -122,7 +122,7 @@ declare(
     size="1,948 questions",
     paper="https://arxiv.org/abs/2504.05506",
     licence="MIT",
-    file="chartqapro",
+    file=("ChartQAPro", "chartqapro"),
     hub="ahmed-masry/ChartQAPro:test",
     change_row=change_chartqapro,
     prepare=unfold,

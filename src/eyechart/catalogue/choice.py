@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.declare import LMMS_EVAL, Kit, declare, read_letter
+from eyechart.catalogue.declare import LMMS_EVAL, Apart, Kit, declare, read_letter
 from eyechart.catalogue.prompts import ask_with, choose, frame, list_options, put_in_place
 from eyechart.types import Message, Prompt, Sample
 
@@ -37,6 +37,16 @@ def split_option_lines(row: Mapping[str, Any]) -> dict[str, Any]:
         return {"question": text.strip()}
     options = {one[1]: one[2].strip() for one in found}
     return {"question": text[: found[0].start()].strip(), "options": options}
+
+
+def ask_realworldqa(sample: Sample) -> str:
+    """The question as published; put together again where only its parts are known."""
+    if asked := sample.meta.get("asked"):
+        return str(asked)
+    if not sample.choices:
+        return sample.question.strip()
+    closing = "Please answer directly with only the letter of the correct option and nothing else."
+    return f"{sample.question.strip()}\n\n{list_options(sample)}{closing}"
 
 
 def ask_in_place(*, closing: str = "", trim: bool = False) -> Prompt:
@@ -117,13 +127,14 @@ declare(
     scorer="choice-vlmevalkit",
     kits={
         LMMS_EVAL: Kit(
-            prompt=ask_with(lambda sample: str(sample.meta.get("asked") or sample.question.strip())),
+            prompt=ask_with(ask_realworldqa),
             scorer="choice-lmms",
         )
     },
     metric=EXACT,
     parity="VLMEvalKit, lmms-eval",
-    note="lmms-eval sends the question as published, which ends in its own instruction; that text is on the hub only.",
+    note="lmms-eval sends the question as published, with its options and instruction; from the file, which has them "
+    "apart, it is put together again.",
 )
 
 declare(
@@ -196,11 +207,16 @@ declare(
     file="SEEDBench_IMG",
     hub="lmms-lab/SEED-Bench:test",
     also_hub=["lmms-lab-encoder/SEED-Bench"],
-    change_row=lambda row: {
-        "index": row["question_id"],
-        "options": [row[f"choice_{letter}"] for letter in "abcd"],
-    },
-    keep=lambda sample: sample.meta.get("data_type", "image") == "image",
+    change_row=lambda row: (
+        [
+            {
+                "index": row["question_id"],
+                "options": [row[f"choice_{letter}"] for letter in "abcd"],
+            }
+        ]
+        if row["data_type"] == "image"
+        else []
+    ),
     prompt=frame(),
     scorer="choice-vlmevalkit",
     metric=EXACT,
@@ -299,7 +315,7 @@ for _side in ("4k", "8k"):
         size="800 rows: 200 questions in four rotations",
         paper="https://arxiv.org/abs/2408.15556",
         licence="Apache-2.0",
-        file=f"hr_bench_{_side}",
+        file=(f"HRBench{_side.upper()}", f"hr_bench_{_side}"),
         hub=f"DreamMr/HR-Bench:hrbench_version_split/hrbench_{_side}",
         prompt=frame(),
         scorer="choice-vlmevalkit",
@@ -316,6 +332,7 @@ declare(
     paper="https://arxiv.org/abs/2507.07999",
     licence="Apache-2.0",
     file="TreeBench",
+    hub="HaochenWang/TreeBench:TreeBench.tsv",
     prompt=frame("Answer with the correct option's letter directly. \n"),
     scorer="choice-vlmevalkit",
     metric=EXACT,
@@ -372,9 +389,11 @@ declare(
     paper="https://arxiv.org/abs/2506.03135",
     licence="Apache-2.0",
     file="OmniSpatialBench",
+    hub="nv-njb/OmniSpatial-Test:test",
+    change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},
     prompt=choose("Answer directly with the option letter from the given choices. "),
     scorer="choice-vlmevalkit",
-    group_by=("category", "l2-category"),
+    group_by=("task_type", "sub_task_type"),
     metric=EXACT,
     parity="VLMEvalKit's direct form",
 )
@@ -387,6 +406,9 @@ declare(
     paper="https://arxiv.org/abs/2412.07825",
     licence="CC BY 4.0",
     file="3DSRBench",
+    hub="ccvl/3DSRBench:3dsrbench_v1_vlmevalkit_circular.tsv",
+    also_hub=["oscarqjh/3DSRBench_lmmseval:3dsr_circular/test"],
+    change_row=lambda row: {letter: None for letter in "ABCD" if str(row.get(letter)).lower() == "nan"},
     prompt=frame(),
     scorer="choice-vlmevalkit",
     group_by=("category",),
@@ -401,8 +423,15 @@ declare(
     group="reasoning",
     size="1,000 questions",
     paper="https://arxiv.org/abs/2504.15279",
-    licence="MIT",
+    licence="Apache-2.0",
     file="VisuLogic",
+    hub="VisuLogic/VisuLogic:data.jsonl",
+    images=Apart("images.zip", "image_path"),
+    change_row=lambda row: {
+        "image_path": None,
+        "answer": row["label"],
+        "category": row.get("tag", ""),
+    },
     prompt=ask_with(
         lambda sample: (
             f"{sample.question}\nSolve the complex visual logical reasoning problem through step-by-step "

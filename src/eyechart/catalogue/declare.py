@@ -3,7 +3,8 @@
 `declare` takes the facts and the parts of a benchmark and records it. The questions are VLMEvalKit's file of
 that name in ``$LMUData``, ``~/LMUData`` or the current folder; else what ``eyechart data get`` has downloaded
 from the hub; else the file or hub data set given as the setting `file`. Both forms give the same samples:
-`change_row` turns the columns of a row on the hub into those of the file.
+`change_row` turns the columns of a row on the hub into those of the file, and `Apart` says where the hub keeps
+the images, if not in the rows.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart.errors import DataError
 from eyechart.registry import BenchmarkFactory, benchmark
-from eyechart.types import Benchmark, Card, Prompt, Sample, Source
+from eyechart.types import Benchmark, Card, ImageRef, Prompt, Sample, Source
 
 if TYPE_CHECKING:
-    from eyechart.data.source import ChangeRow, SourceOptions
+    from eyechart.data.hub import HubSpec
+    from eyechart.data.source import ChangeRow, FileSource, SourceOptions
 
 VLMEVALKIT = "vlmevalkit"
 LMMS_EVAL = "lmms-eval"
@@ -35,7 +37,17 @@ class Kit:
     prompt: Prompt
     scorer: str
     judged_scorer: str = ""  # in a run with a judge; by default the same
+    prepare: Callable[[Sample], Sample] | None = None  # by default that of the benchmark
     more: Mapping[str, Any] = field(default_factory=dict)  # further fields of the `Benchmark`
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Images that a hub data set keeps apart from its questions: in another config, or in an archive."""
+
+    part: str  # config/split, or the name of the archive
+    column: str  # of the questions: which image it is, by its id or by its path in the archive
+    id: str = "id"  # of the config with the images
 
 
 def declare(
@@ -53,39 +65,59 @@ def declare(
     judged_scorer: str = "",
     kit: str = VLMEVALKIT,
     kits: Mapping[str, Kit] | None = None,
-    file: str | Sequence[str] = (),
+    file: str | Sequence[str] | Mapping[str, str] = (),
     hub: str | Sequence[str] = (),
     also_hub: Sequence[str] = (),
     change_row: ChangeRow | None = None,
+    change_file_row: ChangeRow | None = None,
+    images: Apart | None = None,
     fields: Mapping[str, str] | None = None,
     splits: Sequence[str] = (),
-    keep: Callable[[Sample], bool] | None = None,
     prepare: Callable[[Sample], Sample] | None = None,
     note: str = "",
     **more: Any,
 ) -> BenchmarkFactory:
     """Record a benchmark of the catalogue.
 
-    `about` says in a few words what is asked. `file` is VLMEvalKit's file, or several with the same
-    questions. `hub` is ``ORG/NAME:split`` or ``ORG/NAME:config/split``, or several parts that belong
-    together; `also_hub` are copies elsewhere, with the same rows. `fields` are
-    columns of other names, as ``--field`` takes them, used where they exist. `kit` names whose prompt and scorer are the default, `kits` has those of others (``--set kit=NAME``). `splits` are values of the column `split`: rows
-    of the first are asked, others with ``--set split=NAME``. `keep` leaves out samples of a hub data set that
-    holds more than the benchmark; `prepare` changes samples, such as moving an answer out of a column. Further keywords are fields of the `Benchmark`.
+    `about` says in a few words what is asked. `file` is VLMEvalKit's file, or several names of it; a mapping
+    says in which kit's way a file of that name is asked. `hub` is ``ORG/NAME:split``, ``ORG/NAME:config/split`` or a file ``ORG/NAME:file.tsv``, or
+    several parts that belong together; `also_hub` are copies elsewhere: a repository with the same parts and
+    rows, or parts written out. `change_row` takes a row of a Parquet or JSON file on the hub, with the name of
+    its split in ``part`` and that of its repository in ``place``, and returns the columns that differ from the
+    file's; a list of several or no such rows is allowed. `change_file_row` does so for the file itself.
+    `fields` are columns of other names, as ``--field`` takes them, used where they exist. `kit` names whose
+    prompt and scorer are the default, `kits` has those of others (``--set kit=NAME``). `splits` are values of
+    the column `split`: rows of the first are asked, others with ``--set split=NAME``. `prepare` changes
+    samples, such as moving an answer out of a column. Further keywords are fields of the `Benchmark`.
     """
     files = [file] if isinstance(file, str) else list(file)
+    kits_by_file = dict(file) if isinstance(file, Mapping) else {}
+    usual = kit
     parts = (hub,) if isinstance(hub, str) else tuple(hub)
     ways = {
         kit: Kit(prompt=prompt, scorer=scorer, judged_scorer=judged_scorer, more=more),
         **(kits or {}),
     }
+    places = [part.partition(":")[0] for part in parts]
+    copies = [
+        one
+        for copy in also_hub
+        for one in (
+            [copy]
+            if ":" in copy
+            else [part.replace(place, copy) for part, place in zip(parts, places, strict=True)]
+        )
+    ]
     card = Card(
         group=group,
         size=size,
         paper=paper,
         licence=licence,
         file=files[0] if files else "",
+        files=tuple(files[1:]),
         hub=parts,
+        copies=tuple(copies),
+        images=images.part if images else "",
         metric=metric,
         parity=parity,
         note=note,
@@ -94,7 +126,7 @@ def declare(
     def make(
         *,
         file: str | None = None,
-        kit: str = kit,
+        kit: str | None = None,
         split: str = splits[0] if splits else "",
         cells: Literal["text", "pandas"] | None = None,
         image_root: str | None = None,
@@ -103,25 +135,24 @@ def declare(
         from eyechart.data.formats import resolve_origin
         from eyechart.data.source import ChangedSource, LazySource, SourceOptions
 
+        kit = kit or kits_by_file.get(Path(file or "").stem) or usual
         options = SourceOptions(
             cells=cells or "text",
             image_root=image_root,
             allow_urls=allow_urls,
-            change_row=change_row,
             is_official=True,
         )
+        rows = _Rows(change_row, change_file_row, images, fields or {})
         source: Source = LazySource(
             name,
             resolve_origin(file) if file else card.file or parts[0],
-            lambda: _open(name, card, file, options, fields or {}, has_cells=cells is not None),
+            lambda: _open(name, card, file, options, rows, has_cells=cells is not None),
         )
-        if prepare is not None:
-            source = ChangedSource(source, lambda samples: map(prepare, samples))
-        if keep is not None:
-            source = ChangedSource(source, lambda samples: filter(keep, samples))
+        way = ways[kit]
+        if change := way.prepare or prepare:
+            source = ChangedSource(source, lambda samples: map(change, samples))
         if split and split != ALL:
             source = ChangedSource(source, lambda samples: _keep_split(samples, split))
-        way = ways[kit]
         return Benchmark(
             **{
                 "name": name,
@@ -141,13 +172,13 @@ def declare(
     choices = {"kit": list(ways), "split": [*splits, ALL] if splits else []}
     known = inspect.signature(make, eval_str=True).parameters.values()
     shown = [
-        one.replace(annotation=Literal[tuple(choices[one.name])]) if choices.get(one.name) else one
+        one.replace(annotation=Literal[tuple(choices[one.name])] | None) if choices.get(one.name) else one
         for one in known
         if one.name != "split" or splits
     ]
     make.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    make.kits_by_file = {name: one for name, one in kits_by_file.items() if one}  # type: ignore[attr-defined]
     make.__module__ = inspect.stack()[1].frame.f_globals["__name__"]  # the module to import for it
-    copies = [part.replace(part.partition(":")[0], place) for place in also_hub for part in parts[:1]]
     return benchmark(name, file=files, hub=[*parts, *copies])(make)
 
 
@@ -159,14 +190,18 @@ def _keep_split(samples: Iterable[Sample], split: str) -> Iterator[Sample]:
 # -- Where the questions are
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """How rows become those of the file."""
+
+    change: ChangeRow | None
+    change_file: ChangeRow | None
+    images: Apart | None
+    fields: Mapping[str, str]
+
+
 def _open(
-    name: str,
-    card: Card,
-    file: str | None,
-    options: SourceOptions,
-    fields: Mapping[str, str],
-    *,
-    has_cells: bool,
+    name: str, card: Card, file: str | None, options: SourceOptions, rows: _Rows, *, has_cells: bool
 ) -> Source:
     """The given file or hub data set, else the published file, else what was downloaded."""
     from eyechart.data.download import find_local
@@ -174,14 +209,14 @@ def _open(
     from eyechart.data.hub import is_hub
 
     if file and is_hub(file):
-        return _open_hub(name, card, file, options, fields)
+        return _open_hub(name, card, file, options, rows)
     if file:
-        return _open_file(find_file(file).path, options, fields, has_cells=has_cells)
+        return _open_file(find_file(file).path, options, rows, has_cells=has_cells)
     found = find_local(card)
     if found is not None and found.is_dir():
-        return _open_hub(name, card, f"hf:{found}", options, fields)
+        return _open_hub(name, card, f"hf:{found}", options, rows)
     if found is not None:
-        return _open_file(found, options, fields, has_cells=has_cells)
+        return _open_file(found, options, rows, has_cells=has_cells)
     wanted = f"{card.file}.tsv is not in $LMUData, ~/LMUData or the current folder" if card.file else ""
     fetched = f"{card.hub[0].partition(':')[0]} is not downloaded" if card.hub else ""
     ways = [
@@ -195,17 +230,25 @@ def _open(
     )
 
 
-def _open_file(path: Path, options: SourceOptions, fields: Mapping[str, str], *, has_cells: bool) -> Source:
+def _open_file(path: Path, options: SourceOptions, rows: _Rows, *, has_cells: bool) -> Source:
     """A file. Tables are read like VLMEvalKit, with pandas, reads them, unless `cells` is set."""
     from eyechart.data.formats import guess_format
 
-    is_table = guess_format(path)[0] in ("tsv", "csv")
+    is_table = guess_format(path)[0] in _TABLES
     if is_table and not has_cells:
         options = replace(options, cells="pandas")
-    return _open_with_fields(path, options, fields)
+    if is_table:
+        options = replace(options, change_row=rows.change_file, change_formats=_TABLES)
+    else:
+        options = replace(options, change_row=rows.change)
+    return _open_with_fields(path, options, rows.fields)
 
 
-def _open_with_fields(spec: str | Path, options: SourceOptions, fields: Mapping[str, str]) -> Source:
+_TABLES = ("tsv", "csv")
+_CHANGED = ("parquet", "jsonl", "json")  # on the hub; tables there are VLMEvalKit's files
+
+
+def _open_with_fields(spec: str | Path, options: SourceOptions, fields: Mapping[str, str]) -> FileSource:
     """A source with those of `fields` whose columns it has."""
     from eyechart.data.source import open_source, peek_columns
 
@@ -216,25 +259,101 @@ def _open_with_fields(spec: str | Path, options: SourceOptions, fields: Mapping[
     return open_source(spec, replace(options, fields={**options.fields, **known}))
 
 
-def _open_hub(name: str, card: Card, file: str, options: SourceOptions, fields: Mapping[str, str]) -> Source:
+def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _Rows) -> Source:
     """The benchmark's parts of a hub data set or a copy of it, or the part that is named."""
-    from eyechart.data.hub import find_part_files, parse_hub
-    from eyechart.data.parquet import count_rows
-    from eyechart.data.source import JoinedSource
+    from eyechart.data.hub import parse_hub
+    from eyechart.data.source import ChangedRows, JoinedSource
 
     spec = parse_hub(file)
-    parts = [spec.part] if spec.part else [one.partition(":")[2] for one in card.hub] or [""]
-    options = replace(options, cells="text", allow_absolute=False)
+    options = replace(options, cells="text", allow_absolute=False, change_formats=_CHANGED)
+    images = _find_images(spec, rows.images, options) if rows.images else {}
     sources: list[Source] = []
     number = 0
-    for part in parts:
-        shards = find_part_files(Path(spec.place), part) if spec.is_local else []
-        if not shards:
-            sources.append(_open_with_fields(str(replace(spec, part=part)), options, fields))
-        for shard in shards:
-            sources.append(_open_with_fields(shard, replace(options, first_number=number), fields))
-            number += count_rows(shard)
+    for part in [spec.part] if spec.part else _list_parts(spec, card):
+        named = replace(spec, part=part)
+        change = _change_part(rows, named, images) if rows.change else None
+        options = replace(options, change_row=change)
+        for shard in _list_shards(named):
+            options = replace(options, first_number=number)
+            if str(shard).endswith(_TABLES):
+                sources.append(_open_file(Path(shard), options, rows, has_cells=False))
+                continue
+            source = _open_with_fields(shard, options, rows.fields)
+            sources.append(source)
+            if isinstance(source.reader, ChangedRows):
+                number += source.reader.count_numbered()
     return sources[0] if len(sources) == 1 else JoinedSource(name, str(spec), tuple(sources))
+
+
+def _list_shards(spec: HubSpec) -> Sequence[Path | str]:
+    """The files of a part; its name, where the library `datasets` has to find them."""
+    from eyechart.data.hub import fetch_file, find_part_files
+
+    if spec.is_file:
+        return [fetch_file(spec)]
+    return (find_part_files(Path(spec.place), spec.part) if spec.is_local else []) or [str(spec)]
+
+
+def _list_parts(spec: HubSpec, card: Card) -> list[str]:
+    """The parts of the benchmark in this repository; of a folder, those whose files it has."""
+    from eyechart.data.hub import find_part_files
+
+    by_place: dict[str, list[str]] = {}
+    own = {one.partition(":")[0] for one in card.hub}
+    for one in (*card.hub, *(copy for copy in card.copies if copy.partition(":")[0] not in own)):
+        place, _, part = one.partition(":")
+        by_place.setdefault(place.lower(), []).append(part)
+    if parts := by_place.get(spec.place.lower()):
+        return parts
+    several = list(by_place.values()) or [[""]]
+    if spec.is_local:
+        for parts in several:
+            if all(find_part_files(Path(spec.place), part) for part in parts):
+                return parts
+    return several[0]
+
+
+def _change_part(rows: _Rows, spec: HubSpec, images: Mapping[str, Any]) -> ChangeRow:
+    """The changes to rows of one part: they are told where they are from, and get their images."""
+    from eyechart.data.rows import Blob
+
+    told = {"part": spec.split, "place": spec.place.rpartition("/")[2]}
+    change_row, apart = rows.change, rows.images
+    assert change_row is not None
+
+    def change(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        found = change_row({**told, **row})
+        several = [found] if isinstance(found, Mapping) else found
+        if apart is None:
+            return several
+        told_as = row[apart.column]
+        key = told_as.data.decode("utf-8", "replace") if isinstance(told_as, Blob) else str(told_as)
+        image = images.get(key.removeprefix("./"))
+        return [{**one, "image": image} for one in several]
+
+    return change
+
+
+def _find_images(spec: HubSpec, apart: Apart, options: SourceOptions) -> Mapping[str, Any]:
+    """Images that are apart from the questions, by their id or by their path in the archive."""
+    from eyechart.data.hub import fetch_file
+    from eyechart.data.source import open_source
+
+    place = replace(spec, part=apart.part)
+    if place.is_file:
+        from eyechart.data.workbooks import list_members
+
+        archive = str(fetch_file(place))
+        return {
+            member: ImageRef(kind="member", location=archive, column=member)
+            for member in list_members(archive)
+        }
+    found: dict[str, Any] = {}
+    plain = replace(options, change_row=lambda row: {"question": "", "index": row[apart.id]})
+    for shard in _list_shards(place):
+        for row, images in open_source(shard, plain).rows_with_images():
+            found[str(row.values["index"])] = list(images)
+    return found
 
 
 def withhold(*names: str) -> Callable[[Sample], Sample]:

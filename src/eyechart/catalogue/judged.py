@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.declare import declare, withhold
+from eyechart.catalogue.declare import declare
 from eyechart.catalogue.prompts import ask
 
 declare(
@@ -67,33 +67,6 @@ declare(
     parity="VLMEvalKit",
     note="Needs a judge: correct, incorrect, not attempted.",
 )
-
-for _name, _file, _about, _size in (
-    (
-        "charxiv-reasoning",
-        "CharXiv_reasoning_val",
-        "figures of papers: questions that need reasoning",
-        "1,000",
-    ),
-    ("charxiv-descriptive", "CharXiv_descriptive_val", "figures of papers: titles, ticks, legends", "4,000"),
-):
-    declare(
-        _name,
-        _about,
-        group="charts",
-        size=f"{_size} questions",
-        paper="https://arxiv.org/abs/2406.18521",
-        licence="CC BY-SA 4.0",
-        file=_file,
-        prepare=withhold("grading_query"),
-        prompt=ask(),
-        scorer="charxiv",
-        group_by=(),
-        aggregate=_name,
-        metric="accuracy by a judge with the row's own grading query",
-        parity="VLMEvalKit",
-        note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries.",
-    )
 
 declare(
     "mmlongbench-doc",

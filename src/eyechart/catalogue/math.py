@@ -66,6 +66,25 @@ def ask_with_choices(sample: Sample) -> str:
     return f"{sample.question}\nChoices: {listed}"
 
 
+_OPTION = re.compile(r"(?:^|;)\s*([A-Z])\.\s*")
+_WEMATH_HINT = (
+    "Now, we require you to solve a multiple-choice math question. Please briefly describe your thought process and "
+    "provide the final answer(option)."
+)
+_WEMATH_FORM = (
+    "Regarding the format, please answer following the template below, and be sure to include two <> symbols:\n"
+    "<Thought process>: <<your thought process>> <Answer>: <<your option>>"
+)
+
+
+def change_wemath(row: Mapping[str, Any]) -> dict[str, Any]:
+    """As in the file: the options, which are one text on the hub, and the authors' words around the question."""
+    texts = _OPTION.split(row["option"])
+    options = dict(zip(texts[1::2], (text.strip() for text in texts[2::2]), strict=True))
+    words = {"hint": _WEMATH_HINT, "requirement": _WEMATH_FORM}
+    return {"option": None, "split": None, "options": options, **words}
+
+
 def ask_dynamath(sample: Sample) -> str:
     """The question, then the JSON that is asked for."""
     told = {
@@ -134,9 +153,14 @@ for _name, _file, _split, _size in (
         "number; here it is not.",
     )
 
-for _name, _file, _part in (
+_Files = str | dict[str, str]
+_VERSIONS: tuple[tuple[str, _Files, str], ...] = (
     ("mathverse-mini", "MathVerse_MINI", "testmini/testmini"),
-    ("mathverse-mini-vision-only", "MathVerse_MINI_Vision_Only", "testmini_version_split/vision_only"),
+    (
+        "mathverse-mini-vision-only",
+        {"MathVerse_MINI_Vision_Only": "", "MathVerse_MINI_Vision_Only_cot": "vlmevalkit-cot"},
+        "testmini_version_split/vision_only",
+    ),
     (
         "mathverse-mini-vision-dominant",
         "MathVerse_MINI_Vision_Dominant",
@@ -149,7 +173,8 @@ for _name, _file, _part in (
     ),
     ("mathverse-mini-text-lite", "MathVerse_MINI_Text_Lite", "testmini_version_split/text_lite"),
     ("mathverse-mini-text-dominant", "MathVerse_MINI_Text_Dominant", "testmini_version_split/text_dominant"),
-):
+)
+for _name, _version, _part in _VERSIONS:
     declare(
         _name,
         "geometry and functions, one problem in versions from text to image",
@@ -157,7 +182,7 @@ for _name, _file, _part in (
         size="3,940 rows" if _name == "mathverse-mini" else "788 questions",
         paper="https://arxiv.org/abs/2403.14624",
         licence="MIT",
-        file=_file,
+        file=_version,
         hub=f"CaraJ/MathVerse-lmmseval:{_part}",
         change_row=lambda row: {"index": row["sample_index"], "question": row["query_wo"]},
         prompt=ask(),
@@ -182,7 +207,9 @@ declare(
     size="1,740 questions",
     paper="https://arxiv.org/abs/2407.01284",
     licence="CC BY-NC 4.0",
-    file=("WeMath", "WeMath_COT"),
+    file={"WeMath": "", "WeMath_COT": "vlmevalkit-cot"},
+    hub="We-Math/We-Math:testmini",
+    change_row=change_wemath,
     prompt=frame(""),
     scorer="choice-vlmevalkit",
     kits={
@@ -209,10 +236,23 @@ declare(
     group="math",
     size="5,010 questions",
     paper="https://arxiv.org/abs/2411.00836",
-    licence="MIT",
-    file=("DynaMath", "DynaMath_noprompt"),
+    licence="Apache-2.0",
+    file={"DynaMath": "", "DynaMath_noprompt": "vlmevalkit-noprompt"},
+    hub=[f"DynaMath/DynaMath_Sample:sample_variant{number}" for number in range(1, 11)],
+    also_hub=["lscpku/DynaMath_Sample"],
+    change_row=lambda row: {
+        "id": None,
+        "qid": row["id"],
+        "varid": int(row["part"].removeprefix("sample_variant")),
+        "answer": row["ground_truth"],
+    },
     prompt=ask_with(ask_dynamath),
     scorer="dynamath",
+    kits={
+        "vlmevalkit-noprompt": Kit(
+            prompt=ask(lead="## Question\n "), scorer="dynamath", more={"aggregate": "dynamath"}
+        )
+    },
     aggregate="dynamath",
     metric="worst case: a problem counts if all its variants are right; and the mean",
     parity="VLMEvalKit",
@@ -226,6 +266,8 @@ declare(
     paper="https://arxiv.org/abs/2407.04973",
     licence="Apache-2.0",
     file="LogicVista",
+    hub="lscpku/LogicVista:test",
+    change_row=lambda row: {"index": row["id"]},
     prompt=ask(),
     scorer="logicvista",
     aggregate="logicvista",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.declare import LMMS_EVAL, Kit, declare
+from eyechart.catalogue.declare import LMMS_EVAL, Apart, Kit, declare
 from eyechart.catalogue.prompts import BRIEFLY, ask
+from eyechart.data.rows import read_literal
 
 _UNANSWERABLE = "When the provided information is insufficient, respond with 'Unanswerable'."
 
@@ -15,6 +16,25 @@ def list_answers(row: Mapping[str, Any]) -> dict[str, Any]:
     """Ten answers, of which VQAv2 writes each as an object."""
     answers = [one["answer"] if isinstance(one, Mapping) else one for one in row["answers"]]
     return {"index": row["question_id"], "answers": answers}
+
+
+def list_pairs(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The questions on one image of MTVQA, whose pairs of question and answer are written as text."""
+    pairs = row["qa_pairs"]
+    found = read_literal(pairs) if isinstance(pairs, str) else pairs
+    if not isinstance(found, list):
+        raise ValueError(f"qa_pairs is not a list: {str(pairs)[:40]!r}")
+    several = [one for one in found if one["question"].strip() and str(one["answer"]).strip()]
+    return [
+        {"id": None, "question": one["question"], "answer": str(one["answer"]), "category": row["lang"]}
+        for one in several
+    ]
+
+
+def list_cover_questions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The questions on one book cover of OCR-VQA."""
+    pairs = zip(row["questions"], row["answers"], strict=True)
+    return [{"question": question, "answers": None, "answer": answer} for question, answer in pairs]
 
 
 declare(
@@ -82,28 +102,45 @@ declare(
     paper="https://arxiv.org/abs/1902.09506",
     licence="CC BY 4.0",
     file="GQA_TestDev_Balanced",
+    hub="lmms-lab/GQA:testdev_balanced_instructions/testdev",
+    also_hub=["lmms-lab-encoder/GQA"],
+    change_row=lambda row: {"index": row["id"]},
+    images=Apart("testdev_balanced_images/testdev", "imageId"),
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="gqa",
     kits={LMMS_EVAL: Kit(prompt=ask(f"\n{BRIEFLY}"), scorer="gqa-lmms")},
     metric="exact match without case",
     parity="VLMEvalKit, lmms-eval",
-    note="lmms-eval also drops punctuation. On the hub the images are in another config than the questions, so "
-    "only VLMEvalKit's file is read.",
+    note="lmms-eval also drops punctuation.",
 )
 
-declare(
-    "ocrvqa",
-    "book covers",
-    group="documents",
-    size="3,072 questions",
-    paper="https://doi.org/10.1109/ICDAR.2019.00156",
-    licence="see its page",
-    file=("OCRVQA_TESTCORE", "OCRVQA_TEST"),
-    prompt=ask(f"\n{BRIEFLY}"),
-    scorer="ocrvqa",
-    metric="exact match without case",
-    parity="VLMEvalKit",
-)
+for _name, _about, _size, _file, _hub, _note in (
+    (
+        "ocrvqa",
+        "book covers, a sample of the questions",
+        "3,072 questions",
+        "OCRVQA_TESTCORE",
+        (),
+        "VLMEvalKit's sample of `ocrvqa-test`; it is not on the hub.",
+    ),
+    ("ocrvqa-test", "book covers", "about 100,000 questions", "OCRVQA_TEST", "howard-hou/OCR-VQA:test", ""),
+):
+    declare(
+        _name,
+        _about,
+        group="documents",
+        size=_size,
+        paper="https://doi.org/10.1109/ICDAR.2019.00156",
+        licence="see its page",
+        file=_file,
+        hub=_hub,
+        change_row=list_cover_questions,
+        prompt=ask(f"\n{BRIEFLY}"),
+        scorer="ocrvqa",
+        metric="exact match without case",
+        parity="VLMEvalKit",
+        note=_note,
+    )
 
 declare(
     "countbenchqa",
@@ -146,51 +183,46 @@ declare(
     size="38,589 questions",
     paper="https://arxiv.org/abs/1810.12440",
     licence="Apache-2.0",
-    file="tallyqa_data",
+    file=("TallyQA", "tallyqa_data"),
+    hub="moondream/TallyQA-VLMEvalKit:tallyqa_data.tsv",
     prompt=ask("\nAnswer the question using a single number."),
     scorer="tallyqa",
     metric="accuracy",
     parity="VLMEvalKit",
 )
 
-declare(
-    "zerobench",
-    "questions that no model could answer",
-    group="reasoning",
-    size="100 questions",
-    paper="https://arxiv.org/abs/2502.09696",
-    licence="see its page",
-    file="zerobench",
-    hub="jonathan-roberts1/zerobench:zerobench",
-    change_row=lambda row: {
-        "index": row["question_id"],
-        "question": row["question_text"],
-        "answer": str(row["question_answer"]),
-    },
-    prompt=ask(
-        " \n\n\nLet's think step by step and give the final answer in curly braces,  like this: {final answer}"
+for _name, _about, _size, _files, _part in (
+    ("zerobench", "questions that no model could answer", "100", ("ZEROBench", "zerobench"), "zerobench"),
+    (
+        "zerobench-sub",
+        "the steps of ZEROBench's questions",
+        "334",
+        ("ZEROBench_sub", "zerobench_sub"),
+        "zerobench_subquestions",
     ),
-    scorer="zerobench",
-    metric="accuracy",
-    parity="VLMEvalKit",
-    note="The gold is searched in the last curly braces of the reply.",
-)
-
-declare(
-    "zerobench-sub",
-    "the steps of ZEROBench's questions",
-    group="reasoning",
-    size="334 questions",
-    paper="https://arxiv.org/abs/2502.09696",
-    licence="see its page",
-    file="zerobench_sub",
-    prompt=ask(
-        " \n\n\nLet's think step by step and give the final answer in curly braces,  like this: {final answer}"
-    ),
-    scorer="zerobench",
-    metric="accuracy",
-    parity="VLMEvalKit",
-)
+):
+    declare(
+        _name,
+        _about,
+        group="reasoning",
+        size=f"{_size} questions",
+        paper="https://arxiv.org/abs/2502.09696",
+        licence="see its page",
+        file=_files,
+        hub=f"jonathan-roberts1/zerobench:{_part}",
+        change_row=lambda row: {
+            "index": row["question_id"],
+            "question": row["question_text"],
+            "answer": str(row["question_answer"]),
+        },
+        prompt=ask(
+            " \n\n\nLet's think step by step and give the final answer in curly braces,  like this: {final answer}"
+        ),
+        scorer="zerobench",
+        metric="accuracy",
+        parity="VLMEvalKit",
+        note="The gold is searched in the last curly braces of the reply.",
+    )
 
 declare(
     "mtvqa",
@@ -200,6 +232,8 @@ declare(
     paper="https://arxiv.org/abs/2405.11985",
     licence="CC BY-NC 4.0",
     file="MTVQA_TEST",
+    hub="ByteDance/MTVQA:test",
+    change_row=list_pairs,
     prompt=ask("\nAnswer the question using a word or phrase in the language of the question."),
     scorer="mtvqa",
     group_by=("category",),

@@ -102,6 +102,7 @@ declare(
     paper="https://arxiv.org/abs/2311.07397",
     licence="Apache-2.0",
     file="AMBER",
+    hub="yifanzhang114/AMBER_base64:AMBER.tsv",
     prompt=ask("\nPlease answer yes or no."),
     scorer="yes-no-vlmevalkit",
     judged_scorer="yes-no-judged-vlmevalkit",

@@ -224,7 +224,7 @@ def execute_get(args: argparse.Namespace) -> int:
                 else f"see: eyechart data show {name}",
             )
         place, licence = card.hub[0].partition(":")[0], card.licence
-        parts = [one.partition(":")[2] for one in card.hub]
+        parts = [one.partition(":")[2] for one in card.hub] + ([card.images] if card.images else [])
     repository = look_up(place, without=_describe_offline(name, place))
     files = choose_files(repository, parts)
     size = format_size(sum(file.n_bytes for file in files))

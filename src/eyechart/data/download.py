@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from glob import escape
 from pathlib import Path
@@ -18,28 +19,47 @@ from typing import Any, NoReturn
 import msgspec
 
 from eyechart.data.formats import UnknownFile, find_file
-from eyechart.data.hub import choose_part_files, find_part_files, get_first_line, is_reachable
+from eyechart.data.hub import choose_part_files, find_part_files, get_first_line, is_reachable, names_file
 from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.types import Card
 
 _CHUNK_BYTES = 1 << 22
+_CARD_CHARS = 100_000
 _ALWAYS = ("README.md", "LICENSE", "LICENSE.md", "LICENSE.txt")
 
 
 def find_local(card: Card) -> Path | None:
     """The benchmark's file in `$LMUData`, `~/LMUData` or here, or its copy in the hub's cache, if any."""
-    if card.file:
+    for name in filter(None, (card.file, *card.files)):
         try:
-            return find_file(card.file).path
+            return find_file(name).path
         except UnknownFile:
-            pass
-    if not card.hub:
-        return None
-    place, _, part = card.hub[0].partition(":")
-    folder = find_snapshot(place)
-    if folder is None or find_part_files(folder, part) or not find_part_files(folder, ""):
-        return folder
-    return None  # another part of the same repository is there
+            continue
+    places: dict[str, str] = {}
+    for one in (*card.hub, *card.copies):
+        place, _, part = one.partition(":")
+        places.setdefault(place, part)
+    for place, part in places.items():
+        folder = find_snapshot(place)
+        if folder is not None and _has_part(folder, part):
+            return folder
+    return None
+
+
+def _has_part(folder: Path, part: str) -> bool:
+    """Whether a snapshot has this part, and not only others of the same repository."""
+    if names_file(part) or find_part_files(folder, part):
+        return bool(find_part_files(folder, part))
+    return not find_part_files(folder, "") or _declares_split(folder, part.rpartition("/")[2])
+
+
+def _declares_split(folder: Path, split: str) -> bool:
+    """Whether the card of a data set gives the split files with names of their own."""
+    try:
+        card = (folder / "README.md").read_text(encoding="utf-8", errors="replace")[:_CARD_CHARS]
+    except OSError:
+        return False
+    return re.search(rf"^\s*-?\s*split:\s*{re.escape(split)}\s*$", card, re.MULTILINE) is not None
 
 
 def find_snapshot(place: str) -> Path | None:

@@ -1,9 +1,10 @@
 """Data sets of the Hugging Face hub: how they are named, loaded and read.
 
-``hf:ORG/NAME:split@revision`` names a split; the part after the colon is a split, ``config/split``, or a
-config with a single split. ``hf:./folder:split`` is a local folder: a clone of a hub repository, or what
-`save_to_disk` wrote. The library `datasets` loads the data and keeps it memory-mapped on disk: an open data
-set takes little memory, so the last few stay open, and an image is read from its row when it is sent.
+``hf:ORG/NAME:split@revision`` names a split; the part after the colon is a split, ``config/split``, a
+config with a single split, or a file of the repository (``hf:ORG/NAME:folder/file.tsv``).
+``hf:./folder:split`` is a local folder: a clone of a hub repository, or what `save_to_disk` wrote. The
+library `datasets` loads the data and keeps it memory-mapped on disk: an open data set takes little memory, so
+the last few stay open, and an image is read from its row when it is sent.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ FORM = "hf:ORG/NAME, hf:ORG/NAME:split@revision, hf:ORG/NAME:config/split or hf:
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _NAME = r"[^\s/:@\[\]]+(?: [^\s/:@\[\]]+)*"  # of a config or a split; some have spaces
-_PART = re.compile(rf"{_NAME}(?:/{_NAME})?")
+FILE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".zip")
+_FILE_PART = rf"(?:{_NAME}/)*{_NAME}(?:{'|'.join(map(re.escape, FILE_SUFFIXES))})"
+_PART = re.compile(rf"{_NAME}(?:/{_NAME})?|{_FILE_PART}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,11 @@ class HubSpec:
         """The form that `parse_hub` reads."""
         part = f":{self.part}" if self.part else ""
         return f"{PREFIX}{self.place}{part}" + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the part is a file of the repository."""
+        return names_file(self.part)
 
     @property
     def config(self) -> str:
@@ -80,6 +88,15 @@ class HubSpec:
         'signs-night-test'
         """
         return "-".join([Path(self.place).name, *filter(None, self.part.split("/"))])
+
+
+def names_file(part: str) -> bool:
+    """Whether a part is a file, such as ``AMBER.tsv``, and not a config or split.
+
+    >>> names_file("data/AMBER.tsv"), names_file("night/test")
+    (True, False)
+    """
+    return part.lower().endswith(FILE_SUFFIXES) and ".." not in part.split("/")
 
 
 def is_hub(spec: object) -> bool:
@@ -411,6 +428,27 @@ def fetch_repository(spec: str) -> Path:
     return Path(found)
 
 
+def fetch_file(spec: HubSpec) -> Path:
+    """The file that the part names, downloaded if necessary."""
+    if spec.is_local:
+        path = Path(spec.place) / spec.part
+        if not path.is_file():
+            raise DataError(f"{spec}: no such file in this folder", hint="check the name")
+        return path
+    import_datasets()
+    with _LOCK, suppress_output(spec):
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+        try:
+            revision = spec.revision or None
+            return Path(hf_hub_download(spec.place, spec.part, repo_type="dataset", revision=revision))
+        except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
+            raise_explained(spec, ConnectionError(get_first_line(err)))
+        except Exception as err:  # as above
+            raise_explained(spec, err)
+
+
 def _is_saved(spec: HubSpec) -> bool:
     """Whether the folder is what `save_to_disk` writes."""
     names = ("state.json", "dataset_dict.json")
@@ -583,7 +621,9 @@ def _named(item: Any, column: str) -> Any:
 
 
 def find_part_files(folder: Path, part: str) -> list[Path]:
-    """The Parquet files of a part (``config/split`` or ``split``) below a folder, in order."""
+    """The Parquet files of a part (``config/split`` or ``split``) below a folder, in order; or its file."""
+    if names_file(part):
+        return [folder / part] if (folder / part).is_file() else []
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
     return [folder / name for name in choose_part_files(names, part)]
 
@@ -595,6 +635,8 @@ def choose_part_files(names: Iterable[str], part: str) -> list[str]:
     >>> choose_part_files(names, "A/test"), choose_part_files(names, "C/test")
     (['A/test-00000-of-00001.parquet'], [])
     """
+    if names_file(part):
+        return [name for name in names if name == part]
     config, _, split = part.rpartition("/")
     if not part:
         return sorted(name for name in names if name.endswith(".parquet"))

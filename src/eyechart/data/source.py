@@ -77,9 +77,10 @@ class SourceOptions:
     allow_urls: bool = True
     allow_absolute: bool = True  # not in data from a hub, a URL or an archive
     # For a benchmark whose data set has other columns on the hub than in its published file: from the values
-    # of a row to those that differ (None drops a column), or to several such rows. Applies to hub data sets
-    # and Parquet files.
+    # of a row to those that differ (None drops a column), or to several such rows, or to none. Applies to hub
+    # data sets and to files of these formats.
     change_row: ChangeRow | None = None
+    change_formats: Collection[str] = ("parquet",)
     first_number: int = 0  # with `change_row`: of the first row, where rows have no id
 
 
@@ -97,6 +98,10 @@ class FileSource:
     def origin(self) -> str:
         """The path of the file, or the name of the data set."""
         return str(self.path)
+
+    @property
+    def reader(self) -> Reader:
+        return self._reader
 
     def __iter__(self) -> Iterator[Sample]:
         """All samples, in the file's order; a malformed row raises `DataError`."""
@@ -130,7 +135,12 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     if options.image_root and not Path(options.image_root).is_dir():
         raise UsageError(f"image_root: no such folder: {options.image_root}", hint="check the path")
     if is_hub(spec):
-        return _open_hub(str(spec), options)
+        named = parse_hub(str(spec))
+        if not named.is_file:
+            return _open_hub(str(spec), options)
+        from eyechart.data.hub import fetch_file
+
+        spec, options = fetch_file(named), replace(options, allow_absolute=False)
     found = find_file(spec)
     path = found.path
     encoding = check_encoding(options.encoding)
@@ -287,7 +297,7 @@ def _find_decimal(layout: Layout, reader: Reader, detection: Detection, options:
 
 def peek_columns(spec: str | Path, options: SourceOptions) -> tuple[str, ...]:
     """The columns of a source, whatever they mean."""
-    if is_hub(spec):
+    if is_hub(spec) and not parse_hub(str(spec)).is_file:
         from eyechart.data.hub import open_hub
 
         hub = open_hub(str(spec))
@@ -295,9 +305,11 @@ def peek_columns(spec: str | Path, options: SourceOptions) -> tuple[str, ...]:
             ChangedRows(hub, options.change_row, hub.image_columns()) if options.change_row else hub
         )
     else:
-        path = find_file(spec).path
+        from eyechart.data.hub import fetch_file
+
+        path = fetch_file(parse_hub(str(spec))) if is_hub(spec) else find_file(spec).path
         format = options.format or guess_format(path)[0]
-        plain = SourceOptions(change_row=options.change_row)
+        plain = SourceOptions(change_row=options.change_row, change_formats=options.change_formats)
         reader = open_reader(path, format, check_encoding(options.encoding), plain)
     if columns := reader.columns():
         return columns
@@ -390,7 +402,17 @@ def _list_named_columns(fields: Overrides) -> set[str]:
 def open_reader(
     path: Path, format: str, encoding: str, options: SourceOptions, layout: Layout | None = None
 ) -> Reader:
-    """The row reader for a format."""
+    """The row reader for a format, with the changes of a benchmark to its rows."""
+    reader = _open_plain(path, format, encoding, options, layout)
+    if options.change_row is None or format not in options.change_formats:
+        return reader
+    images = reader.image_columns() if isinstance(reader, ParquetReader) else ()
+    return ChangedRows(reader, options.change_row, images, options.first_number)
+
+
+def _open_plain(
+    path: Path, format: str, encoding: str, options: SourceOptions, layout: Layout | None
+) -> Reader:
     if options.cells == "pandas" and format not in ("tsv", "csv"):
         raise UsageError(f"{path.name}: cells='pandas' applies to TSV and CSV files, not to {format}")
     if format in ("tsv", "csv"):
@@ -407,10 +429,7 @@ def open_reader(
     if format == "json":
         return JsonReader(path, encoding)
     if format == "parquet":
-        reader = ParquetReader(path)
-        if options.change_row:
-            return ChangedRows(reader, options.change_row, reader.image_columns(), options.first_number)
-        return reader
+        return ParquetReader(path)
     known = ", ".join(dict.fromkeys(SUFFIXES.values()))
     raise UsageError(f"unknown format {format!r}", hint=f"known: {known}")
 
@@ -431,7 +450,21 @@ class ChangedRows:
         return ()  # each row names its own values
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        for row in self.reader.rows({*blobs, *self.images}, on_problem):
+        number = self.first_number
+        for row in self._change({*blobs, *self.images}, on_problem):
+            if not _has_id(row):
+                row = Row(row.number, row.line, {"index": str(number), **row.values})
+                number += 1
+            yield row
+
+    def count_numbered(self) -> int:
+        """How many rows it gives a number; 0 if the first has an id."""
+        rows = self._change(self.images, lambda problem: None)
+        first = next(rows, None)
+        return 0 if first is None or _has_id(first) else 1 + sum(1 for _ in rows)
+
+    def _change(self, blobs: Collection[str], on_problem: OnProblem) -> Iterator[Row]:
+        for row in self.reader.rows(blobs, on_problem):
             try:
                 found = self.change(row.values)
             except (KeyError, TypeError, ValueError, IndexError, AttributeError) as err:
@@ -447,9 +480,11 @@ class ChangedRows:
                     for name, value in {**row.values, **changes}.items()
                     if name not in changes or changes[name] is not None
                 }
-                if not any(name in values for name in ALIASES["id"]):
-                    values = {"index": str(self.first_number + row.number - 1), **values}
                 yield Row(row.number, row.line, values)
+
+
+def _has_id(row: Row) -> bool:
+    return any(name in row.values for name in ALIASES["id"])
 
 
 def _path_rules(source: FileSource) -> PathRules:

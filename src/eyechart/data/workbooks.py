@@ -153,8 +153,18 @@ class _Merged:
                 self._open.append((column, bottom, values.get(names[column])))
 
 
+def list_members(path: str) -> list[str]:
+    """The names of the files in an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError) as err:
+        name = Path(path).name
+        raise DataError(f"{name}: not a zip archive: {err}", hint="was the download interrupted?") from err
+
+
 def read_member(ref: ImageRef) -> bytes:
-    """The bytes of a picture in a workbook."""
+    """The bytes of a picture in a workbook or another archive."""
     try:
         with zipfile.ZipFile(ref.location) as archive:
             entry = archive.getinfo(ref.column)
@@ -165,4 +175,4 @@ def read_member(ref: ImageRef) -> bytes:
             with archive.open(entry) as file:
                 return file.read(MAX_FILE_BYTES + 1)
     except (KeyError, zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError) as err:
-        raise ImageError(f"{ref}: cannot be read: {err}", hint="was the workbook changed?") from err
+        raise ImageError(f"{ref}: cannot be read: {err}", hint="was the file changed?") from err

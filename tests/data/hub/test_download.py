@@ -153,7 +153,7 @@ def test_without_a_network_it_says_what_to_do(tmp_path: Path) -> None:
         "--set file=hf:./ChartQA",
     ):
         assert part in done.err
-    assert "AMBER.tsv into $LMUData" in get("http://127.0.0.1:9", tmp_path, "get", "amber").err
+    assert "OCRVQA_TESTCORE.tsv into $LMUData" in get("http://127.0.0.1:9", tmp_path, "get", "ocrvqa").err
 
 
 def test_files_of_parts_are_told_by_their_names() -> None:

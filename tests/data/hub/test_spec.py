@@ -16,12 +16,19 @@ from eyechart.errors import DataError, EyechartError, UsageError
         ("hf:a/b@v1.0", HubSpec("a/b", "", "v1.0")),
         ("hf:a/b:test@refs/pr/1", HubSpec("a/b", "test", "refs/pr/1")),
         ("hf:Org-1/na.me_2:night/test", HubSpec("Org-1/na.me_2", "night/test")),
+        ("hf:a/b:some/folder/signs.tsv@v1", HubSpec("a/b", "some/folder/signs.tsv", "v1")),
     ],
 )
 def test_names_of_the_hub(text: str, spec: HubSpec) -> None:
     assert parse_hub(text) == spec
     assert str(spec) == text
     assert is_hub(text)
+
+
+def test_a_file_of_a_repository() -> None:
+    assert parse_hub("hf:a/b:signs.tsv").is_file
+    assert not parse_hub("hf:a/b:signs").is_file
+    assert not HubSpec("a/b", "../signs.tsv").is_file
 
 
 def test_config_and_split() -> None:

@@ -527,13 +527,14 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
     """
     from eyechart.pipelines.vlmevalkit.vlmeval import bridge
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
-    from eyechart.registry import scorers
+    from eyechart.registry import benchmarks, scorers
     from eyechart.run.sources import list_settings, make_benchmark
 
     if bridge.is_changed(choose_class(detect_kind(list_columns(path)))):
         return _open_custom(entry, path)
     whole = {"split": "all"} if "split" in list_settings(name) else {}
-    benchmark = make_benchmark(name, {"file": str(path), "kit": "vlmevalkit", **whole})
+    kit = getattr(benchmarks.get(name), "kits_by_file", {}).get(path.stem, "vlmevalkit")
+    benchmark = make_benchmark(name, {"file": str(path), "kit": kit, **whole})
     scorer = scorers.get(benchmark.scorer)
     if isinstance(scorer, JudgedScorer):
         return Questions(entry=entry, source=benchmark, file=path)
