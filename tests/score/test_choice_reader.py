@@ -223,7 +223,7 @@ UNREAD = [
     ("same", {"A": "same", "B": "same"}, None), ("Plan B-side", ANIMALS, "unread"), ("看不清", CHINESE, "unread"),
     ("It might be A. It might be B.", ANIMALS, "unread"), ("I think A. I think B.", ANIMALS, "ambiguous"),
     (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "considered"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
-    ("Options:\nA. cat\nB. dog", ANIMALS, "ambiguous"), ("I see:\n- A. cat\n- B. dog", ANIMALS, "ambiguous"), ("I cannot tell whether it is a cat or\nB. dog", ANIMALS, "considered"), ("It may be a cat,\nB. dog", ANIMALS, "unread"),
+    ("Options:\nA. cat\nB. dog", ANIMALS, "ambiguous"), ("I see:\n- A. cat\n- B. dog", ANIMALS, "ambiguous"), ("I cannot tell whether it is a cat or\nB. dog", ANIMALS, "considered"), ("It may be a cat,\nB. dog", ANIMALS, "ambiguous"),
     ("A cat, a dog.\nB. cat", ANIMALS, "contradiction"),
     ("C. $5", {"B": "$5", "C": "-$5"}, "contradiction"),
     ("red", REPEATED, "ambiguous"), ("The answer is red.", REPEATED, "ambiguous"), ("B. red", REPEATED, "contradiction"),

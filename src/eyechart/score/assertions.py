@@ -56,6 +56,8 @@ _JOINS = c.EITHER | c.BOTH | c.ARTICLE | c.OPTION | c.FILLER
 _LINKS = c.OPTION | c.COPULA | c.PRONOUN | c.ARTICLE | c.FILLER | c.REASON
 _STOPS = c.DENY | c.WRONG | c.CONSIDER | c.POSSIBLE
 _STOPS_AFTER = c.DENY | c.WRONG | c.CONTRAST | c.CORRECTION
+_FRAMES = c.SELF | c.SOURCE | c.MATCH | c.CONCLUDE | c.DENY_NEXT | c.BELIEVE | c.REASON | c.ANSWER
+_PRAISE = c.RIGHT | c.ANSWER | c.MATCH | c.CHOOSE | c.OPTION
 _PASSED_BEFORE = frozenset("()[]{}<>\"'`*_~$:=>|#-")
 _PASSED_AFTER = frozenset("()[]*_\"'`$")
 _BINDS = frozenset("().:、,-*\"'`[]=_$/")
@@ -159,10 +161,22 @@ class _Reader:
         span = (words[0].start, words[-1].end)
         if roles & c.WITHDRAW:
             yield Statement("withdrawn", (), span)
-        is_plain = all(unit.roles & _VERDICT and not unit.roles & c.NEUTRAL for unit in words)
+        elif words[0].roles & (c.CONTRAST | c.CORRECTION | c.CONCEDE) and not roles & c.NEUTRAL:
+            yield Statement("turned", (), span)
+        following = self._get_segment(self._number + 1)
+        if roles & c.NONE and not (following is not None and following.roles & c.DENY_NEXT):
+            yield Statement("none", (), span)  # not "none of the options except C"
+        # Of an item of a list more may be said: "B. dog: does not match", "B. dog: matches the outline".
+        is_of_item = (
+            segment.before in (":", "-") and not segment.starts_sentence and self._last_named in self._items
+        )
+        known = _VERDICT | c.FUNCTION if is_of_item else _VERDICT
+        is_plain = all(unit.roles & known and not unit.roles & c.NEUTRAL for unit in words)
+        is_plain = is_plain or (
+            is_of_item and bool(words[0].roles & (c.MATCH | c.RIGHT | c.YES | c.WRONG | c.DENY))
+        )
         if roles & c.CONTRAST and roles & c.PRONOUN and roles & c.COPULA and not is_plain:
             yield Statement("renamed", (), span)  # "it looks like a dog, but it is a wolf"
-        following = self._get_segment(self._number + 1)
         is_heading = following is not None and following.before == ":"
         if self._last_named < 0 or not is_plain or is_heading:
             return
@@ -209,14 +223,16 @@ class _Reader:
             elif segment.roles & c.ALSO and unit.is_letter and stance in ("", "possible", "given-up"):
                 yield Statement("possible", letters, span)
             elif stance:
-                is_second = stance == "possible" and self._is_bare(place, last, c.POSSIBLE | c.EITHER)
+                is_second = (stance == "possible" and self._is_bare(place, last, c.POSSIBLE | c.EITHER)) or (
+                    stance == "considered" and bool(self._units[segment.start].roles & c.EITHER)
+                )  # "B, maybe D", "B ... or is it D?"
                 kind = "considered" if stance == "possible" else stance
                 yield Statement("possible" if is_second else kind, letters, span, is_letter=unit.is_letter)
             elif self._is_considered(place):
                 yield Statement("considered", letters, span, is_letter=unit.is_letter)
             else:
                 said = self._read_open(place, last, letters, is_stated=bound is not None and bound.is_stated)
-                is_open = said is not None
+                is_open = said is not None and said.kind not in ("mentioned", "listed")
                 if said is not None:
                     yield said
             self._is_described = self._is_described or (unit.is_letter and not is_open)
@@ -456,6 +472,8 @@ class _Reader:
         ):  # "the answer, however, is B"
             subject |= self._sentence
         kind = self._find_kind(place, last, before, subject)
+        if kind in ("asserted", "implied") and unit.is_letter and self._is_framed(place, before, reached):
+            return Statement("reported", letters, span)
         if self._is_announced(before, subject):
             return Statement("listed", letters, span)
         is_item = place in self._items and not before & (c.ANSWER | c.CHOOSE)
@@ -467,7 +485,7 @@ class _Reader:
         is_turn, is_change = bool(said_before & _TURNS), bool(said_before & _CHANGES)
         is_turn = is_turn or (kind == "asserted" and self._is_total(place, before))
         if not kind:
-            return None
+            return self._mention(place, last, letters)
         if not letters:
             is_meant = kind == "asserted" and (self._is_closed(last) or is_item)
             return Statement("not-an-option", (), span, is_turn=is_turn) if is_meant else None
@@ -481,11 +499,18 @@ class _Reader:
             rule = "implied" if unit.is_letter else "option-text"
         elif self._number == 0 and not before & ~c.OPTION:
             rule = "lettered" if unit.is_letter else "option-text"
-        if unit.is_letter and rule != "lettered":
-            span = (unit.start, unit.end)
         return Statement(
             kind, letters, span, rule, is_turn=is_turn, is_letter=unit.is_letter, is_change=is_change
         )
+
+    def _mention(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
+        """A letter of which something is said that no rule knows; explanations and lists are left out."""
+        roles = self._sentence | self._segment.roles
+        if not letters:
+            return None
+        kind = "listed" if self._is_bare(place, last) or roles & c.REASON else "mentioned"
+        unit = self._units[place]
+        return Statement(kind, letters, (unit.start, unit.end), is_turn=bool(roles & _CHANGES))
 
     def _find_kind(self, place: int, last: int, before: int, subject: int) -> str:
         """Asserted, implied, named or nothing, by what leads to a name and what is said of it."""
@@ -495,8 +520,9 @@ class _Reader:
         if stopped >= self._n_units and self._is_cut_off(after):
             return ""
         following = self._get_unit(last + 1)
-        if is_name and following is not None and following.roles & c.WOULD:
-            return ""  # "a dog would be smaller"
+        is_would = last == place and following is not None and bool(following.roles & c.WOULD)
+        if is_would and (is_name or not after & _PRAISE):
+            return ""  # "a dog would be smaller", "to say B would be a stretch"
         if place in self._excepted or (is_name and self._is_total(place, before)):
             return "asserted"
         if before & (c.ANSWER | c.CHOOSE):
@@ -541,6 +567,20 @@ class _Reader:
         last = self._units[self._n_units - 1]
         is_copula = last.roles & c.COPULA and not last.roles & c.COPULA_LAST and last.word.isascii()
         return bool(is_copula) and not last.mark and not after & c.PRONOUN
+
+    def _is_framed(self, place: int, before: int, reached: int) -> bool:
+        """Whether a clause that states an answer depends on words that no rule knows: "it is held that B"."""
+        lead = self._units[reached + 1 : place]
+        is_clause = before & c.ANSWER or (before & c.COPULA and before & c.PRONOUN)
+        is_choice = any(unit.roles & c.CHOOSE and unit.roles & c.OPINION for unit in lead)
+        if reached < self._segment.start or before & c.SELF or not (is_clause or is_choice):
+            return False
+        head = self._units[self._segment.start : reached + 1]
+        if any(unit.roles & _FRAMES and not unit.roles & c.ARTICLE for unit in head):
+            return False
+        return any(
+            not (unit.roles or unit.mark or is_unspaced(unit.word)) and unit.letters is None for unit in head
+        )
 
     def _is_announced(self, before: int, subject: int) -> bool:
         """Whether a name only begins a list of all options: "The options are A. cat, B. dog"."""

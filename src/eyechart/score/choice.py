@@ -34,7 +34,7 @@ from eyechart.types import Reply, Sample, Score
 JUDGE_TRIES = 3  # as published: the judge is called again while its reply names no option
 
 
-@scorer("choice", version="5")
+@scorer("choice", version="6")
 def score_choice(reply: Reply, sample: Sample) -> Score:
     """Our own reader against the gold, which may be given as the letter or as the option's text.
 
@@ -195,7 +195,7 @@ def _is_symbol(char: str) -> bool:
 
 _SIGNS = frozenset("#<>≥≤§~≈≠")
 _SYMBOLS = frozenset(("So", "Sk", "Mn", "Me", "Sm"))
-_CROSSES = frozenset("✗✘❌✖❎")
+_CROSSES = frozenset("✗✘❌✖✕❎")
 
 
 def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | None:
@@ -208,9 +208,11 @@ def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | N
     span = (begin, len(text))
     content = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     inner = _read_content(content, options)
-    for other in others:  # {"answer": "C", "text": "dog"}: does the text name another option?
-        named = options.find_all_by_text(other) if isinstance(other, str) and len(other) < 1000 else ()
-        if inner.letter and named and inner.letter not in named:
+    for other in others:  # {"answer": "C", "text": "dog"}: does the text choose another option?
+        if not inner.letter or not isinstance(other, str) or len(other) >= 1000:
+            continue
+        named = options.find_all_by_text(other)
+        if inner.letter not in (named or (_read_content(other, options).letter or inner.letter,)):
             return _reading(None, "contradiction", span)
     return Reading(inner.letter, "choice:json" if inner.letter else inner.rule, span)
 

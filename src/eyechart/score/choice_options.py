@@ -65,6 +65,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
     quantities: tuple[tuple[Quantity, str], ...]  # options that are quantities, with their letters
     formulas: Mapping[str, tuple[str, ...]]  # how a formula is written does not matter: "x=2", "$x = 2$", "2"
     findable: tuple[tuple[str, str], ...]  # texts that can be found inside a sentence, and their first words
+    has_shades: bool  # an option is another one and a word before it: "red", "dark red"
     n_chars: int
 
     def find_by_letter(self, text: str) -> str | None:
@@ -178,6 +179,7 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
             for words in (*by_case, *(alias for alias in aliases if len(alias) > 1))
             if any(map(str.isalnum, words)) and not (len(words) == 1 and words.isascii() and words.isalpha())
         ),
+        has_shades=any(" " in words and words.partition(" ")[2] in by_text for words in by_text),
         n_chars=sum(len(text) for text in by_case),
     )
 

@@ -22,8 +22,8 @@ _FIELDS = (
     *("doubt", "possible", "also", "condition", "otherwise", "report", "person", "opinion"),
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
-    *("bound", "label", "modifier", "according", "source", "would", "says"),
-    *("listing", "total"),
+    *("bound", "about", "label", "modifier", "according", "source", "would", "says"),
+    *("listing", "total", "none"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -41,7 +41,7 @@ MODIFIER, NO, YES = ROLES["modifier"], ROLES["no"], ROLES["yes"]
 COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also"))
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
 ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
-LISTING, TOTAL = ROLES["listing"], ROLES["total"]
+LISTING, TOTAL, ABOUT, NONE = (ROLES[name] for name in ("listing", "total", "about", "none"))
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
@@ -140,6 +140,7 @@ def build_lexicon(codes: tuple[str, ...]) -> Lexicon:
     for words in sorted(roles, key=len, reverse=True):
         roles[words] |= roles.get(words[:1], 0) & SELF
         role = FILLER | NEUTRAL if roles[words] & NEUTRAL else roles[words]
+        role |= DENY if role & NONE else 0
         entry = lexicon.setdefault(words[0], Entry())
         if len(words) == 1:
             entry.roles = role
@@ -191,12 +192,13 @@ def find_languages(words: Sequence[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def list_endings(codes: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Endings of adjectives, and what may be joined to a letter by an apostrophe."""
+def list_endings(codes: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
+    """Endings of adjectives, what may be joined to a letter by an apostrophe, and endings of verbs."""
     languages = [LANGUAGES[code] for code in codes]
     return (
         tuple(ending for language in languages for ending in language.modifier_endings),
         frozenset(ending for language in languages for ending in language.letter_endings),
+        tuple(ending for language in languages for ending in language.verb_endings),
     )
 
 

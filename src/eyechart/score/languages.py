@@ -48,6 +48,7 @@ class Language:
     deny_next: Phrases = ()  # only what follows: "B [rather than] C", "[anything but] B"
     deny_last: Phrases = ()  # only what precedes: "B [ではない]", "B [değil]"
     doubt: Phrases = ()  # "I [doubt] it is B"
+    none: Phrases = ()  # what denies all options at once: "[none of them], but D is closest"
     possible: Phrases = ()  # "it [might] be B"
     also: Phrases = ()  # beside an answer, a second one: "B, though D is [equally possible]"
     condition: Phrases = ()  # "[if] it barks, B"
@@ -84,9 +85,11 @@ class Language:
     true: Phrases = ()
     false: Phrases = ()
     bound: Phrases = ()  # "[at least] 3", "[more than] 3", "[between] 3 and 5": not that number
+    about: Phrases = ()  # "[about] 5": not that number, unless it is a round one
     label: Phrases = ()  # "[Figure] 3", "[page] 3": a number that is a name
     modifier: Phrases = ()  # adjectives that leave a thing what it is: "a [brown] dog"; also "a red car"
     modifier_endings: Phrases = ()  # endings of such adjectives
+    verb_endings: Phrases = ()  # endings of verbs that say what is seen: "the man ride[s] a horse", not "wants to buy"
     letter_endings: Phrases = ()  # what may be joined to a letter by an apostrophe: "B'[dir]"
     abstain: Phrases = ()  # "I [cannot tell]"
     numbers: Phrases = ()  # zero, one, two ... twenty, in order; several words for one number are joined by "/"
@@ -146,7 +149,7 @@ ENGLISH = Language(
         "figure | figures | fig | figs | table | tables | page | pages | p | pp | step | steps | question | questions | option | options | choice | choices | chapter | chapters | section | part | panel | image | picture | photo | slide | row | column | line | item | example | exercise | appendix | footnote | exhibit | equation | eq | version | diagram | chart | graph | plot | problem | room | level | no | nr | n°"
     ),
     answer=_(
-        "answer | answers | ans | solution | final answer | prediction | verdict | response | output | result | assistant"
+        "answer | answers | ans | solution | final answer | prediction | verdict | response | output | result | assistant | my vote"
     ),
     option=_(
         "opt | option | options | choice | choices | letter | alternative | selection | pick | item | statement | candidate | possibility | answer choice | answer option"
@@ -172,18 +175,17 @@ ENGLISH = Language(
         "so | thus | therefore | hence | consequently | accordingly | finally | final | in conclusion | conclusion | in summary | summary | to conclude | to sum up | in short | overall | ultimately | as a result | final choice | final selection | final decision | the final | all in all | which means | that means | this means | meaning | putting it together | bottom line | tl;dr | decision | in the end | so then | ergo | this gives | which gives | giving | by elimination | after all | upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection | edited | edit"
     ),
     reason=_(
-        "because | since | as | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
+        "because | since | as | reason | reasons | reasoning | explanation | rationale | justification | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
     ),
     wrong=_(
-        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn | is what i would have | is what i'd have"
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | ✖ | ✕ | ❎ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn | is what i would have | is what i'd have"
     ),
     deny=_(
-        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on"
+        "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on | false to | untrue to | inaccurate to | misleading to"
     ),
     deny_next=_(
         "all but | everything but | all except | everything except | every option but | every option except | all options except | all options but | lack of | the lack of | absence of | the absence of | rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking"
     ),
-    deny_last=(),
     doubt=_(
         "whether | doubt | i doubt | doubtful | doubtfully | not convinced | not sure if | not sure whether | not sure that | unsure if | unsure whether | can't tell if | can't tell whether | cannot tell if | cannot tell whether | cannot tell | can't tell | not clear if | not clear whether | unclear if | unclear whether | don't think | do not think | don't believe | do not believe | wouldn't say | would not say | wouldn't choose | would not choose | don't see | hard to say | hard to believe | no reason to | questionable | can't say | cannot say | toss-up | toss up | torn between | tie between | undecided | close call between | hesitate between | hardly | scarcely | barely | not that i think | far from | i can't say | i don't trust | cannot verify | idea whether | whether it | whether the | i wonder | i hope | i wish | hopefully | hoping | i'd like to | i would like to | i refuse to | refuse to | i cannot agree | i can't agree | disagree with"
     ),
@@ -191,7 +193,7 @@ ENGLISH = Language(
         "chance that | chance it | a chance | some chance | a possibility | one possibility | another possibility | a candidate | one candidate | a possible answer | one option | a contender | in the running | might | may | could | maybe | perhaps | possibly | potentially | possible | conceivably | could be | might be | may be | arguably | tempting | could also | as well be | might as well"
     ),
     condition=_(
-        "would it be | would this be | it would need | it would have to | there would have to | there would need | you would need | we would need | it would take | if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this | in that case | let's say | let us say | let's assume | let's suppose | what if | pretend | in case of"
+        "would it be | would this be | it would need | it would have to | there would have to | there would need | you would need | we would need | it would take | if | unless | suppose | supposing | assuming | assume | assumes | provided | providing that | in case | in which case | depends | depending | had it | had the | were it | were the | hypothetically | imagine | as long as | only when | whenever | would have been | would've been | if only | conditional | should it | should the | should there | should this | had there | were there | had you | had i | were this | in that case | let's say | let us say | let's assume | let's suppose | what if | pretend | in case of | until | till"
     ),
     report=_(
         "previous question | preceding question | last question | earlier question | another question | other question | dataset label | gold label | gold answer | reference answer | the annotation | someone said | someone says | someone thinks | someone chose | someone might | somebody said | some say | some might | some would | some may | some people | many would | many might | many may | many people | many think | many say | many choose | most people | people may | people might | people would | people often | people think | people say | others may | others might | others say | others think | others would | one might | one may | one could | one would think | you might | you may | you could think | you'd think | they say | they said | he said | she said | he says | she says | he thinks | she thinks | he chose | she chose | he answered | she answered | they chose | they picked | it is said | it's said | was told | been told | told me | a common answer | a common mistake | a common misconception | commonly chosen | popular answer | according to him | according to her | according to them | according to some | answer key | the key | alleges | alleged | supposedly | reportedly | allegedly | another ai | other ai | reddit | wikipedia | naively | a casual viewer | the internet says | rumor | rumour | said to be | the previous answer | previous answer | previous response | previous user | previous model | tempted to | claims that | claims the | claims it | claimed that | claimed the | chosen by | picked by | selected by | according to one | one source | it is believed | is believed | is thought | is often claimed | is commonly | is generally | widely believed | often claimed | ground truth | official answer | claimed it | claims to | insisted | insists | insisting | revealed | reveals that | argued that | argues that | asserted | asserts | announced | declared | declares | swears | swore | told us | told everyone | mentioned that | maintains | maintained | contends | hinted | hints | said that | says that | said it | says it | said the answer | says the answer | said the correct | says the correct | thinks that | thinks it | thinks the | believes that | believes it | believes the | guesses that | calls it | called it | calls this | wrote that | writes that | suggested that | suggested it | would have us believe | rumor has it | i heard | i've heard | i read | i was told | i've been told | word is | the consensus"
@@ -219,14 +221,14 @@ ENGLISH = Language(
         "clearly | definitely | obviously | certainly | surely | indeed | simply | probably | presumably | evidently | apparently | undoubtedly | very | really | quite | pretty | rather | of course | in this case | here | then | now | also | again | exactly | of | to | to be | be | being | been | by far | for sure | i | we | would | will | should | must | shall | i'll | i'd | we'll | as | following | one | number | called | labeled | labelled | lettered | namely | would therefore | would thus | please | ok | okay | well | alright | sure | ah | oh | yes | great | good | therefore | with confidence | confidently | strongly | i am | i'm | by | that | most | likely | most likely | very likely | quite likely"
     ),
     function=_(
-        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down | whose | while | whether | both | stands for | next to | standing next to | sitting next to"
+        "the | of | and | in | on | at | to | from | by | with | there | i | we | you | he | she | they | them | is | are | was | can | could | will | shall | do | does | did | has | have | had | see | sees | seen | saw | show | shows | shown | showing | depict | depicts | depicted | visible | image | picture | photo | photograph | question | all | any | each | every | this | that | these | those | what | which | who | how | why | when | where | here | very | more | most | than | about | into | near | under | behind | beside | between | next | above | below | inside | outside | across | along | around | through | after | during | appears | appear | sits | stands | lies | sitting | standing | lying | present | contains | contain | looks | seems | based | also | too | as | it | its | me | my | your | our | because | so | but | or | not | for | if | be | been | being | would | should | must | may | might | definitely | clearly | probably | just | only | really | actually | please | thing | animal | object | one | two | three | i'm | i'd | i'll | i've | you're | we're | us | gets | get | goes | go | make | makes | made | called | named | found | used | given | instead | again | today | now | then | there's | am | reads | read | says | states | displays | features | holds | means | spells | wears | wearing | holding | writes | say | tells | tell | plays | represents | represent | describes | describe | looking | includes | including | without | against | toward | towards | upon | off | out | up | down | whose | while | whether | both | stands for | next to | standing next to | sitting next to | see above | see below | mentioned above | mentioned below | explained below | explained above | shown below | shown above | described above | right now | you are right | you're right | that's right | that is right | all right | right after | right before"
     ),
     yes=_("yes | yeah | yep | yup | yes indeed | affirmative | correct"),
     no=_("no | nope | nah | negative"),
     true=_("true | correct | right"),
     false=_("false | incorrect | wrong | untrue"),
     bound=_(
-        "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between | before | after | since | until | prior to | later than | earlier than | past"
+        "at least | at most | more than | less than | fewer than | greater than | larger than | smaller than | over | under | above | below | up to | no more than | no less than | no fewer than | not more than | not less than | minimum of | maximum of | between | from | almost | nearly | beyond | exceeds | exceeding | or more | or less | or fewer | multiple of | half of | twice | times | minus | plus | a minimum of | a maximum of | upwards of | not | close to | roughly between | before | after | since | prior to | later than | earlier than | past | o'clock"
     ),
     label=_(
         "figure | fig | fig. | table | page | step | question | image | picture | photo | panel | chapter | section | part | line | row | column | number | level | grade | version | group | team | room | gate | plan | phase | stage | vitamin | hepatitis | point | vertex | angle | side | box | chart | graph | diagram | exhibit | appendix | note | example | exercise | problem | channel | route | bus | track | platform | floor | building | unit | block | zone | series | episode | season | volume | act | scene | article | footnote | reference | ref | equation | eq | eq. | rule | # | nr | vol | ch | pp | p | lot"
@@ -235,7 +237,6 @@ ENGLISH = Language(
         "red | green | blue | yellow | orange | purple | pink | brown | black | white | gray | grey | beige | golden | gold | silver | dark | light | pale | bright | big | small | large | little | tiny | huge | giant | tall | short | long | old | young | new | adult | baby | single | lone | real | actual | typical | common | domestic | domesticated | pet | wild | cute | beautiful | lovely | nice | happy | sad | sleeping | sitting | standing | running | walking | lying | smiling | resting | left | right | top | bottom | upper | lower | middle | central | center | centre | front | back | same | other | different | male | female | three | two | one | four | five | several | many | round | square | flat | thick | thin | wide | narrow | heavy | cold | warm | cool | wet | dry | clean | dirty | full | empty | open | closed | modern | ancient | plain | simple | whole | entire | main | major | minor | medium | medium-sized | fluffy | furry | striped | spotted | brown-and-white | wooden | metal | plastic | fast | slow | high | low | certain | clear | obvious | pure | some | raw | fresh | solid | liquid | ordinary | regular | normal | standard | classic | traditional | famous | well-known | genuine | mere | particular | specific"
     ),
     modifier_endings=_("ed | ish | ful | ous | ly | ish-looking | coloured | colored | looking | ing"),
-    letter_endings=(),
     abstain=_(
         "cannot determine | can't determine | cannot be determined | can't be determined | unable to | not possible to | impossible to | not enough information | insufficient information | don't know | do not know | no idea | not sure | unsure | cannot tell | can't tell | can't see | cannot see | i'm sorry | i am sorry | decline | refuse | cannot answer | can't answer | blurry | none of the above | none of the options"
     ),
@@ -243,13 +244,13 @@ ENGLISH = Language(
         "matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote | is what | is the one | is where | is who | stands"
     ),
     withdraw=_(
-        "or so it seems | or so it seemed | or so i thought | suggests otherwise | suggest otherwise | says otherwise | say otherwise | indicates otherwise | indicate otherwise | said no one | wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i take back what i said | take back what i said"
+        "or so it seems | or so it seemed | or so i thought | suggests otherwise | suggest otherwise | says otherwise | say otherwise | indicates otherwise | indicate otherwise | said no one | wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i take back what i said | take back what i said | then again | forget that | forget it | forget what i said | forget i said | ignore this | ignore my | a joke | joking | i lied | not anymore | not any more | i no longer | can't commit | cannot commit | won't commit"
     ),
     person=_(
         "annotator | annotators | labeler | labeller | someone | somebody | student | students | teacher | teachers | friend | friends | colleague | colleagues | classmate | classmates | user | users | person | people | others | expert | experts | author | authors | annotator | annotators | human | humans | brother | sister | mother | father | mom | dad | reviewer | reviewers | respondent | respondents | textbook | gpt | gpt-4 | chatgpt | gemini | claude | llama | everyone | everybody | majority | viewer | viewers | reader | readers | assistant | professor | neighbor | neighbour | coworker | guide | bob | alice | tom | john | mary"
     ),
     opinion=_(
-        "labelled | labeled | annotated | tagged | say | says | said | think | thinks | thought | believe | believes | believed | answer | answers | answered | claim | claims | claimed | argue | argues | argued | suggest | suggests | suggested | guess | guesses | guessed | guessed that | tell | tells | told | insist | insists | insisted | choose | chooses | chose | pick | picks | picked | select | selects | selected | prefer | prefers | preferred | voted | votes | vote | went with | goes with | put | wrote | marked | recommends | recommended | lists | listed | assumes | assumed | asserted | asserts | mistake | confuse | confuse it | would go | opinion | view | judgment | judgement | verdict | choice"
+        "labelled | labeled | annotated | tagged | say | says | said | think | thinks | thought | believe | believes | believed | answer | answers | answered | claim | claims | claimed | argue | argues | argued | suggest | suggests | suggested | guess | guesses | guessed | guessed that | tell | tells | told | insist | insists | insisted | choose | chooses | chose | pick | picks | picked | select | selects | selected | prefer | prefers | preferred | voted | votes | vote | went with | goes with | put | wrote | marked | recommends | recommended | lists | listed | assumes | assumed | asserted | asserts | mistake | confuse | confuse it | would go | opinion | view | judgment | judgement | verdict | choice | went for | goes for | go for"
     ),
     also=_(
         "equally possible | equally likely | equally plausible | also possible | just as likely | just as possible | also be | just as well be | also correct | also plausible | also works | also fits | also fit | also right | too | as well | so is | so are | so does | so do | and so is"
@@ -257,10 +258,10 @@ ENGLISH = Language(
     concede=_(
         "although | though | even though | while | despite | whereas | albeit | granted | admittedly | much as"
     ),
-    self=_("i | i'd | i'll | i'm | i've | my | we | we'd | our | me"),
+    self=_("i | i'd | i'll | i'm | i've | my | we | we'd | our | let's | let me"),
     according=_("according to | in the words of | in the opinion of | as per | per my | in the view of"),
     source=_(
-        "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given | caption | title | headline | banner | board | screen | display | ticket | card | box | package | bottle | shirt | book | note | message | plate | meter | scoreboard | tag | sticker | logo | signs | writing | word | inscription"
+        "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given | caption | title | headline | banner | board | screen | display | ticket | card | box | package | bottle | shirt | book | note | message | plate | meter | scoreboard | tag | sticker | logo | signs | writing | word | inscription | shows that | show that | showing that | proves that | prove that | means that | mean that | follows that | implies that | imply that | demonstrates that | clear that | obvious that | evident that | see that | tells me that | tell me that | tells us | tell us | tells me | find that | no question that | safe to say"
     ),
     would=_("would | would be | would have | would've | would look | would also | has | have | had"),
     ordinals=_(
@@ -268,6 +269,13 @@ ENGLISH = Language(
     ),
     says=_(
         "explained | explains | replied | replies | remarked | shouted | stated | noted | commented | added | whispered | exclaimed | asked | says | said | believes | thinks | calls | claims | tells | reckons | suspects | guesses | assumes | swears | argues"
+    ),
+    verb_endings=_("s | ing | ly"),
+    about=_(
+        "about | around | approximately | roughly | approx | circa | some | an estimated | estimated | or so | or thereabouts | ish | give or take"
+    ),
+    none=_(
+        "none of them | none of these | none of those | none of the options | none of the choices | none of the answers | none of the given | none of the listed | none of the above | no option is | no answer is correct | no option fits | no option matches | neither option | not any of the options | no correct answer | no correct option | no right answer | isn't any of | not any of these | not any of them"
     ),
 )
 
@@ -312,7 +320,7 @@ CHINESE = Language(
         "错 | 错误 | 错的 | 不对 | 不正确 | 有误 | 不符 | 不符合 | 不成立 | 不合适 | 不合理 | 不准确 | 被排除 | 排除掉 | 可排除 | 可以排除 | 不匹配 | 不可能 | 不行 | 不存在 | 太多 | 太少 | 太大 | 太小 | 過多 | 錯 | 錯誤 | 不對 | 不吻合 | 无关 | 看不到 | 看不见 | 干扰项 | 不恰当 | 都不对 | 不够"
     ),
     deny=_(
-        "不是 | 并非 | 不选 | 不能选 | 不应选 | 不应该选 | 不该选 | 不要选 | 排除 | 没有 | 没 | 不 | 并不是 | 不会是 | 不可能是 | 绝非 | 看不到 | 看不见 | 见不到 | 不为 | 不能是 | 不包括 | 不包含 | 既不 | 也不 | 不見 | 並非 | 沒有 | 不選 | 否定 | 别选 | 绝不是 | 不会 | 都不是 | 也不是 | 非是"
+        "不是 | 并非 | 不选 | 不能选 | 不应选 | 不应该选 | 不该选 | 不要选 | 排除 | 没有 | 没 | 不 | 并不是 | 不会是 | 不可能是 | 绝非 | 看不到 | 看不见 | 见不到 | 不为 | 不能是 | 不包括 | 不包含 | 既不 | 也不 | 不見 | 並非 | 沒有 | 不選 | 否定 | 别选 | 绝不是 | 不会 | 都不是 | 也不是 | 非是 | 没人 | 没有人 | 谁会"
     ),
     deny_next=_("而不是 | 而非 | 除了 | 除 | 不同于 | 相比"),
     doubt=_(
@@ -373,6 +381,8 @@ CHINESE = Language(
     according=_("据他 | 据她 | 照他 | 按他 | 听他 | 用他的话"),
     source=_("图片 | 图表 | 图 | 地图 | 表格 | 题目 | 文本 | 数据"),
     says=_("说 | 声称 | 告诉"),
+    about=_("大约 | 大概 | 约 | 左右 | 差不多"),
+    none=_("都不是 | 都不对 | 都不正确 | 都不符合 | 没有一个 | 没有正确答案 | 没有正确的选项"),
 )
 
 JAPANESE = Language(
@@ -413,7 +423,6 @@ JAPANESE = Language(
     wrong=_(
         "間違い | 誤り | 不正解 | 間違って | 違います | 違う | 誤って | 不適切 | 除外 | 除外します | 除外され | 除外でき | 消去 | 当てはまりません | 当てはまらない | 一致しません | 一致しない | 合いません | 合わない | ありえません | ありえない | 多すぎ | 少なすぎ | 大きすぎ | 小さすぎ | 該当しません | 正しくありません | 正しくない | 見えません | 見えない | 見当たりません | 写っていません | いません | ありません | いない"
     ),
-    deny=(),
     deny_next=_("以外"),
     deny_last=_(
         "ではない | ではなく | ではなくて | じゃない | じゃなくて | じゃなく | ではありません | じゃありません | ではないです | でない | でなく | でもない | でもなく | でもありません | とは言えない | とは言えません | ではなかった | よりも | より | とは思えない | とは思えません | とは思いません | はない | はいない | はいません | がいません | はありません | がありません"
@@ -465,6 +474,9 @@ JAPANESE = Language(
     according=_("によると | によれば | に言わせると"),
     source=_("画像 | 写真 | グラフ | 図 | 地図 | 凡例 | 表 | 問題 | 文章 | データ | この画像 | この写真"),
     says=_("と言う | と言った | と言って | と言い | と主張"),
+    about=_("約 | およそ | くらい | ぐらい | ほど | 前後"),
+    deny=_("誰も"),
+    none=_("どれも | いずれも | どれでもない"),
 )
 
 KOREAN = Language(
@@ -513,8 +525,6 @@ KOREAN = Language(
     wrong=_(
         "틀렸습니다 | 틀리다 | 틀린 | 틀림 | 틀렸 | 오답 | 잘못 | 잘못된 | 제외 | 제외됩니다 | 제외합니다 | 제외하면 | 배제 | 배제됩니다 | 맞지 않습니다 | 맞지 않 | 옳지 않 | 옳지 않습니다 | 적절하지 않 | 일치하지 않 | 정확하지 않 | 해당하지 않 | 부적절 | 불가능 | 너무 많 | 너무 적 | 너무 크 | 너무 작 | 없습니다 | 없다 | 없어요 | 보이지 않 | 부정확"
     ),
-    deny=(),
-    deny_next=(),
     deny_last=_(
         "아니다 | 없습니다 | 없어요 | 없다 | 아닙니다 | 아니라 | 아니고 | 아니에요 | 아니며 | 아닌 | 아니요 | 아님 | 이 아니 | 가 아니 | 아닐 | 보다는 | 대신 | 말고 | 이외 | 아니"
     ),
@@ -561,6 +571,9 @@ KOREAN = Language(
     according=_("에 따르면 | 말에 따르면 | 말로는 | 의 말로"),
     source=_("이미지 | 그림 | 사진 | 그래프 | 지도 | 범례 | 표 | 문제 | 자료 | 데이터 | 도표 | 이 그림"),
     says=_("라고 말 | 다고 말 | 라고 주장 | 라고 했"),
+    about=_("약 | 대략 | 정도 | 쯤"),
+    deny=_("아무도"),
+    none=_("모두 아니 | 모두 아닙 | 정답이 없 | 해당하는 것이 없"),
 )
 
 FRENCH = Language(
@@ -619,7 +632,7 @@ FRENCH = Language(
         "fausse | faux | incorrecte | incorrect | erronée | erroné | mauvaise | inexacte | exclue | exclu | éliminée | éliminé | éliminées | exclues | impossible | improbable | absent | absente | écartée | à exclure | à éliminer | invalide | écarté | incorrectes | fausses | trop peu | trop grand | trop petit | trop de | ne convient pas | ne convient | tort"
     ),
     deny=_(
-        "ne | n'est | n'est pas | pas | ni | non | aucun | aucune | n'y | jamais | n'ai | n'a | n'ont | n'étaient | n'était | ce n'est pas | sans | exclure | éliminer | écarter | j'exclus | j'élimine | élimine | exclut | élimine | on élimine | rejette | écarte | n'est ni | n'en"
+        "ne | n'est | n'est pas | pas | ni | non | aucun | aucune | n'y | jamais | n'ai | n'a | n'ont | n'étaient | n'était | ce n'est pas | sans | exclure | éliminer | écarter | j'exclus | j'élimine | élimine | exclut | on élimine | rejette | écarte | n'est ni | n'en | personne | nul"
     ),
     deny_next=_(
         "plutôt que | au lieu de | et non | et non pas | sauf | contrairement à | plutôt qu'un | plutôt qu'une | mais pas | tout sauf | hormis | autre que | à part | par rapport à"
@@ -693,10 +706,15 @@ FRENCH = Language(
     concede=_("bien que | quoique | même si | malgré | alors que | tandis que"),
     according=_("selon | d'après | au dire de | de l'avis de"),
     source=_(
-        "l'image | image | photo | graphique | carte | figure | légende | tableau | question | texte | diagramme | données | schéma | dessin | document | règle | définition | moi | informations"
+        "l'image | image | photo | graphique | carte | figure | légende | tableau | question | texte | diagramme | données | schéma | dessin | document | règle | définition | moi | informations | clair que | évident que | montre que | montrent que | signifie que | voit que | constate que | prouve que | indique que | indiquent que"
     ),
     would=_("serait | aurait"),
     says=_("dit | pense | croit | affirme | prétend | disent | pensent"),
+    verb_endings=_("t | e | ent | ant"),
+    about=_("environ | à peu près | autour de | approximativement"),
+    none=_(
+        "aucune de ces | aucun de ces | aucune des réponses | aucune des options | aucune réponse | aucune option"
+    ),
 )
 
 GERMAN = Language(
@@ -752,7 +770,7 @@ GERMAN = Language(
         "falsch | inkorrekt | ausgeschlossen | unmöglich | unwahrscheinlich | scheidet aus | scheiden aus | fällt weg | fallen weg | entfällt | entfallen | fehlt | abwesend | ungültig | unpassend | unzutreffend | fehlerhaft | irrelevant | falsche | zu wenig | zu viele | zu viel | zu groß | zu klein | raus | auszuschließen | ausschließen"
     ),
     deny=_(
-        "nicht | kein | keine | keinen | keiner | keinem | keines | weder | noch | nie | niemals | ohne | schließe | ausschließen | nein | keinesfalls | keineswegs | sehe kein | kaum"
+        "nicht | kein | keine | keinen | keiner | keinem | keines | weder | noch | nie | niemals | ohne | schließe | ausschließen | nein | keinesfalls | keineswegs | sehe kein | kaum | niemand"
     ),
     deny_next=_(
         "statt | anstatt | anstelle von | außer | im gegensatz zu | und nicht | alles außer | anders als | abgesehen von | sondern nicht | aber nicht | verglichen mit"
@@ -826,10 +844,13 @@ GERMAN = Language(
     concede=_("obwohl | obgleich | auch wenn | während | wenngleich | zwar"),
     according=_("laut | nach ansicht | nach meinung | zufolge | gemäß"),
     source=_(
-        "bild | foto | diagramm | karte | abbildung | legende | tabelle | frage | text | grafik | daten | zeichnung | dokument | regel | definition | angaben | schild | das bild"
+        "bild | foto | diagramm | karte | abbildung | legende | tabelle | frage | text | grafik | daten | zeichnung | dokument | regel | definition | angaben | schild | das bild | zeigt | zeigen | bedeutet | folgt | klar | deutlich | beweist | beweisen | erkennt man | sieht man | ersichtlich | sehe"
     ),
     would=_("wäre | würde | hätte"),
     says=_("sagt | meint | glaubt | denkt | behauptet | sagte | sagen"),
+    verb_endings=_("t | en"),
+    about=_("etwa | ungefähr | circa | ca | rund | zirka"),
+    none=_("keine der | keines der | keiner der | keine davon | keines davon | keine antwort | keine option"),
 )
 
 SPANISH = Language(
@@ -887,7 +908,7 @@ SPANISH = Language(
         "incorrecta | incorrecto | falsa | falso | errónea | erróneo | equivocada | equivocado | imposible | improbable | descartada | descartado | descartadas | eliminada | eliminadas | eliminado | ausente | inválida | mal | excluida | incorrectas | falsas | demasiado | muy pocos | muy pequeño | descartan | descarta | sobra | no corresponde"
     ),
     deny=_(
-        "no | ni | ningún | ninguna | ninguno | nunca | jamás | tampoco | descarto | descartar | descartamos | elimino | eliminar | eliminamos | excluyo | excluir | sin | rechazo | apenas | nada de"
+        "no | ni | ningún | ninguna | ninguno | nunca | jamás | tampoco | descarto | descartar | descartamos | elimino | eliminar | eliminamos | excluyo | excluir | sin | rechazo | apenas | nada de | nadie"
     ),
     deny_next=_(
         "en lugar de | en vez de | y no | excepto | salvo | a diferencia de | cualquier cosa menos | todo menos | menos | pero no | más que | aparte de | antes que | comparado con | frente a"
@@ -959,10 +980,13 @@ SPANISH = Language(
     concede=_("aunque | a pesar de | mientras que | si bien"),
     according=_("según | de acuerdo con | en opinión de | al decir de"),
     source=_(
-        "imagen | foto | gráfico | gráfica | mapa | figura | leyenda | tabla | pregunta | texto | diagrama | datos | dibujo | documento | regla | definición | información | la imagen | la foto | el gráfico"
+        "imagen | foto | gráfico | gráfica | mapa | figura | leyenda | tabla | pregunta | texto | diagrama | datos | dibujo | documento | regla | definición | información | la imagen | la foto | el gráfico | claro que | evidente que | muestra que | muestran que | significa que | indica que | indican que | ve que | demuestra que"
     ),
     would=_("sería | habría | tendría"),
     says=_("dice | cree | piensa | dijo | afirma | opina | dicen"),
+    verb_endings=_("a | e | an | en | ando | endo"),
+    about=_("aproximadamente | alrededor de | unos | unas | cerca de | más o menos"),
+    none=_("ninguna de las | ninguno de los | ninguna de ellas | ninguna opción | ninguna respuesta"),
 )
 
 PORTUGUESE = Language(
@@ -1017,7 +1041,7 @@ PORTUGUESE = Language(
         "incorreta | incorreto | errada | errado | falsa | falso | equivocada | impossível | improvável | descartada | descartadas | descartado | eliminada | eliminadas | eliminado | ausente | inválida | excluída | incorretas | erradas | falsas | pequeno demais | grande demais | demais | poucos"
     ),
     deny=_(
-        "não | nao | nem | nenhum | nenhuma | nunca | jamais | tampouco | descarto | descartar | descartamos | elimino | eliminar | eliminamos | excluo | excluir | sem | rejeito | nada de"
+        "não | nao | nem | nenhum | nenhuma | nunca | jamais | tampouco | descarto | descartar | descartamos | elimino | eliminar | eliminamos | excluo | excluir | sem | rejeito | nada de | ninguém"
     ),
     deny_next=_(
         "em vez de | ao invés de | em lugar de | e não | exceto | salvo | ao contrário de | diferente de | tudo menos | qualquer coisa menos | mas não | menos | a não ser | em comparação com"
@@ -1088,10 +1112,13 @@ PORTUGUESE = Language(
     concede=_("embora | apesar de | ainda que | enquanto | se bem que"),
     according=_("segundo | de acordo com | conforme | na opinião de"),
     source=_(
-        "imagem | foto | gráfico | mapa | figura | legenda | tabela | pergunta | questão | texto | diagrama | dados | desenho | documento | regra | definição | informações | a imagem | a foto | o gráfico"
+        "imagem | foto | gráfico | mapa | figura | legenda | tabela | pergunta | questão | texto | diagrama | dados | desenho | documento | regra | definição | informações | a imagem | a foto | o gráfico | claro que | evidente que | mostra que | mostram que | significa que | indica que | indicam que | vê que | vemos que | demonstra que"
     ),
     would=_("seria | teria"),
     says=_("diz | acha | acredita | disse | pensa | afirma | dizem"),
+    verb_endings=_("a | e | am | em | ando | endo"),
+    about=_("aproximadamente | cerca de | por volta de | mais ou menos | uns | umas"),
+    none=_("nenhuma das | nenhum dos | nenhuma delas | nenhuma opção | nenhuma alternativa"),
 )
 
 ITALIAN = Language(
@@ -1218,10 +1245,13 @@ ITALIAN = Language(
     concede=_("sebbene | anche se | benché | nonostante | mentre"),
     according=_("secondo | a detta di | stando a | in base a"),
     source=_(
-        "immagine | l'immagine | foto | grafico | mappa | figura | legenda | tabella | domanda | testo | diagramma | dati | disegno | documento | regola | definizione | me | informazioni | la foto"
+        "immagine | l'immagine | foto | grafico | mappa | figura | legenda | tabella | domanda | testo | diagramma | dati | disegno | documento | regola | definizione | me | informazioni | la foto | chiaro che | evidente che | mostra che | mostrano che | significa che | indica che | indicano che | vede che | vediamo che | dimostra che"
     ),
     would=_("sarebbe | avrebbe"),
     says=_("dice | crede | pensa | afferma | sostiene | dicono"),
+    verb_endings=_("a | e | ano | ono | ando | endo"),
+    about=_("circa | approssimativamente | intorno a | più o meno"),
+    none=_("nessuna delle | nessuno dei | nessuna di queste | nessuna opzione | nessuna risposta"),
 )
 
 RUSSIAN = Language(
@@ -1279,7 +1309,7 @@ RUSSIAN = Language(
         "неправильный | неправильно | неверно | неверный | неверен | неверна | ошибочный | ошибочно | ложно | исключён | исключен | исключены | исключается | исключаются | исключаем | отпадает | отпадают | невозможно | маловероятно | отсутствует | не подходит | не подходят | не соответствует | неправильные | неверные | слишком мало | слишком много | слишком большой | слишком маленький | неправильная"
     ),
     deny=_(
-        "не | нет | ни | никогда | исключаю | исключаем | исключить | отбрасываю | отбрасываем | отвергаю | без | нельзя | вряд ли | отнюдь | не является | не может быть"
+        "не | нет | ни | никогда | исключаю | исключаем | исключить | отбрасываю | отбрасываем | отвергаю | без | нельзя | вряд ли | отнюдь | не является | не может быть | никто"
     ),
     deny_next=_(
         "вместо | а не | кроме | в отличие от | что угодно только не | помимо | но не | нежели | чем | по сравнению с"
@@ -1319,7 +1349,7 @@ RUSSIAN = Language(
     true=_("правда | верно | истина | истинно | правильно"),
     false=_("ложь | неверно | ложно | неправда | неправильно"),
     bound=_(
-        "не менее | не более | более | менее | больше | меньше | как минимум | как максимум | по крайней мере | свыше | до | от | между | почти | минимум | максимум | около | после | раньше | позже"
+        "не менее | не более | более | менее | больше | меньше | как минимум | как максимум | по крайней мере | свыше | до | от | между | почти | минимум | максимум | после | раньше | позже"
     ),
     label=_(
         "рисунок | рис | таблица | страница | шаг | вопрос | изображение | номер | часть | фото | задание | строка"
@@ -1343,9 +1373,11 @@ RUSSIAN = Language(
     concede=_("хотя | несмотря на | пусть | тогда как"),
     according=_("по словам | по мнению | согласно | как говорит | со слов"),
     source=_(
-        "изображению | изображении | картинке | фото | графику | графике | карте | рисунку | легенде | таблице | вопросу | тексту | диаграмме | данным | схеме | моему | на изображении | на картинке | на фото"
+        "изображению | изображении | картинке | фото | графику | графике | карте | рисунку | легенде | таблице | вопросу | тексту | диаграмме | данным | схеме | моему | на изображении | на картинке | на фото | видно | ясно | очевидно | значит | означает | показывает | показывают | следует | понятно"
     ),
     says=_("говорит | думает | считает | сказал | сказала | полагает | утверждает"),
+    about=_("примерно | приблизительно | порядка | около"),
+    none=_("ни один из | ни одно из | ни одна из | ни один вариант | ничего из"),
 )
 
 ARABIC = Language(
@@ -1396,7 +1428,7 @@ ARABIC = Language(
         "خاطئ | خاطئة | خطأ | غير صحيح | غير صحيحة | مستبعد | مستبعدة | مستحيل | غير مناسب | غائب | مرفوض | باطل | غير موجود | غير دقيق | غير ممكن | كثير جدا | قليل جدا | كبير جدا | صغير جدا | غير محتمل | الخاطئة | مستبعدان"
     ),
     deny=_(
-        "ليس | ليست | ليسا | ليسوا | لا | لم | لن | ليس هو | غير | بدون | دون | استبعد | أستبعد | نستبعد | استبعاد | وليس | وليست | لا يوجد | لا توجد | ولا | نفي"
+        "ليس | ليست | ليسا | ليسوا | لا | لم | لن | ليس هو | غير | بدون | دون | استبعد | أستبعد | نستبعد | استبعاد | وليس | وليست | لا يوجد | لا توجد | ولا | نفي | لا أحد"
     ),
     deny_next=_(
         "بدلا من | بدلاً من | باستثناء | ما عدا | وليس | وليست | بخلاف | أي شيء إلا | عدا | سوى | على عكس | مقارنة ب"
@@ -1436,7 +1468,7 @@ ARABIC = Language(
     true=_("صحيح | صواب | صحيحة"),
     false=_("خطأ | خاطئ | خاطئة | غير صحيح"),
     bound=_(
-        "على الأقل | على الأكثر | أكثر من | أقل من | أكبر من | أصغر من | ما بين | بين | حتى | حوالي بين | لا يقل عن | لا يزيد عن | يتجاوز | فوق | تحت | تقريبا"
+        "على الأقل | على الأكثر | أكثر من | أقل من | أكبر من | أصغر من | ما بين | بين | حتى | حوالي بين | لا يقل عن | لا يزيد عن | يتجاوز | فوق | تحت"
     ),
     label=_("الشكل | شكل | الجدول | صفحة | الخطوة | السؤال | الصورة رقم | رقم"),
     abstain=_("لا أعرف | لا أستطيع | لا يمكنني | لا يمكن تحديد | آسف | عذرا | عذراً | غير قادر | لا يمكن"),
@@ -1453,9 +1485,11 @@ ARABIC = Language(
     concede=_("رغم | على الرغم | بالرغم | بينما | مع أن"),
     according=_("حسب | وفقا ل | وفقًا ل | بحسب | على حد قول | وفق | طبقا ل"),
     source=_(
-        "الصورة | للصورة | الرسم | للرسم | الخريطة | الشكل | الجدول | السؤال | النص | البيانات | للبيانات | المخطط"
+        "الصورة | للصورة | الرسم | للرسم | الخريطة | الشكل | الجدول | السؤال | النص | البيانات | للبيانات | المخطط | واضح | الواضح | يعني | يدل | نرى | يتضح"
     ),
     says=_("قال | يقول | قالت | تقول | يعتقد | يظن"),
+    about=_("حوالي | تقريباً | نحو | تقريبا"),
+    none=_("لا شيء مما | ليس أي من | لا أحد من الخيارات | لا يوجد خيار"),
 )
 
 HINDI = Language(
@@ -1498,7 +1532,7 @@ HINDI = Language(
     wrong=_(
         "गलत | ग़लत | असत्य | अनुचित | असंभव | अनुपस्थित | हटा | बाहर | संभव नहीं | बहुत कम | बहुत ज्यादा | बहुत अधिक | बहुत बड़ा | बहुत छोटा | अमान्य | त्रुटिपूर्ण | खारिज"
     ),
-    deny=_("न | ना | न तो | बिना"),
+    deny=_("न | ना | न तो | बिना | कोई नहीं"),
     deny_next=_("बजाय"),
     deny_last=_("नहीं | नही | के बजाय | की बजाय | के अलावा | को छोड़कर | के सिवा | मत"),
     doubt=_("संदेह | शक | पक्का नहीं | निश्चित नहीं | नहीं लगता | पता नहीं | यकीन नहीं"),
@@ -1527,7 +1561,7 @@ HINDI = Language(
     no=_("नहीं | नही | जी नहीं | ना"),
     true=_("सत्य | सही | सच"),
     false=_("असत्य | गलत | झूठ | ग़लत"),
-    bound=_("कम से कम | अधिक से अधिक | से अधिक | से ज्यादा | से कम | के बीच | तक | से ज़्यादा | लगभग"),
+    bound=_("कम से कम | अधिक से अधिक | से अधिक | से ज्यादा | से कम | के बीच | तक | से ज़्यादा"),
     label=_("चित्र | तालिका | पृष्ठ | चरण | प्रश्न"),
     modifier=_("छोटा | छोटी | बड़ा | बड़ी | सुंदर | काला | काली | सफेद | भूरा | भूरी | लाल | हरा | नीला | पीला"),
     abstain=_("पता नहीं | नहीं बता सकता | निर्धारित नहीं | माफ़ कीजिए | क्षमा करें | नहीं कहा जा सकता | असमर्थ"),
@@ -1542,8 +1576,12 @@ HINDI = Language(
     self=_("मैं | मेरा | मेरे | हम | मुझे | मेरी"),
     concede=_("हालांकि | हालाँकि | यद्यपि | भले ही | जबकि"),
     according=_("के अनुसार | के मुताबिक | की राय में"),
-    source=_("चित्र | तस्वीर | छवि | चार्ट | मानचित्र | तालिका | प्रश्न | आंकड़ों | मेरे | ग्राफ"),
+    source=_(
+        "चित्र | तस्वीर | छवि | चार्ट | मानचित्र | तालिका | प्रश्न | आंकड़ों | मेरे | ग्राफ | स्पष्ट | दिखाता | दिखाती | पता चलता"
+    ),
     says=_("कहता | कहती | कहा | कहते | मानता | मानती"),
+    about=_("करीब | तकरीबन | लगभग"),
+    none=_("इनमें से कोई नहीं | कोई भी विकल्प | कोई विकल्प"),
 )
 
 VIETNAMESE = Language(
@@ -1571,7 +1609,7 @@ VIETNAMESE = Language(
     ),
     option=_("phương án | lựa chọn | chữ cái | câu | ý | phương án đúng | chữ | mục"),
     copula=_(
-        "là | phải là | sẽ là | chính là | có lẽ là | chắc là | thì là | ắt là | có thể chỉ là | nên là | dường như là"
+        "là | phải là | sẽ là | chính là | chắc là | thì là | ắt là | có thể chỉ là | nên là | dường như là"
     ),
     pronoun=_("đây | đó | nó | này | hình | bức ảnh | con vật | hình ảnh | đây là | đó là"),
     choose=_(
@@ -1592,7 +1630,7 @@ VIETNAMESE = Language(
         "sai | không đúng | không chính xác | không phù hợp | bị loại | không hợp lý | vắng mặt | không tồn tại | quá ít | quá nhiều | quá lớn | quá nhỏ | bị loại trừ | không khớp | không có trong | sai lầm"
     ),
     deny=_(
-        "không | không phải | không phải là | chẳng phải | chẳng | chưa | loại | loại trừ | loại bỏ | không có | không chọn | đừng chọn | không thấy | chả"
+        "không | không phải | không phải là | chẳng phải | chẳng | chưa | loại | loại trừ | loại bỏ | không có | không chọn | đừng chọn | không thấy | chả | không ai"
     ),
     deny_next=_(
         "thay vì | thay cho | chứ không phải | chứ không phải là | ngoại trừ | trừ | khác với | ngoài | so với | mà không phải"
@@ -1600,7 +1638,7 @@ VIETNAMESE = Language(
     doubt=_(
         "nghi ngờ | không chắc | không chắc là | không nghĩ | không tin | liệu | khó nói | tôi không nghĩ"
     ),
-    possible=_("có thể | có khả năng | biết đâu | hoặc có thể | có thể là | chắc có thể"),
+    possible=_("có thể | có khả năng | biết đâu | hoặc có thể | có thể là | chắc có thể | có lẽ"),
     condition=_("nếu | giả sử | nếu như | trừ khi | trong trường hợp | tùy | tuỳ | giá mà | miễn là"),
     report=_("có người nói | người ta nói | nghe nói"),
     given_up=_(
@@ -1618,7 +1656,7 @@ VIETNAMESE = Language(
     either=_("hoặc | hay | hoặc là | hay là"),
     both=_("và | cả | cả hai | cùng"),
     filler=_(
-        "rõ ràng | chắc chắn | chắc hẳn | chính | có lẽ | tôi | của tôi | cho câu hỏi | cho câu hỏi này | của câu hỏi này | câu hỏi này | hiển nhiên | nhất | ở đây | rất | sẽ | rằng | này | thì | chắc | dĩ nhiên | cuối cùng | có lẽ là"
+        "rõ ràng | chắc chắn | chắc hẳn | chính | tôi | của tôi | cho câu hỏi | cho câu hỏi này | của câu hỏi này | câu hỏi này | hiển nhiên | nhất | ở đây | rất | sẽ | rằng | này | thì | chắc | dĩ nhiên | cuối cùng"
     ),
     function=_(
         "là | của | trong | trên | và | có | một | con | hình | ảnh | bức | này | đó | đây | thấy | tôi | được | cho | với | các | những | chiếc | cái | người | vật | ở | tại | đang | câu | hỏi | không | phải | loài | màu | nhìn | vào | ra | đã"
@@ -1646,9 +1684,11 @@ VIETNAMESE = Language(
     concede=_("mặc dù | dù | tuy | trong khi"),
     according=_("theo | theo lời | theo ý kiến"),
     source=_(
-        "hình | ảnh | hình ảnh | biểu đồ | bản đồ | bảng | câu hỏi | văn bản | dữ liệu | tôi | chú thích | sơ đồ | bức | bức ảnh"
+        "hình | ảnh | hình ảnh | biểu đồ | bản đồ | bảng | câu hỏi | văn bản | dữ liệu | tôi | chú thích | sơ đồ | bức | bức ảnh | cho thấy | rõ ràng | thấy rằng | có nghĩa là"
     ),
     says=_("nói | bảo | cho rằng"),
+    about=_("khoảng | xấp xỉ | chừng"),
+    none=_("không có đáp án nào | không đáp án nào | không có lựa chọn nào | không phương án nào"),
 )
 
 INDONESIAN = Language(
@@ -1700,7 +1740,7 @@ INDONESIAN = Language(
         "salah | tidak benar | tidak tepat | keliru | tidak sesuai | tidak cocok | mustahil | tidak mungkin | tereliminasi | dieliminasi | dikecualikan | dicoret | tidak ada | terlalu sedikit | terlalu banyak | terlalu besar | terlalu kecil | tidak valid | gugur"
     ),
     deny=_(
-        "bukan | bukanlah | tidak | tak | tiada | tanpa | jangan | mengeliminasi | menyingkirkan | eliminasi | singkirkan | coret | belum | bukannya"
+        "bukan | bukanlah | tidak | tak | tiada | tanpa | jangan | mengeliminasi | menyingkirkan | eliminasi | singkirkan | coret | belum | bukannya | tak seorang pun | tidak seorang pun"
     ),
     deny_next=_(
         "daripada | alih-alih | kecuali | selain | dan bukan | berbeda dengan | dibandingkan | ketimbang | tetapi bukan"
@@ -1754,9 +1794,11 @@ INDONESIAN = Language(
     concede=_("meskipun | walaupun | meski | walau | sementara | sekalipun"),
     according=_("menurut | berdasarkan pendapat"),
     source=_(
-        "gambar | foto | grafik | peta | tabel | pertanyaan | teks | diagram | data | saya | legenda | soal | gambar ini"
+        "gambar | foto | grafik | peta | tabel | pertanyaan | teks | diagram | data | saya | legenda | soal | gambar ini | menunjukkan | berarti | jelas | terlihat"
     ),
     says=_("mengatakan | bilang | berkata | berpendapat"),
+    about=_("sekitar | kira-kira | kurang lebih"),
+    none=_("tidak ada pilihan | tidak satu pun | bukan salah satu"),
 )
 
 TURKISH = Language(
@@ -1808,8 +1850,7 @@ TURKISH = Language(
     wrong=_(
         "yanlış | yanlıştır | hatalı | hatalıdır | elenir | elendi | eleniyor | imkansız | olamaz | uymuyor | uymaz | geçersiz | dışlanır | uygun değil | doğru değil | yok | yoktur | çok az | çok fazla | çok büyük | çok küçük | elenebilir | elenmiştir | olası değil | uymamaktadır"
     ),
-    deny=_("hiçbir"),
-    deny_next=(),
+    deny=_("hiçbir | kimse"),
     deny_last=_(
         "değil | değildir | yerine | hariç | dışında | olamaz | değilse | olmaz | aksine | ziyade | olmadığı | eliyorum | eleyebiliriz | eleriz | eliyoruz"
     ),
@@ -1875,6 +1916,8 @@ TURKISH = Language(
         "resme | görsele | grafiğe | haritaya | şekle | tabloya | soruya | metne | bana | verilere | fotoğrafa"
     ),
     says=_("söylüyor | diyor | dedi | söyledi | düşünüyor"),
+    about=_("yaklaşık | aşağı yukarı | civarında"),
+    none=_("hiçbiri | hiçbir seçenek | hiçbir şık"),
 )
 
 LANGUAGES: Mapping[str, Language] = {

@@ -17,11 +17,11 @@ from eyechart.score.clauses import (
     lower,
     split_words,
 )
-from eyechart.score.vocabulary import COUNTRIES
+from eyechart.score.vocabulary import COUNTRIES, KINDS
 
 # What may follow a letter that is a word of the language, too ("A is", not "A dog").
 _FOLLOWS_LETTER = c.COPULA | c.REASON | c.DENY | c.EITHER | c.BOTH | c.CONTRAST | c.CONCLUDE | c.POSSIBLE
-_FOLLOWS_LETTER |= c.MATCH | c.DENY_NEXT | c.DENY_LAST | c.CONDITION
+_FOLLOWS_LETTER |= c.MATCH | c.DENY_NEXT | c.DENY_LAST | c.CONDITION | c.ALSO
 _CUES = c.ANSWER | c.COPULA | c.CHOOSE | c.OPTION | c.CONCLUDE | c.BELIEVE
 # Particles and verbs that may touch a name in scripts without spaces.
 _TOUCHES = c.COPULA | c.COPULA_LAST | c.FILLER | c.FUNCTION | c.ARTICLE | c.EITHER | c.BOTH | c.REASON
@@ -37,7 +37,10 @@ _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make
 _VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
 _PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
 _BESIDE = frozenset(("with", "for", "beside", "behind", "next", "near"))
+_APART = frozenset(("beside", "behind", "near", "off", "toward", "towards", "against"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
+_SUBJECTS = frozenset(("i", "we", "you", "he", "she", "they"))
+_OF = frozenset(("of", "de", "von", "di", "do", "da", "des", "du"))
 _COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
 _POSITIONS = {word: place for place in range(8) for word in (str(place + 1), _COUNTED[place])}
@@ -200,7 +203,7 @@ def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Un
         while place < n_units and units[place].start < stop:
             place += 1
         covered = units[first:place]
-        may_split = len(covered) == 1 and _may_split(covered[0], begin, stop)
+        may_split = bool(covered) and _may_split(covered[0], begin, stop, n_units=len(covered))
         # 三十一个, although 一个 is an article
         is_numeral = mention.is_amount and len(covered) > 1 and is_unspaced(covered[-1].word)
         is_inside = (
@@ -225,8 +228,10 @@ def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Un
     return marked + units[place:]
 
 
-def _may_split(unit: Unit, begin: int, stop: int) -> bool:
+def _may_split(unit: Unit, begin: int, stop: int, n_units: int) -> bool:
     """Whether an option's word inside a phrase of the table is still that word: "on the right side"."""
+    if n_units > 1:
+        return unit.start < begin and n_units > 2 and bool(unit.roles & c.NEUTRAL)
     if unit.start > begin or unit.end < stop or unit.end - unit.start == stop - begin:
         return False
     return bool(unit.roles & c.NEUTRAL and unit.word not in ("no", "not")) or (
@@ -253,7 +258,7 @@ class Names:
         self, text: str, units: Sequence[Unit], options: ChoiceOptions, codes: tuple[str, ...]
     ) -> None:
         self._text, self._units = text, units
-        self._endings = list_endings(codes)[0]
+        self._endings, _, self._verb_endings = list_endings(codes)
         self._lexicon = build_lexicon(codes)
         self._options = options
         self._has_modifiers: bool | None = None
@@ -287,6 +292,8 @@ class Names:
             )
         if self._is_title(place) or self._is_discourse(place):
             return False
+        if before is not None and before.word in _SUBJECTS and before.end - before.start == len(before.word):
+            return False  # "I left"
         return self._may_follow(place, before, after) and self._may_precede(place, before)
 
     def _is_discourse(self, place: int) -> bool:
@@ -325,12 +332,22 @@ class Names:
             return False
         if after.word in _PREPOSITIONS and self._is_bare_phrase(place):
             return False
-        if after.roles & ~_NOUNS or is_unspaced(after.word) or self._is_adjective(self._units[place].word):
+        if after.roles & ~_NOUNS or is_unspaced(after.word):
             return True
+        if self._is_adjective(self._units[place].word):
+            return not self._is_given(place, before)
         goes_on = place + 2 < len(self._units) and not self._units[place + 2].mark  # "a dog lying on a sofa"
         return (
             goes_on and after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
         )
+
+    def _is_given(self, place: int, before: Unit | None) -> bool:
+        """Whether an adjective tells which thing is spoken of, or is a part of a name: "the blue car is".."""
+        at = place - 1
+        while at >= 0 and self._units[at].roles & c.ARTICLE:
+            at -= 1
+        is_first = at < 0 or self._units[at].mark in c.ENDS
+        return is_first and (before is None or before.word != "a")
 
     def _is_bare_phrase(self, place: int) -> bool:
         """Whether the reply is a phrase without a verb that begins with the name: "dog with a hat"."""
@@ -368,14 +385,36 @@ class Names:
 
     def _may_precede(self, place: int, before: Unit | None) -> bool:
         unit = self._units[place]
-        if self._goes_with(place) or self._follows_other(place):
+        if self._goes_with(place) or self._follows_other(place) or self._is_governed(place):
             return False
         if before is None or before.mark or before.letters is not None or is_unspaced(before.word):
             return True
         if not before.roles:
             return before.word.endswith((*self._endings, "'s")) or self._follows_verb(place)
+        if before.roles & c.MODIFIER and self._options.has_shades and is_modifier(unit.word, self._lexicon):
+            return False  # "light red", where "red" and "dark red" are two options
         is_title = self._text[unit.start].isupper() and self._text[before.start].isupper()
         return bool(before.roles & ~c.MODIFIER) or not is_title  # "New London"
+
+    def _is_governed(self, place: int) -> bool:
+        """Whether a noun or verb that the table does not know governs the name: "wants to buy a truck".
+
+        Verbs in the present are fine, they say what is seen: "rides a bus", "is riding a bus".
+        """
+        units, at = self._units, place - 1
+        while at >= 0 and units[at].letters is None and units[at].roles & (c.ARTICLE | c.MODIFIER):
+            at -= 1
+        if at < 0 or at == place - 1 or units[at].letters is not None:
+            return False
+        is_of = units[at].word in _OF
+        if is_of:
+            at -= 1
+        word = units[at]
+        if at < 0 or word.mark or word.roles or word.letters is not None or is_unspaced(word.word):
+            return False
+        if is_of:
+            return word.word not in KINDS
+        return bool(self._verb_endings) and not word.word.endswith(self._verb_endings)
 
     def _follows_other(self, place: int) -> bool:
         """Whether "or" joins something that is not an option to the name: "a wolf or a dog"."""
@@ -388,10 +427,12 @@ class Names:
         return not (other.mark or other.roles) and other.letters is None
 
     def _goes_with(self, place: int) -> bool:
-        """Whether the name only goes with something else in a phrase without a verb: "man with dog"."""
+        """Whether the name goes with something else: "behind the bus"; without a verb "man with dog"."""
         at = place - 1
         while at > 0 and self._units[at].roles & c.ARTICLE:
             at -= 1
+        if at > 0 and self._units[at].word in _APART:
+            return True
         if not 0 < at < 8 or self._units[at].word not in _BESIDE:
             return False
         known = _VERBS | c.RIGHT | c.OPTION
@@ -420,21 +461,13 @@ class Names:
         return bool(other.roles & _TOUCHES) or (other.end != unit.start and other.start != unit.end)
 
     def _is_named_number(self, place: int) -> bool:
-        """Whether the reply is a name that ends in a number: "Apollo 7"."""
-        if place > 4:
+        """Whether a number is the end of a name: "Apollo 7"."""
+        before, unit = self._units[place - 1] if place else None, self._units[place]
+        if before is None or before.mark or before.roles or before.letters is not None:
             return False
-        words = [unit for unit in self._units[: place + 4] if not unit.mark]
-        if (
-            len(words) != 2
-            or words[1] is not self._units[place]
-            or words[0].roles
-            or words[0].word.endswith("ly")
-        ):
-            return False
-        name = self._text[words[0].start : words[0].end]
-        return (
-            words[0].letters is None and not name.islower() and name.isalpha() and words[1].word.isdecimal()
-        )
+        name = self._text[before.start : before.end]
+        is_name = name.isalpha() and not name.islower() and not is_unspaced(name)
+        return is_name and unit.word.isdecimal() and not before.word.endswith(self._endings or "ly")
 
     def _is_amount(self, place: int) -> bool:
         """Not "at least 3", "Figure 3", "3 to 5", "3 + 2", "three hundred"."""
@@ -443,6 +476,8 @@ class Names:
             if back < 0 or units[back].letters is not None:
                 break
             if units[back].roles & c.BOUND and not units[back].roles & c.DENY:
+                return False
+            if units[back].roles & c.ABOUT and not units[place].word.endswith("0"):
                 return False
         before = units[place - 1] if place else None
         if self._is_named_number(place):
@@ -462,9 +497,15 @@ class Names:
                 return False
             if before.word in _RANGES and place > 1 and _is_number(units[place - 2].word):
                 return False
+            if before.word == "the" and place + 1 < len(units) and not (units[place + 1].mark):
+                return False  # "the three dogs"
+            if before.roles & c.EITHER and place > 2 and units[place - 3].roles & (c.BOUND | c.ABOUT):
+                return False  # "about 3 or 4"
         after = units[place + 1] if place + 1 < len(units) else None
         if after is None or after.letters is not None:
             return True
+        if after.roles & c.ABOUT and not units[place].word.endswith("0"):
+            return False
         if after.roles & c.BOUND or after.mark in _OPERATORS or after.mark == "%":
             return False
         if after.word in _SCALES or _is_number(after.word):

@@ -62,10 +62,15 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
     """The option that the statements come to: the one asserted last, or the only one that is not denied."""
     current: Statement | None = None
     withdrawn: Statement | None = None
+    none: Statement | None = None
     denied: set[str] = set()
     for statement in said:
         if statement.kind in ASSERTIONS:
             current = _weigh(current, statement)
+            if statement.is_turn and not statement.is_change:
+                none = None  # "none of these looks like it, so C"
+        elif statement.kind == "none":
+            none = statement
         elif statement.kind == "denied":
             if statement.rule != "heading":  # "Wrong answers: B, C, D" need not be all of them
                 denied.update(statement.letters)
@@ -77,9 +82,13 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
             current, withdrawn = None, statement
         elif statement.kind == "possible" and current and statement.letters != current.letters:
             current = Statement("ambiguous", (), statement.span)
+    if none is not None:
+        return Decision(None, "denied", none.span)
     if current is not None:
         if _is_contradicted(current, said):
             return Decision(None, "contradiction", current.span)
+        if doubt := _find_doubt(current, said):
+            return Decision(None, doubt, current.span)
         if len(current.letters) == 1 and current.kind not in ("ambiguous", "contradiction"):
             return Decision(current.letters[0], current.rule, current.span)
         return Decision(None, "ambiguous" if current.kind == "implied" else current.kind, current.span)
@@ -92,10 +101,28 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
     return None
 
 
+def _find_doubt(current: Statement, said: Sequence[Statement]) -> str:
+    """What follows the answer, is not understood, and could take it back: "B. However, D is odd."."""
+    last = max(
+        (at for at, one in enumerate(said) if one.kind in ASSERTIONS and one.letters == current.letters),
+        default=0,
+    )
+    named, others = current.letters, set[str]()
+    for statement in said[last + 1 :]:
+        if statement.kind == "turned" and named == current.letters:
+            return "withdrawn"
+        if statement.kind == "mentioned" and statement.letters != current.letters:
+            others.update(statement.letters)
+            if statement.is_turn:
+                return "ambiguous"
+        named = statement.letters or named
+    return "ambiguous" if len(others) == 1 else ""  # several others are gone through
+
+
 def _is_contradicted(current: Statement, said: Sequence[Statement]) -> bool:
     """Whether a letter begins the reply and the only option after it is another one: "B. I see a cat."."""
     is_letter_alone = current.is_letter and current.span[1] - current.span[0] <= 1  # not "B. The dog ..."
-    if current.rule != "lettered" or not is_letter_alone:
+    if not is_letter_alone:
         return False
     others = [statement for statement in said if not statement.is_letter and statement.letters]
     if not others or any(set(one.letters) & set(current.letters) for one in others):
@@ -144,7 +171,7 @@ def decide_by_names(
     for statement in said:
         if statement.kind == "named":
             named.append(statement)
-        elif statement.kind in ("renamed", "withdrawn"):
+        elif statement.kind in ("renamed", "withdrawn", "turned"):
             named.clear()
         elif statement.kind == "denied":  # "One would expect a bus, but no."
             named = [one for one in named if not set(one.letters) & set(statement.letters)]
@@ -153,8 +180,8 @@ def decide_by_names(
     if not named:
         return None
     body = text.rstrip()
-    begins = max(body.rfind(". ", start), body.rfind("\n", start))
-    if body.endswith(",") or (body[-1:].isalnum() and named[-1].span[0] < begins):
+    begins = max(body.rfind(". ", start), body.rfind(".\n", start))
+    if body.endswith(",") or (body[-1:].isalnum() and begins >= 0):
         return None  # cut off before it came to an answer
     others = {statement.letters for statement in said if statement.kind == "part-of-name"}
     others |= {statement.letters for statement in said if statement.kind == "possible"}  # "4, maybe 5"
