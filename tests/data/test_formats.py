@@ -51,7 +51,7 @@ def test_unknown_content(tmp_path: Path, data: bytes, message: str) -> None:
         ("a.xlsx", b"PK\x03\x04......[Content_Types].xml", "an Excel file", "as CSV"),
         ("a.csv", b"PK\x03\x04......[Content_Types].xml", "an Excel file", "as CSV"),
         ("a.zip", b"PK\x03\x04......a.csv", "a zip archive", "unpack"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file", "as CSV"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file", "as CSV"),
         ("a.pkl", b"\x80\x05\x95\0", "a pickle", "to_parquet"),
         ("a.tsv", b"\n<!DOCTYPE html><html>", "a web page", "login"),
         ("a.parquet", b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", "git lfs pull"),

@@ -386,3 +386,115 @@ def test_pages_of_a_pdf_are_pictures(folder: Path) -> None:
     [broken] = open_source(write_workbook(folder / "b.xlsx", ["Question", "Image"], ["?", "bad.pdf#page=1"]))
     with pytest.raises(ImageError, match="cannot be rendered"):
         ImageLoader().load(broken.images[0])
+
+
+# -- Other programs' files, and forms of options and answers
+
+
+def write_ods(path: Path, *rows: Sequence[str], pictures: Sequence[str] = ()) -> Path:
+    """A LibreOffice workbook with one sheet."""
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    lines = "".join(f"<table:table-row>{''.join(map(cell.format, row))}</table:table-row>" for row in rows)
+    urn = "urn:oasis:names:tc:opendocument:xmlns"
+    spaces = " ".join(f'xmlns:{name}="{urn}:{name}:1.0"' for name in ("office", "table", "text"))
+    sheet = f'<office:spreadsheet><table:table table:name="A">{lines}</table:table></office:spreadsheet>'
+    body = f"<office:body>{sheet}</office:body>"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", f"<office:document-content {spaces}>{body}</office:document-content>")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        for name in pictures:
+            archive.writestr(name, b"x")
+    return path
+
+
+def test_workbooks_of_libreoffice_and_of_old_excel(folder: Path) -> None:
+    header, rows = ["Frage", "Bild", "Antwort"], [["Which?", f"pics/{name}.png", name] for name in COLOURS]
+    check_colours(open_source(write_ods(folder / "a.ods", header, *rows)))
+    old = Path(__file__).with_name("colours.xls").read_bytes()
+    for name in ("a.xls", "named-wrongly.xlsx"):
+        (folder / name).write_bytes(old)
+        check_colours(open_source(folder / name))
+
+
+def test_pictures_that_cannot_be_read_are_never_left_out(folder: Path) -> None:
+    path = write_ods(folder / "a.ods", ["Question"], ["?"], pictures=["Pictures/1.png"])
+    with pytest.raises(DataError, match=r"pictures inside, which are read from \.xlsx files only"):
+        list(open_source(path))
+
+
+def test_a_workbook_with_a_password_is_called_that(tmp_path: Path) -> None:
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000)
+    (tmp_path / "a.xlsx").write_bytes(head + "EncryptedPackage".encode("utf-16-le") + bytes(90_000))
+    with pytest.raises(DataError, match="protected by a password") as caught:
+        open_source(tmp_path / "a.xlsx")
+    assert "without a password" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "answers"),
+    [
+        ("a) red b) blue c) green", ["a", "b", "c"]),
+        ("(a) red\n(b) blue\n(c) green", ["red", "blue", "green"]),
+        ("1) red 2) blue 3) green", ["1", "2", "2"]),
+        ("1. red\n2. blue\n3. green", ["1", "2", "3"]),
+        ("red, blue, green", ["A", "B", "C"]),
+        ("red, blue, green", ["1", "2", "3"]),
+        ("red\nblue\ngreen", ["A) red", "b - blue", "C. green"]),
+        ("red|blue|green", ["Option A", "Antwort B", "choice (c)"]),
+    ],
+)
+def test_forms_of_options_and_answers(tmp_path: Path, options: str, answers: list[str]) -> None:
+    rows = [["?", options, answer] for answer in answers]
+    samples = list(open_source(write_workbook(tmp_path / "a.xlsx", ["Question", "Choices", "Answer"], *rows)))
+    assert all(dict(sample.choices) == dict(zip("ABC", COLOURS, strict=True)) for sample in samples)
+    meant = ["A", "B", "B" if answers[-1] == "2" else "C"]
+    assert [sample.golds[0].upper() for sample in samples] == meant
+
+
+@pytest.mark.parametrize("answer", ["A) blue", "D) red", "A: the red one"])
+def test_an_answer_that_contradicts_itself_is_no_letter(tmp_path: Path, answer: str) -> None:
+    row = ["?", "red", "blue", answer]
+    [sample] = open_source(write_workbook(tmp_path / "a.xlsx", ["Question", "A", "B", "Answer"], row))
+    assert sample.golds == (answer,)
+
+
+@pytest.mark.parametrize("cell", ["„Öl“", "Öl", "naïve", "Größe", "“Où?”"])
+def test_one_row_from_western_windows(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "a.csv").write_bytes(f"Frage;Antwort\r\n{cell} x?;{cell}\r\n".encode("cp1252"))
+    [sample] = open_source(tmp_path / "a.csv")
+    assert sample.golds == (cell,)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("题目", "gbk"), ("大会", "shift_jis"), ("質問", "shift_jis"), ("질문", "euc_kr")]
+)
+def test_other_encodings_are_not_taken_for_western(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "a.csv").write_bytes(f"Question;Answer\r\n{text}?;{text}\r\n".encode(encoding))
+    with pytest.raises(DataError, match="not UTF-8"):
+        list(open_source(tmp_path / "a.csv"))
+
+
+def test_one_question_for_a_table_with_other_names(folder: Path) -> None:
+    (folder / "a.csv").write_text("Bild;Antwort\n" + "".join(f"pics/{name}.png;{name}\n" for name in COLOURS))
+    check_colours(open_source(folder / "a.csv", SourceOptions(ask="Which colour?")))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "hint"),
+    [
+        (
+            "a.csv",
+            "What is it?,a.png,cat\nWhat is it?,b.png,dog\n",
+            "add one, such as question, image, answer",
+        ),
+        ("a.csv", "image,answer\na.png,cat\n", "--ask TEXT"),
+        ("a.tsv", "Frage;Antwort\nWas?;x\n", "--format csv"),
+        ("a.csv", "question,answer\ra,b\r", "tr "),
+    ],
+)
+def test_what_to_do_about_other_tables(tmp_path: Path, name: str, text: str, hint: str) -> None:
+    (tmp_path / name).write_text(text, newline="")
+    with pytest.raises(DataError) as caught:
+        list(open_source(tmp_path / name))
+    assert hint in caught.value.hint

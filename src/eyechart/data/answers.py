@@ -14,7 +14,14 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, label_choices, parse_choices, read_lettered_choices
+from eyechart.data.choices import (
+    LETTERS,
+    label_choices,
+    parse_choices,
+    parse_numbered,
+    parse_small_letters,
+    read_lettered_choices,
+)
 from eyechart.data.rows import Blob, Row, read_literal
 from eyechart.errors import DataError
 
@@ -54,7 +61,11 @@ def _option(value: Any, where: str) -> str:
 def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
     if choices := parse_choices(block):
         return choices, block
-    # Options without letters: ours are added, so the block is not sent as it is.
+    # Options without capital letters: ours are added, so the block is not sent as it is.
+    if choices := parse_small_letters(block):
+        return choices, ""
+    if numbered := parse_numbered(block):
+        return _list_choices(numbered, where), ""
     lines = [line.strip() for line in block.splitlines() if line.strip()]
     return (_list_choices(lines, where), "") if len(lines) > 1 else ({}, block)
 
@@ -92,7 +103,12 @@ def write_with_point(text: str) -> str:
     return f"{sign}{whole.replace('.', '')}{'.' + part if part else ''}{unit}"
 
 
-_MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]{0,2}")
+# "(B)" and "B." mean B, and so do "Option B" and, if it is the text of B, "B) blue".
+_MARKED_LETTER = re.compile(
+    r"(?:(?:option|choice|answer|antwort|réponse|opción|respuesta|opzione)\s{1,3})?[(\[]?([a-z])[)\].:]{0,2}",
+    re.IGNORECASE,
+)
+_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?:[)\].:]{1,2}|\s[-–])\s*(\S.*)", re.DOTALL)
 
 
 def as_letters(
@@ -116,9 +132,11 @@ def as_letters(
             continue
         same = [letter for letter, text in choices.items() if text == gold]
         if gold not in choices and not same and not is_exact:
-            marked = _MARKED_LETTER.fullmatch(gold.strip())  # "(B)" and "B." mean B
+            marked, written = _MARKED_LETTER.fullmatch(gold.strip()), _LETTER_AND_TEXT.fullmatch(gold.strip())
             if marked and len(gold.strip()) > 1 and marked[1].upper() in choices:
                 same = [marked[1].upper()]
+            elif written and _fold(choices.get(written[1].upper(), "")) == _fold(written[2]):
+                same = [written[1].upper()]
             elif spaced := [letter for letter, text in choices.items() if _fold(text) == _fold(gold)]:
                 same = spaced
         letters.append(same[0] if gold not in choices and len(same) == 1 else gold)
@@ -163,26 +181,38 @@ _MAX_FURTHER_ROWS = 2000
 
 
 def find_separator(rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]) -> str:
-    """What separates options that have no letters: the same in all rows, with the answer among the parts."""
+    """What separates options that have no letters: the same in all rows, with the answer among the parts.
+
+    The answer is the text of a part, its number or its letter.
+    """
     blocks: list[tuple[str, tuple[str, ...]]] = []
     for row in rows:
         block = find_value([row], fields["options"])
         if block is None:
             continue
-        if not isinstance(block, str) or read_literal(block) is not None or parse_choices(block):
-            return ""
-        if "\n" in block.strip():
+        if not isinstance(block, str) or read_literal(block) is not None or "\n" in block.strip():
             return ""  # one option per line
+        if parse_choices(block) or parse_small_letters(block) or parse_numbered(block):
+            return ""
         blocks.append((block, read_golds(find_value([row], fields.get("answer", ())))))
     for separator in _SEPARATORS:
         parts = [[part.strip() for part in block.split(separator)] for block, _ in blocks]
         if not parts or any(len(one) < 2 for one in parts):
             continue
         if separator in ("|", ";") or all(
-            gold in one for one, (_, golds) in zip(parts, blocks, strict=True) for gold in golds
+            _is_among(gold.strip(), one)
+            for one, (_, golds) in zip(parts, blocks, strict=True)
+            for gold in golds
         ):
             return separator
     return ""
+
+
+def _is_among(gold: str, parts: Sequence[str]) -> bool:
+    marked = _MARKED_LETTER.fullmatch(gold)
+    number = _read_option_number(gold)
+    is_letter = marked is not None and marked[1].upper() in LETTERS[: len(parts)]
+    return gold in parts or is_letter or (number is not None and number <= len(parts))
 
 
 class GoldReader(msgspec.Struct, frozen=True):
@@ -216,6 +246,8 @@ def find_first_option(
     """
     if said is not None or "answer" not in golds.fields or not (golds.letters or "options" in golds.fields):
         return said
+    block = find_value(rows, golds.fields.get("options", ()))
+    is_numbered = isinstance(block, str) and bool(parse_numbered(block))
     lowest, highest_of_row, n = 1, False, 0
     for row in chain(rows, islice(further, _MAX_FURTHER_ROWS)):
         answers, choices = golds.read(row)
@@ -234,7 +266,7 @@ def find_first_option(
         return None
     if lowest == 0:
         return 0
-    if highest_of_row:
+    if highest_of_row or is_numbered:
         return 1
     raise DataError(
         f"{path.name}: answers are numbers of options, but nothing shows whether the first one is 0 or 1",

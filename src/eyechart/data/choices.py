@@ -36,17 +36,52 @@ def parse_choices(block: str) -> dict[str, str]:
     return best if len(best) > 1 else _parse_bare(block) or best
 
 
-def _parse_marked(block: str, style: str) -> dict[str, str]:
+def parse_small_letters(block: str) -> dict[str, str]:
+    r"""The same for options marked by small letters: ``a) red``, ``(a) red``, or lines with ``a. red``.
+
+    >>> parse_small_letters("a) red b) blue"), parse_small_letters("a. red\nb. blue")
+    ({'A': 'red', 'B': 'blue'}, {'A': 'red', 'B': 'blue'})
+    """
+    styles = ("({})", "{})", "{}.", "{}:") if "\n" in block.strip() else ("({})", "{})")
+    found = (_parse_marked(block, style, LETTERS.lower()) for style in styles if style.format("a") in block)
+    best = max(found, key=len, default={})
+    return {letter.upper(): text for letter, text in best.items()} if len(best) > 1 else {}
+
+
+_NUMBERED_LINE = re.compile(r"\(?([0-9]{1,2})[.):](?![0-9])\s*(\S.*)")
+_NUMBER_IN_LINE = re.compile(r"(?:^|(?<=\s))\(?([0-9]{1,2})\)\s+")
+
+
+def parse_numbered(block: str) -> list[str]:
+    r"""The options of a block that counts them from 1, one per line or in one; empty for other blocks.
+
+    >>> parse_numbered("1. red\n2. blue"), parse_numbered("1) red 2) blue"), parse_numbered("1.5\n2.5")
+    (['red', 'blue'], ['red', 'blue'], [])
+    """
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    if len(lines) == 1:
+        before, *parts = _NUMBER_IN_LINE.split(lines[0])
+        numbers, texts = ([], []) if before else (parts[::2], parts[1::2])
+    else:
+        found = [match for line in lines if (match := _NUMBERED_LINE.fullmatch(line))]
+        numbers, texts = (
+            ([], []) if len(found) < len(lines) else ([m[1] for m in found], [m[2] for m in found])
+        )
+    is_counted = len(numbers) > 1 and [*map(int, numbers)] == [*range(1, len(numbers) + 1)]
+    return [text.strip() for text in texts] if is_counted else []
+
+
+def _parse_marked(block: str, style: str, letters: str = LETTERS) -> dict[str, str]:
     at_line_start = {
         letter: [match.span() for match in re.finditer(_marker(style, letter, r"^\s*"), block, re.MULTILINE)]
-        for letter in LETTERS
+        for letter in letters
         if style.format(letter) in block
     }
     marks: list[tuple[str, int, int]] = []
     position = 0
-    for index, letter in enumerate(LETTERS):
+    for index, letter in enumerate(letters):
         span = next((span for span in at_line_start.get(letter, ()) if span[0] >= position), None)
-        if span is None and _may_be_inline(block, at_line_start, LETTERS[index + 1 :], position):
+        if span is None and _may_be_inline(block, at_line_start, letters[index + 1 :], position):
             match = re.compile(_marker(style, letter, r"(?<=\s)")).search(block, position)
             span = match.span() if match else None
         if span is None:

@@ -35,6 +35,7 @@ from eyechart.data.image_columns import (
     find_image_slots,
     find_same_images,
     find_unread_images,
+    guess_media,
     is_image_name,
     is_path_column,
     list_next_names,
@@ -183,23 +184,29 @@ def detect(
     further: Iterable[Row] = (),
     first_option: int | None = None,
     is_official: bool = False,
+    asks: bool = False,
 ) -> Detection:
     """Decide what the columns mean, from their names and the first rows.
 
     `further` rows are read only where the first ones do not decide whether options are counted from 0 or 1,
     unless the user said it (`first_option`). Of a benchmark's own file (`is_official`) nothing is guessed.
+    `asks`: the question is not the file's own.
     """
     fields, letters = map_columns(path, columns, overrides)
     first = list(rows)
-    is_everyday = not is_official and not is_published_form(format, columns, overrides)
+    is_everyday = not is_official and (asks or not is_published_form(format, columns, overrides))
     remarks: list[str] = []
     if not is_official:
         remarks = _add_further(path, fields, letters, columns, is_everyday=is_everyday)
     if "question" not in fields:
         near = find_near_names("question", list(columns), at_most=1)
         hint = f"name the question column: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
+        if not near:
+            hint += ", or ask one question for all rows: --ask TEXT"
         if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
             hint = "the file seems to be written by column; in pandas use df.to_json(..., orient='records')"
+        elif _looks_like_row(columns):
+            hint = "the first row is no header: add one, such as question, image, answer, above it"
         if {"problem_content_list", "problem_type_list"} <= set(columns):
             hint = "this is a MULTI problem file: add --as multi"
         raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)
@@ -264,6 +271,11 @@ def detect(
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
         remarks=tuple(remarks),
     )
+
+
+def _looks_like_row(columns: Sequence[str]) -> bool:
+    """Whether the names of columns are a row of a file without a header."""
+    return any(name.rstrip().endswith("?") or guess_media(name) for name in columns)
 
 
 # -- Names that people use

@@ -10,7 +10,7 @@ import msgspec
 
 from eyechart.data.hub import PREFIX
 from eyechart.data.rows import list_lmu_roots
-from eyechart.data.sheets import is_workbook
+from eyechart.data.sheets import find_workbook_kind
 from eyechart.data.tables import BOM, refuse_wide_text
 from eyechart.errors import DataError, join_names
 from eyechart.registry import suggest_name
@@ -18,6 +18,7 @@ from eyechart.registry import suggest_name
 SUFFIXES = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
+    ".xls": "xlsx", ".xlsb": "xlsx", ".ods": "xlsx",
 }  # fmt: skip
 
 _METADATA = (
@@ -129,9 +130,9 @@ def guess_format(path: Path) -> tuple[str, str]:
     if not head:
         raise DataError(f"{path.name}: the file is empty", hint="was the download or export interrupted?")
     refuse_wide_text(path, head)
-    if head.startswith(b"PK") and is_workbook(path):
-        by_name = path.suffix.lower() in (".xlsx", ".xlsm")
-        return "xlsx", f"by the extension {path.suffix}" if by_name else "its content is a workbook"
+    if kind := find_workbook_kind(path, head):
+        by_name = SUFFIXES.get(path.suffix.lower()) == "xlsx"
+        return "xlsx", f"by the extension {path.suffix}" if by_name else f"its content is a workbook ({kind})"
     refuse_unreadable(path, head)
     text = head.removeprefix(BOM).lstrip()
     named = SUFFIXES.get(path.suffix.lower())
@@ -184,7 +185,7 @@ _IMAGE = ("an image", "use the file with the questions; its image column names t
 
 # How a file begins, what it is, and what to do.
 _MARKS = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file (.xls)", _SHEET),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file (.doc, .ppt or a damaged .xls)", _SHEET),
     (b"\x1f\x8b\x08", "compressed (gzip)", "unpack it: gunzip -k {name}"),
     (b"\xfd7zXZ\0", "compressed (xz)", "unpack it: unxz -k {name}"),
     (b"\x28\xb5\x2f\xfd", "compressed (zstd)", "unpack it: unzstd {name}"),
@@ -212,8 +213,9 @@ def refuse_unreadable(path: Path, head: bytes) -> None:
 def _kind(head: bytes) -> tuple[str, str]:
     """What a file is and what to do about it; empty for a file that may hold rows."""
     if head.startswith(b"PK\x03\x04"):
-        is_workbook = b"[Content_Types].xml" in head or b"opendocument.spreadsheet" in head
-        return ("an Excel file", _SHEET) if is_workbook else ("a zip archive", _UNPACK)
+        if b"vnd.oasis.opendocument" in head:
+            return "a LibreOffice document", _SHEET
+        return ("an Excel file", _SHEET) if b"[Content_Types].xml" in head else ("a zip archive", _UNPACK)
     if head.startswith(_PICKLES):
         return "a pickle", "a pickle can run any code, so it is not opened; write df.to_parquet(...)"
     if head.lstrip()[:20].lower().startswith(_PAGES):

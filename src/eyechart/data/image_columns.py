@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
+from urllib.parse import unquote
 
 import msgspec
 import pybase64
@@ -56,6 +57,9 @@ _OBJECT_KEYS = (
     "image",
     "src",
 )
+_SUFFIX = re.compile(  # at the end of a path
+    rb"(?:" + b"|".join(map(re.escape, IMAGE_SUFFIXES)) + rb"|\.pdf(?:#page=[0-9]{1,6})?)$", re.IGNORECASE
+)
 _DATA_URL = re.compile(rb"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
@@ -85,6 +89,8 @@ class ImageCells(msgspec.Struct, frozen=True):
             return []
         if isinstance(value, Blob) and (items := _items(value)) is not None:
             return [self._one(item, row, True, only_paths) for item in items if item.data.strip()]
+        if isinstance(value, Blob) and (several := _split_several(value.data)):
+            return [self._one(Blob(part), row, True, only_paths) for part in several]
         if isinstance(value, list):
             return [ref for item in value for ref in self._listed(item, row, only_paths)]
         return [self._one(value, row, False, only_paths)]
@@ -116,6 +122,8 @@ class ImageCells(msgspec.Struct, frozen=True):
         data = blob.data.strip()
         if match := _DATA_URL.match(data):
             return self._base64(blob, data[match.end() :], row)
+        if data[:8].lower() == b"file:///" and data[-5:].lower().endswith(IMAGE_SUFFIXES):
+            return self.to_file(read_file_url(self._decoded(data)))
         if _SCHEME.match(data[:40]):
             return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
         if b".pdf" in data[-16:].lower() and is_pdf(path := self._decoded(data)):
@@ -185,6 +193,30 @@ def _items(blob: Blob) -> list[Blob] | None:
     """The items of a list written as text, each with its offset."""
     texts = read_list_items(blob.data)
     return None if texts is None else [Blob(text, blob.find(text)) for text in texts]
+
+
+def _split_several(data: bytes) -> list[bytes]:
+    """The paths or URLs in one cell, separated by line breaks, semicolons, bars or commas; empty for one."""
+    if len(data) > _MAX_PATH_BYTES:
+        return []
+    for separator in (b"\n", b";", b"|", b","):
+        parts = [part for one in data.split(separator) if (part := one.strip())]
+        n_urls = sum(_SCHEME.match(part) is not None for part in parts)
+        is_list = separator == b"\n" and n_urls == len(parts)
+        is_list |= n_urls in (0, len(parts)) and all(_SUFFIX.search(part[-16:]) for part in parts)
+        if len(parts) > 1 and is_list:
+            return parts
+    return []
+
+
+def read_file_url(text: str) -> str:
+    """The path in a ``file:`` URL.
+
+    >>> read_file_url("file:///home/ann/a%20b.png"), read_file_url("file:///C:/a.png")
+    ('/home/ann/a b.png', 'C:/a.png')
+    """
+    path = unquote(text[len("file://") :]).removeprefix("localhost")
+    return path[1:] if path[2:3] == ":" else path
 
 
 # -- Which columns hold images

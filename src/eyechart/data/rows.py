@@ -227,20 +227,25 @@ REFUSALS: Mapping[str, tuple[str, str]] = {
 
 
 class PathRules(msgspec.Struct, frozen=True):
-    """Turns a path as written in a file into a reference."""
+    """Turns a path as written in a file into a reference. `search` finds files that are elsewhere."""
 
     roots: Sequence[str]
     allow_absolute: bool = True
+    search: Callable[[str], str] | None = None
 
     def to_ref(self, path: str) -> ImageRef:
         """The image at `path`, or a reference that the loader refuses with a reason."""
         if os.path.isabs(path) or path.startswith("~"):  # noqa: PTH117 - no Path objects, this is per row
-            return ImageRef(kind="file", location=path, refused="" if self.allow_absolute else ABSOLUTE)
+            location = path
+            if self.search and not os.path.exists(path):  # noqa: PTH110
+                location = self.search(path) or path
+            return ImageRef(kind="file", location=location, refused="" if self.allow_absolute else ABSOLUTE)
         inside = os.path.normpath(path)
         if inside == ".." or inside.startswith(".." + os.sep):
             return ImageRef(kind="file", location=path, refused=OUTSIDE)
         candidates = [os.path.join(root, inside) for root in self.roots]  # noqa: PTH118
-        found = next(filter(os.path.exists, candidates), candidates[0])
+        found = next(filter(os.path.exists, candidates), "")
+        found = found or (self.search(path) if self.search else "") or candidates[0]
         is_inside = self.allow_absolute or os.path.realpath(found).startswith(_resolve(tuple(self.roots)))
         return ImageRef(kind="file", location=found, refused="" if is_inside else OUTSIDE)
 

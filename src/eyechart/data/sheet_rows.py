@@ -28,6 +28,9 @@ FAILED = 3  # exit code for an error with a message; Python and Rust use others
 
 _CHUNK_BYTES = 1 << 20
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_PICTURE = re.compile(
+    rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xe0\xe1]"
+)  # in .xls files they are stored as they are
 _NEVER_CALCULATED = ("", "0")  # the value until a spreadsheet program calculates it
 
 Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted from 0
@@ -35,8 +38,18 @@ Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted fro
 
 def read_rows(path: str) -> Iterator[list[Any]]:
     """All rows of the first sheet."""
-    sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
-    yield from _read_cells(path, sheet)
+    yield from _read_cells(path, open_book(path).get_sheet_by_index(0))
+
+
+def open_book(path: str) -> python_calamine.CalamineWorkbook:
+    """A workbook by its ending or, if that misleads, by its content."""
+    try:
+        return python_calamine.CalamineWorkbook.from_path(path)
+    except python_calamine.PasswordError:
+        raise
+    except python_calamine.CalamineError:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return python_calamine.CalamineWorkbook.from_filelike(file)
 
 
 def _read_cells(path: str, sheet: python_calamine.CalamineSheet) -> Iterator[list[Any]]:
@@ -52,7 +65,7 @@ def _read_cells(path: str, sheet: python_calamine.CalamineSheet) -> Iterator[lis
 
 def read_beginnings(path: str) -> Iterator[dict[str, Any]]:
     """The first rows of each worksheet that is not hidden, with its merged cells."""
-    book = python_calamine.CalamineWorkbook.from_path(path)
+    book = open_book(path)
     kinds = python_calamine.SheetTypeEnum, python_calamine.SheetVisibleEnum
     for told in book.sheets_metadata:
         if told.typ == kinds[0].WorkSheet and told.visible == kinds[1].Visible:
@@ -63,13 +76,28 @@ def read_beginnings(path: str) -> Iterator[dict[str, Any]]:
 
 def read_sheet(path: str, name: str) -> Iterator[Any]:
     """Merged cells and pictures of a sheet, then its rows."""
-    sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_name(name)
+    sheet = open_book(path).get_sheet_by_name(name)
     _refuse_far_cells(sheet)
-    find_pictures = runpy.run_path(__file__.replace("sheet_rows", "sheet_pictures"))["find_pictures"]
-    with zipfile.ZipFile(path) as archive:
-        found = find_pictures(archive, name)
+    found = _find_pictures(path, name)
     yield {**_describe(sheet), "pictures": [[*cell, members] for cell, members in found.items()]}
     yield from _read_cells(path, sheet)
+
+
+def _find_pictures(path: str, sheet: str) -> Mapping[tuple[int, int], list[str]]:
+    """The pictures of a sheet. Formats whose pictures are not read are refused if they have one."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if "xl/workbook.xml" in archive.namelist():
+                find = runpy.run_path(__file__.replace("sheet_rows", "sheet_pictures"))["find_pictures"]
+                found: Mapping[tuple[int, int], list[str]] = find(archive, sheet)
+                return found
+            has_any = any(name.startswith(("Pictures/", "xl/media/")) for name in archive.namelist())
+    else:
+        with open(path, "rb") as file:  # noqa: PTH123
+            has_any = _PICTURE.search(file.read()) is not None
+    if has_any:
+        raise ValueError("it has pictures inside, which are read from .xlsx files only")
+    return {}
 
 
 def _describe(sheet: python_calamine.CalamineSheet) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Spreadsheets, row by row: the first sheet of an .xlsx file, with the columns named in its first row.
+"""Spreadsheets, row by row: the first sheet of a workbook, with the columns named in its first row.
+
+Workbooks are .xlsx, .xlsm and .xlsb (Excel), .xls (Excel before 2007) and .ods (LibreOffice).
 
 A few kilobytes can expand to terabytes: a long text used in a million cells, or one cell in the last corner
 of the sheet. So the unpacked size is checked first, and the file is then opened in a separate process with a
@@ -27,14 +29,39 @@ MAX_CPU_S = 300  # CPU time of the child: waiting for the reader does not count
 
 _SIGXCPU = 24
 _FAILED = 3  # as sheet_rows.FAILED, which needs its library to be imported
-_WORKBOOK = "xl/workbook.xml"
+_WORKBOOKS = {"xl/workbook.xml": ".xlsx", "xl/workbook.bin": ".xlsb", "content.xml": ".ods"}
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how files of Office before 2007 begin, and encrypted ones
+_MAX_SEARCHED = 256 * 1024 * 1024
 
 _PROGRAM = Path(__file__).with_name("sheet_rows.py")
 
 
 def is_workbook(path: Path) -> bool:
-    """Whether a file is an .xlsx workbook, by content."""
-    return _WORKBOOK in list_archive_names(path)
+    """Whether a file is a workbook, by content."""
+    with path.open("rb") as file:
+        return bool(find_workbook_kind(path, file.read(4096)))
+
+
+def find_workbook_kind(path: Path, head: bytes) -> str:
+    """The usual ending of a workbook, by content; empty for any other file.
+
+    An encrypted workbook is refused. `head` is the beginning of the file.
+    """
+    if head.startswith(b"PK"):
+        names = list_archive_names(path)
+        found = next((ending for member, ending in _WORKBOOKS.items() if member in names), "")
+        return found if found != ".ods" or b"opendocument.spreadsheet" in head else ""
+    if not head.startswith(_COMPOUND):
+        return ""
+    with path.open("rb") as file:
+        data = file.read(_MAX_SEARCHED)
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise DataError(f"{path.name}: protected by a password", hint=_DECRYPT)
+    is_excel = any(name.encode("utf-16-le") + b"\0\0" in data for name in ("Workbook", "Book"))
+    return ".xls" if is_excel else ""
+
+
+_DECRYPT = "open it, save it without a password (or as CSV), and use that file"
 
 
 def list_archive_names(path: Path) -> frozenset[str]:
@@ -48,6 +75,8 @@ def list_archive_names(path: Path) -> frozenset[str]:
 
 def refuse_bomb(path: Path) -> None:
     """Raise `DataError` for an archive that claims an absurd unpacked size."""
+    if not zipfile.is_zipfile(path):
+        return  # .xls is not compressed
     with zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > MAX_UNPACKED:
@@ -119,10 +148,9 @@ def _read_lines(path: Path, child: subprocess.Popen[bytes]) -> Iterator[Any]:
         yield json.loads(line)
     message = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
     if code := child.wait():
-        raise DataError(
-            f"{path.name}: the spreadsheet cannot be read: {_explain(code, message)}",
-            hint="open it and save it again as .xlsx, or export .tsv",
-        )
+        why = _explain(code, message)
+        hint = _DECRYPT if "password" in why.lower() else "open it and save it again as .xlsx, or export .tsv"
+        raise DataError(f"{path.name}: the spreadsheet cannot be read: {why}", hint=hint)
 
 
 def _explain(code: int, message: list[str]) -> str:

@@ -33,10 +33,8 @@ _NAMES = {
 _ROWS = 40
 _CHECKED_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1 << 20
-# Bytes beyond ASCII, and those of them that Western words have: one letter or sign, or two small letters
-# beside an ASCII letter ("Größe").
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_WESTERN = re.compile(rb"[\x80-\xff](?![\x80-\xff])|[A-Za-z][\xdf-\xff]{2}(?![\x80-\xff])")
+_OPENING, _CLOSING = b"\x82\x84\x8b\x91\x93\xab\xbb", b"\x85\x91\x92\x93\x94\x9b\xab\xbb"  # quotes in cp1252
 
 NamesQuestion = Callable[[Sequence[str]], bool]
 
@@ -79,6 +77,8 @@ def sniff_table(
     first = _read_rows(path, usual, found)
     if first and is_published([cell or "" for cell in first[0]]):
         return Layout(usual, found)
+    if len(first) == 1 and any("\r" in (cell or "") for cell in first[0]):
+        return Layout(usual, found)  # lines without line feeds: refused when the header is read
     remarks: list[str] = []
     if encoding is None:
         found = guess_encoding(path)
@@ -151,8 +151,32 @@ def guess_encoding(path: Path) -> str:
                     is_utf8 = False
             for match in _HIGH.finditer(chunk):
                 n_runs += 1
-                begin = match.start() - (len(match[0]) > 1)
-                n_western += _WESTERN.match(chunk, max(begin, 0)) is not None
+                n_western += _is_western(
+                    match[0],
+                    chunk[max(match.start() - 1, 0) : match.start()],
+                    chunk[match.end() : match.end() + 1],
+                )
             if not is_utf8 and n_read > 16 * _CHUNK_BYTES:
                 break
     return "utf-8" if is_utf8 or 20 * n_western < 19 * n_runs else "cp1252"
+
+
+def _is_western(run: bytes, before: bytes, after: bytes) -> bool:
+    """Whether bytes beyond ASCII are as in Western words.
+
+    They are one letter or sign, two small letters after an ASCII letter ("Größe"), or a letter beside
+    quotation marks („Öl“).
+    """
+    if len(run) == 1:
+        return True
+    inside = run.lstrip(_OPENING)
+    is_opened, inside = inside != run, inside.rstrip(_CLOSING)
+    is_closed = inside != run[len(run) - len(run.lstrip(_OPENING)) :]
+    if len(inside) == 2:
+        return before.isalpha() and not is_opened and min(inside) >= 0xDF
+    if len(inside) == 1:
+        is_letter = inside[0] >= 0xC0
+        return is_letter and (
+            (is_opened and (is_closed or after.isalpha())) or (is_closed and before.isalpha())
+        )
+    return not inside and len(run) == 2 and before.isascii() and before.strip() != b""

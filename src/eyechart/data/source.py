@@ -40,6 +40,7 @@ from eyechart.data.image_columns import (
     is_path_column,
     select_image_cells,
 )
+from eyechart.data.image_search import ImageSearch
 from eyechart.data.json_files import JsonLinesReader, JsonReader
 from eyechart.data.names import find_candidates
 from eyechart.data.nested import NestedReader, list_paths
@@ -48,7 +49,7 @@ from eyechart.data.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots
 from eyechart.data.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
 from eyechart.data.tables import DelimitedReader, check_encoding
 from eyechart.data.workbooks import WorkbookReader
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError, UsageError, join_names
 from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
 
@@ -93,6 +94,7 @@ class FileSource:
     detection: Detection
     options: SourceOptions
     _reader: Reader = field(repr=False)
+    _search: ImageSearch | None = field(default=None, repr=False)  # for images that are elsewhere
 
     @property
     def origin(self) -> str:
@@ -123,7 +125,7 @@ class FileSource:
             self.detection.encoding,
             "hub" if self.detection.format == "hub" else "parquet",
         )
-        return SampleReader(self.path, self._reader, self.detection, cells, on_problem)
+        return SampleReader(self.path, self._reader, self.detection, cells, on_problem, self._search)
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
@@ -173,9 +175,30 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         remark for remark in remarks if not remark.startswith("columns: ")
     ]  # reasons name them one by one
     reasons = (f"{format}: {why}", *detection.reasons, *told)
-    return FileSource(
-        found.name, path, replace(detection, reasons=reasons, remarks=tuple(remarks)), options, reader
-    )
+    detection = replace(detection, reasons=reasons, remarks=tuple(remarks))
+    return _search_images(FileSource(found.name, path, detection, options, reader))
+
+
+def _search_images(source: FileSource) -> FileSource:
+    """The same source, with a search for images if some of the first rows have none where they should be."""
+    if source.options.is_official or not source.detection.images:
+        return source
+    search = ImageSearch(str(Path(source.options.image_root or source.path.parent).absolute()))
+    n_images = replace(source, _search=search)._reading(raise_problem).look_for_images(_DETECTION_ROWS)
+    text, place = next(((text, place) for text, place in search.found.items() if place), ("", ""))
+    if not place:
+        alike = [path for written in search.found for path in search.list_alike(written)]
+        if alike and len(search.found) == n_images:  # nothing is where it should be
+            raise DataError(
+                f"{source.path.name}: no file {next(iter(search.found))}; found: {join_names(alike, 4)}",
+                hint="name the folder of the images with --image-root",
+            )
+        return source
+    shown = Path(place).relative_to(search.folder)
+    remark = f"images are found by name: {text} is {shown} (--image-root changes it)"
+    said = source.detection
+    said = replace(said, reasons=(*said.reasons, remark), remarks=(*said.remarks, remark))
+    return replace(source, detection=said, _search=search)
 
 
 def _find_layout(path: Path, format: str, options: SourceOptions) -> Layout | None:
@@ -385,6 +408,7 @@ def detect_rows(
         further=_skip_problems(further),
         first_option=options.first_option,
         is_official=options.is_official or options.change_row is not None,
+        asks=options.ask is not None,
     )
 
 
@@ -501,7 +525,7 @@ def _path_rules(source: FileSource) -> PathRules:
     roots += [lmu / "images" / source.name] if lmu else []
     roots.append(Path())
     unique = list(dict.fromkeys(str(root.absolute()) for root in roots))
-    return PathRules(unique, options.allow_absolute)
+    return PathRules(unique, options.allow_absolute, source._search.find if source._search else None)
 
 
 # -- One pass over a file: rows become samples
@@ -511,9 +535,16 @@ class SampleReader:
     """One pass over a file, with the ids and images met so far."""
 
     def __init__(
-        self, path: Path, reader: Reader, detection: Detection, cells: ImageCells, on_problem: OnProblem
+        self,
+        path: Path,
+        reader: Reader,
+        detection: Detection,
+        cells: ImageCells,
+        on_problem: OnProblem,
+        search: ImageSearch | None = None,
     ) -> None:
         self.path = path
+        self.search = search
         self.reader = reader
         self.detection = detection
         self.cells = cells
@@ -543,6 +574,29 @@ class SampleReader:
             if images:
                 self.images[_key(str(row.values.get(id_column) or row.number))] = images
             yield row, images
+
+    def look_for_images(self, n_rows: int) -> int:
+        """Look for the images of the first rows, so that `search` knows the missing ones; their number."""
+        assert self.search is not None
+        blobs = self.detection.tried.get("image", ())
+        n_images = 0
+        with contextlib.suppress(DataError):  # malformed rows are reported when they are read
+            for row in islice(self.reader.rows(blobs, lambda problem: None), n_rows):
+                for column, value in select_image_cells(row.values, self.detection.images):
+                    with contextlib.suppress(ValueError):
+                        for ref in self.cells.read(value, row.number, only_paths=is_path_column(column)):
+                            n_images += 1
+                            if isinstance(ref, RowReference) and not self._may_be_file(ref):
+                                self.search.found.pop(ref.id, None)
+        return n_images
+
+    def _may_be_file(self, ref: RowReference) -> bool:
+        """Whether a file has the name in a reference to a row, and no row has it."""
+        if self.search is None or not self.search.list_alike(ref.id):
+            return False
+        self.ahead = self._look_ahead() if self.ahead is None else self.ahead
+        self.search.find(ref.id)
+        return _key(ref.id) not in self.ahead
 
     def _build_sample(self, row: Row) -> Sample:
         where = name_row(self.path, row.number, row.line)
@@ -602,6 +656,8 @@ class SampleReader:
         if self.ahead is None:
             self.ahead = self._look_ahead()
         if key not in self.ahead:
+            if self.search and (location := self.search.find(reference.id)):
+                return (ImageRef(kind="file", location=location),)
             raise DataError(
                 f"{where}, column {column!r}: {reference.id!r} is neither an image nor the index of a row",
                 hint="a short cell refers to another row; a path needs an extension such as .jpg",

@@ -124,6 +124,8 @@ class DelimitedReader:
             hint = "its cells are separated by tabs: --format tsv"
         elif "," in header:
             hint = "its cells are separated by commas: --format csv"
+        elif ";" in header and self.format == "tsv":
+            hint = "its cells are separated by semicolons: --format csv"
         elif ";" in header:
             new = shlex.quote(f"new-{self.path.name}")
             hint = f"convert it: {_CONVERT} < {shlex.quote(self.path.name)} > {new}"
