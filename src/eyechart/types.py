@@ -258,6 +258,7 @@ class Request:
     messages: tuple[Message, ...]
     sample: Sample
     trial: int = 0
+    more_temperature: float = 0.0  # added to the model's own temperature, if it is called with one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -470,6 +471,7 @@ class JudgeCall:
     stage: str  # names the prompt, e.g. "mcqa"; score/judge_prompts.py has our wording of each
     values: Mapping[str, str]
     prompt: str = ""  # the wording of a stage that is not ours: {names} in it are filled with the values
+    more_temperature: float = 0.0  # of a repeated question: added to the judge's temperature, if it has one
 
 
 class JudgeFailed(EyechartError):

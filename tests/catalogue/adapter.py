@@ -6,94 +6,33 @@ into that shape here; where it raises and ours gives None or `CannotAggregate`, 
 
 from __future__ import annotations
 
-import ast
 import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eyechart.registry import aggregates, scorers
-from eyechart.types import (
-    CannotAggregate,
-    JudgeCall,
-    JudgedScorer,
-    MetricTable,
-    Reply,
-    Sample,
-    Score,
-    ScoredRow,
-    answer_calls,
+from eyechart.types import CannotAggregate, MetricTable, Sample, Score, ScoredRow
+from support.verdicts import (
+    ALL,
+    LETTERS,
+    VERDICTS,
+    Input,
+    aggregate,
+    ask,
+    domains,
+    judge,
+    literal_error,
+    means,
+    offered,
+    percent,
+    plain,
+    raises,
+    score,
+    table,
+    tell_calls,
+    to_sample,
 )
 
-ALL = ""
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-Input = Mapping[str, Any]
-VERDICTS: dict[str, Callable[[Any], object]] = {}
-
-
-def offered(*names: str) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
-    def record(function: Callable[[Any], object]) -> Callable[[Any], object]:
-        for name in names:
-            VERDICTS[name] = function
-        return function
-
-    return record
-
-
-def aggregate(name: str, rows: Iterable[ScoredRow]) -> MetricTable:
-    return aggregates.get(name)(list(rows))
-
-
-def score(
-    name: str,
-    reply: object,
-    *golds: object,
-    choices: Sequence[str] | Mapping[str, str] = (),
-    meta: Mapping[str, Any] | None = None,
-) -> Score:
-    """A scorer's verdict on one reply, without a judge."""
-    options = choices if isinstance(choices, Mapping) else dict(zip(LETTERS, choices, strict=False))
-    sample = Sample(id="1", question="", golds=tuple(map(str, golds)), choices=options, meta=meta or {})
-    return scorers.get(name)(Reply(text=str(reply)), sample)
-
-
-class Scripted:
-    """A judge that says these texts, one per call; the last one again and again."""
-
-    def __init__(self, said: Sequence[str]) -> None:
-        self.said = said
-        self.n_calls = 0
-
-    def __call__(self, call: JudgeCall) -> str:
-        self.n_calls += 1
-        return self.said[min(self.n_calls, len(self.said)) - 1]
-
-
-def judge(
-    name: str,
-    reply: object,
-    golds: Sequence[object],
-    said: Sequence[str],
-    meta: Mapping[str, Any] | None = None,
-) -> tuple[Score, int]:
-    """A scorer's verdict with a scripted judge, and how often the judge was asked."""
-    scorer = scorers.get(name)
-    assert isinstance(scorer, JudgedScorer)
-    scripted = Scripted(said)
-    sample = Sample(id="1", question="", golds=tuple(map(str, golds)), meta=meta or {})
-    return answer_calls(scorer.steps(Reply(text=str(reply)), sample), scripted), scripted.n_calls
-
-
-def percent(value: float | None) -> float | str:
-    return "__nan__" if value is None else 100 * value
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> dict[str, object]:
-    return {"columns": list(columns), "rows": [list(row) for row in rows]}
-
-
-def raises(error: str) -> dict[str, str]:
-    return {"raises": error}
+__all__ = ["VERDICTS"]
 
 
 # -- Aggregates
@@ -397,12 +336,6 @@ def order(candidates: Iterable[float | str]) -> list[float | str]:
     return sorted(candidates, key=lambda one: (isinstance(one, str), str(one)))
 
 
-def plain(value: float | str) -> float | str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "__nan__" if math.isnan(value) else "__inf__" if value > 0 else "__-inf__"
-    return value
-
-
 @offered("lmms.mmmu.parse_open_response")
 def mmmu_open(given: Input) -> object:
     from eyechart.score.mmmu import read_open
@@ -440,21 +373,6 @@ def mmmu_lmms(given: Input) -> object:
         value = max(score("mmmu", reply, *golds, choices=options).value for reply in replies)
         rows.append(ScoredRow(value=value, id=row["id"]))
     return domains(aggregate("mmmu", rows))
-
-
-def domains(found: MetricTable) -> dict[str, object]:
-    """The table of lmms-eval: every domain, then its subjects; rounded to five decimals."""
-    from eyechart.score.aggregates.subjects import DOMAINS
-
-    def line(group: str) -> dict[str, object]:
-        one = found.get(group, {"n": 0, "accuracy": 0})
-        return {"num": one["n"], "acc": round(one["accuracy"] or 0, 5)}
-
-    lines: dict[str, object] = {}
-    for domain, subjects in DOMAINS.items():
-        lines[f"Overall-{domain}"] = line(f"domain: {domain}")
-        lines |= {subject: line(subject) for subject in subjects if subject in found}
-    return {"overall": line(ALL)["acc"], "table": {**lines, "Overall": line(ALL)}}
 
 
 @offered("vlmeval.mmmu.row_exact")
@@ -581,10 +499,6 @@ def ocrbench_row(given: Input) -> object:
 # -- Whole tables: rows scored, then aggregated
 
 
-def means(name: str, rows: Iterable[ScoredRow]) -> dict[str, object]:
-    return {group: values["accuracy"] for group, values in aggregate(name, rows).items()}
-
-
 @offered("vlmeval.mtvqa.evaluate")
 def mtvqa(given: Input) -> object:
     rows = [
@@ -684,28 +598,11 @@ def vqa_table(given: Input) -> object:
 # -- Mathematics
 
 
-def literal_error(text: str) -> str | None:
-    """What Python raises for options that are no list; ours reads none."""
-    try:
-        found = ast.literal_eval(text)
-    except SyntaxError:
-        return "SyntaxError"
-    except ValueError:
-        return "NameError"
-    return None if isinstance(found, Sequence) else "TypeError"
-
-
 @offered("vlmeval.mathvision.is_equal")
 def is_equal(given: Input) -> object:
     from eyechart.score.math import is_equal
 
     return {"equal": is_equal(given["reply"], given["gold"])}
-
-
-def to_sample(given: Input, *names: str) -> Sample:
-    return Sample(
-        id="1", question="", golds=(str(given["answer"]),), meta={name: given.get(name) for name in names}
-    )
 
 
 @offered("vlmeval.mathvision.post_check")
@@ -1090,3 +987,292 @@ def group_mean(given: Input) -> object:
     ]
     found = aggregate("macro-task", rows)[ALL]
     return {"value": found["accuracy" if given["weight_by_size"] else "macro"]}
+
+
+# -- Judges of VLMEvalKit: what is read, how often they are asked, at which temperature
+
+
+@offered("vlmeval.yorn.YOrN_auxeval")
+def yes_no_judged(given: Input) -> object:
+    found, calls = ask("yes-no-judged-vlmevalkit", given["prediction"], ["Yes"], given["judge_replies"])
+    return {"extracted": found.read or "Unknown", **tell_calls(calls)}
+
+
+@offered("vlmeval.mathvision.auxeval")
+def mathvision_judged(given: Input) -> object:
+    found, calls = ask(
+        "mathvision", given["reply"], [given["answer"]], given["judge_replies"], {"choices": given["choices"]}
+    )
+    is_read = not calls or "judge" in found.detail
+    return {
+        "res": found.read or "", "log_succeeds": is_read, "prefetched": not calls, **tell_calls(calls),
+        "correct": found.value == 1,
+    }  # fmt: skip
+
+
+@offered("vlmeval.mathverse.extract")
+def mathverse_extract(given: Input) -> object:
+    found, calls = ask("mathverse", given["reply"], ["?"], [*given["judge_replies"], *["0"] * 5])
+    extracting = [call for call in calls if call.stage == "mathverse-extract"]
+    return {"extract": found.read or "", **tell_calls(extracting)}
+
+
+@offered("vlmeval.mathverse.score")
+def mathverse_score(given: Input) -> object:
+    said = [str(given["extract"]), *given["judge_replies"]]
+    found, [_, *scoring] = ask("mathverse", "reply", [given["answer"]], said)
+    return {"score": found.value == 1, "prefetched": not scoring, **tell_calls(scoring)}
+
+
+@offered("vlmeval.mmvet.auxeval")
+def mmvet_judged(given: Input) -> object:
+    found, calls = ask("mmvet", "reply", ["gold"], given["judge_replies"])
+    is_nan = found.outcome == "unparsed" and len(calls) < 5  # it was read, and is no number
+    return {"score": "__nan__" if is_nan else found.value, **tell_calls(calls)}
+
+
+@offered("vlmeval.mmlongbench.auxeval")
+def mmlongbench_judged(given: Input) -> object:
+    found, n_calls = judge("mmlongbench", "reply", ["gold"], given["judge_replies"], {"answer_format": "Str"})
+    return {"pred": found.read or "", "judge_calls": n_calls}
+
+
+@offered("vlmeval.logicvista.row")
+def logicvista_judged(given: Input) -> object:
+    found, calls = ask("logicvista", "reply", [given["answer"]], given["judge_replies"])
+    return {"res": found.read or "", "hit": int(found.value), **tell_calls(calls)}
+
+
+@offered("vlmeval.report_acc")
+def choice_table(given: Input) -> object:
+    from eyechart.pipelines.vlmevalkit.report import compute_accuracies
+
+    lines = compute_accuracies(given["rows"])
+    columns = list(lines[0])
+    return table(columns, sorted([plain(line[name]) for name in columns] for line in lines))
+
+
+# -- lmms-eval: letters
+
+
+def lettered(name: str, given: Input, **more: Any) -> Score:
+    golds = [LETTERS[int(given["answer"])]] if "options" in given else [str(given["answer"])]
+    return score(name, given["reply"], *golds, **more)
+
+
+@offered("lmms.ai2d.row")
+def ai2d(given: Input) -> object:
+    found = lettered("ai2d-lmms", given)
+    return {"filtered": found.read or "", "score": found.value}
+
+
+@offered("lmms.muirbench.row")
+def muirbench(given: Input) -> object:
+    found = lettered("muirbench-lmms", given)
+    return {"filtered": found.read or "", "score": found.value}
+
+
+@offered("lmms.scienceqa.row")
+def scienceqa(given: Input) -> object:
+    return {"score": lettered("scienceqa-lmms", given).value}
+
+
+@offered("lmms.seedbench.row")
+def seedbench(given: Input) -> object:
+    found = lettered("seedbench-lmms", given)
+    return {"pred": found.read or "", "score": found.value}
+
+
+@offered("lmms.blink.row")
+def blink(given: Input) -> object:
+    found = score("blink-lmms", given["reply"], given["answer"].strip("()"), choices=given["choices"] or ())
+    return {"letter": found.read or "", "correct": found.value == 1}
+
+
+@offered("lmms.vstar.row")
+def vstar(given: Input) -> object:
+    return {"letter": score("vstar-lmms", given["reply"], "A").read}
+
+
+@offered("lmms.visulogic.row")
+def visulogic_lmms(given: Input) -> object:
+    found = score("visulogic-lmms", given["reply"], given["answer"])
+    return {"letter": found.read or "", "score": found.value}
+
+
+@offered("lmms.mmvp.row")
+def mmvp_row(given: Input) -> object:
+    from eyechart.score.aggregates.yes_no import find_pair
+    from eyechart.score.letters import read_mmvp_gold
+
+    found = score("mmvp-lmms", given["reply"], given["gold"])
+    return {
+        "index": given["index"] - (given["index"] > 0), "pair_index": find_pair(str(given["index"])),
+        "pred_letter": found.read or "", "gt": read_mmvp_gold(given["gold"]), "is_correct": found.value == 1,
+    }  # fmt: skip
+
+
+def lettered_rows(name: str, given: Input) -> list[ScoredRow]:
+    return [ScoredRow(value=lettered(name, row).value, meta=row) for row in given["rows"]]
+
+
+@offered("lmms.mmvp.aggregate")
+def mmvp_table(given: Input) -> object:
+    rows = [
+        ScoredRow(value=score("mmvp-lmms", row["reply"], row["gold"]).value, id=str(row["index"]))
+        for row in given["rows"]
+    ]
+    one = aggregate("mmvp-lmms", rows)[ALL]
+    return {"accuracy": one["accuracy"] or 0.0, "pair_accuracy": one["pairs"] or 0.0}
+
+
+@offered("lmms.muirbench.aggregate")
+def muirbench_table(given: Input) -> object:
+    return {"score": means("muirbench", lettered_rows("muirbench-lmms", given))[ALL]}
+
+
+@offered("lmms.seedbench.aggregate")
+def seedbench_table(given: Input) -> object:
+    found = means("seedbench-lmms", lettered_rows("seedbench-lmms", given))
+    return {f"seed_{group or 'all'}": value for group, value in found.items()}
+
+
+@offered("lmms.seedbench_2_plus.aggregate")
+def seedbench_plus_table(given: Input) -> object:
+    found = means("seedbench-lmms", lettered_rows("seedbench-lmms", given))
+    return {f"seedbench_2_plus_{group.capitalize() or 'all'}": value for group, value in found.items()}
+
+
+# -- lmms-eval: counts, short answers, documents
+
+
+@offered("lmms.countbench.row")
+def countbench_lmms(given: Input) -> object:
+    return {"score": score("countbench-lmms", given["reply"], given["number"]).value}
+
+
+@offered("lmms.countbenchqa.row")
+def countbenchqa_lmms(given: Input) -> object:
+    return {"score": score("countbenchqa-lmms", given["reply"], given["number"]).value}
+
+
+@offered("lmms.pixmo_count.row")
+def pixmo_lmms(given: Input) -> object:
+    return {"score": score("pixmo-count-lmms", given["reply"], given["number"]).value}
+
+
+@offered("lmms.zerobench.row")
+def zerobench_lmms(given: Input) -> object:
+    return {"score": score("zerobench-lmms", given["reply"], given["answer"]).value}
+
+
+@offered("lmms.simplevqa.row")
+def simplevqa_lmms(given: Input) -> object:
+    return {"score": score("simplevqa-lmms", given["reply"], given["answer"]).value}
+
+
+@offered("lmms.vqav2.row")
+def vqav2(given: Input) -> object:
+    from eyechart.score.short_answers import normalise_marks, vqav2_lmms
+
+    if not given["answers"]:
+        return raises("StatisticsError")
+    answers = [(one["answer"], (one["answer_id"], one["answer_confidence"])) for one in given["answers"]]
+    return {
+        "score": vqav2_lmms(given["reply"], answers),
+        "processed_reply": normalise_marks(given["reply"]),
+    }
+
+
+def mmlongbench_value(row: Input) -> float:
+    return score(
+        "mmlongbench-lmms", row["pred"] or "", row["answer"], meta={"answer_format": row["answer_format"]}
+    ).value
+
+
+@offered("lmms.mmlongbench_doc.row")
+def mmlongbench_lmms(given: Input) -> object:
+    from eyechart.score.documents import UNANSWERABLE, clean_mmlongbench
+
+    golds = [clean_mmlongbench(str(given[name] or "")) for name in ("answer", "pred")]
+    answerable = [gold != UNANSWERABLE for gold in golds]
+    return {
+        "score": mmlongbench_value(given), "gt_answerable": answerable[0], "pred_answerable": answerable[1],
+    }  # fmt: skip
+
+
+@offered("lmms.mmlongbench_doc.aggregate")
+def mmlongbench_table_lmms(given: Input) -> object:
+    rows = [
+        ScoredRow(value=mmlongbench_value(row), read=row["pred"], golds=(str(row["answer"]),), meta=row)
+        for row in given["rows"]
+    ]
+    one = aggregate("mmlongbench-lmms", rows)[ALL]
+    return {"acc": one["accuracy"] or 0.0, "f1": one["F1"] or 0.0}
+
+
+@offered("lmms.mathvista.normalize")
+def mathvista_normalise(given: Input) -> object:
+    from eyechart.score.math import normalise_mathvista
+
+    names = ("choices", "question_type", "answer_type", "precision")
+    found = normalise_mathvista(str(given["extraction"]), *(given[name] for name in names))
+    is_text = given["question_type"] != "multi_choice" and given["answer_type"] == "text"
+    return {"prediction": given["extraction"] if is_text else found}  # a text stays what it is
+
+
+# -- lmms-eval: MMMU-Pro, HallusionBench, LLaVABench, CharXiv
+
+
+@offered("lmms.mmmu_pro.process_composite")
+def mmmu_pro_composite(given: Input) -> object:
+    found = score("mmmu-pro-composite-lmms", given["reply"], given["gold"])
+    return {"parsed": found.detail["letters"], "acc": found.value}
+
+
+@offered("lmms.mmmu_pro.aggregate")
+def mmmu_pro_table(given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        gold, said = row["answer"], row["parsed_pred"]
+        if isinstance(gold, list) != isinstance(said, list):
+            return raises("ValueError")
+        pairs = list(zip(gold, said, strict=True))
+        letters = {"letters": said} if isinstance(said, list) else {}
+        value = sum(a == b for a, b in pairs) / len(pairs) if letters else float(gold == said)
+        rows.append(ScoredRow(value=value, meta={"subject": row["subject"]}, detail=letters))
+    return domains(aggregate("mmmu-pro-lmms", rows))
+
+
+@offered("lmms.hallusion.aggregate_nojudge")
+def hallusion_yes(given: Input) -> object:
+    rows = []
+    for row in given["rows"]:
+        gold = "Yes" if row["gt_answer"] == "1" else "No"
+        value = score("hallusion-yes-lmms", row["model_prediction"], gold).value
+        rows.append(ScoredRow(value=value, meta=row))
+    one = aggregate("hallusion-yes-lmms", rows)[ALL]
+    return {name: one[name] for name in ("aAcc", "qAcc", "fAcc")}
+
+
+@offered("lmms.llava_w.parse_scores")
+def llava_w_grades(given: Input) -> object:
+    found, _ = judge("llavabench-lmms", "reply", ["gold"], [given["judge_reply"]])
+    return {"scores": [found.detail["reference grade"], found.detail["grade"]]}
+
+
+@offered("lmms.llava_w.aggregate")
+def llava_w(given: Input) -> object:
+    rows = [
+        ScoredRow(value=0.0, detail={"reference grade": theirs, "grade": mine})
+        for theirs, mine in given["scores"]
+        if -999 not in (theirs, mine)
+    ]
+    value = aggregate("llavabench-lmms", rows)[ALL]["relative"] if rows else None
+    return {"score": None if value is None else round(value, 1)}
+
+
+@offered("lmms.charxiv.reasoning_aggregate")
+def charxiv_lmms(given: Input) -> object:
+    rows = [ScoredRow(value=row["score"], meta=row) for row in given["rows"]]
+    return {"score": means("charxiv-reasoning", rows)[ALL]}

@@ -86,7 +86,7 @@ def test_a_failed_judge_call_never_counts_against_the_model(name: str) -> None:
 def test_a_row_without_golds_asks_no_judge_for_a_verdict(name: str) -> None:
     score, calls = judge(name, ["1"], golds=())
     assert score.outcome == "unscored"
-    assert len(calls) <= (name == "mathverse")  # it extracts first
+    assert not calls
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_row_without_golds_asks_no_judge_for_a_verdict(name: str) -> None:
         ("mmvet", ["0.5"], 0.5, 1),
         ("mmvet", ["half", "0.8 "], 0.8, 2),
         ("mmvet", ["2"], 0.0, 5),
-        ("mmvet", ["nan"], 0.0, 5),
+        ("mmvet", ["nan"], 0.0, 1),
         ("logicvista", ["B, D", "BD"], 0.0, 2),
         ("logicvista", ["x"], 0.0, 5),
         ("charxiv", ["not JSON", '{"extract_answer": "5", "score": 1}'], 1.0, 2),

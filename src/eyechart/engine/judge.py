@@ -376,6 +376,7 @@ class Judge:
                 messages=(Message("user", (text,)),),
                 sample=Sample(id=item.sample.id, question=""),  # nothing of it but its id
                 trial=item.trial,
+                more_temperature=call.more_temperature,
             )
             key = make_key(identity, item.key, text, made[text], *((aside,) if aside else ()))
             written = [{"role": "user", "parts": [{"text": text}]}]

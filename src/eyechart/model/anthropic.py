@@ -32,6 +32,7 @@ class Anthropic(ChatEndpoint):
     official_url = "https://api.anthropic.com/v1"
     path = "/messages"
     key_variable = "ANTHROPIC_API_KEY"
+    max_temperature = 1.0
     url_variables = ("ANTHROPIC_BASE_URL",)
     batch_api = "AnthropicBatches"
     parameters = frozenset({

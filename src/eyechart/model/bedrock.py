@@ -41,6 +41,7 @@ class Bedrock(ChatEndpoint):
     official_url = ""  # every region has its own
     path = "/model/{model}/converse"
     key_variable = "AWS_BEARER_TOKEN_BEDROCK"
+    max_temperature = 1.0
     url_variables = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)
     parameters = frozenset({*_CONFIG, "thinking_budget", "extra_body"})
     limits = ImageLimits(max_images=20, max_side=8000, max_bytes=3_750_000)

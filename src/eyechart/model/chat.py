@@ -134,6 +134,7 @@ class ChatEndpoint(ABC):
     out_of_credit: ClassVar[re.Pattern[str]] = re.compile("insufficient_quota")
     limits: ClassVar[ImageLimits | None] = None
     batch_api: ClassVar[str] = ""  # the class in model/batch.py; empty: it has none
+    max_temperature: ClassVar[float] = 2.0
     capabilities = Capabilities(is_endpoint=True, takes_urls=True)
 
     # -- what a provider defines
@@ -241,7 +242,8 @@ class ChatEndpoint(ABC):
             raise UsageError("extra_body must be a mapping", hint="write --param extra_body.NAME=VALUE")
         # Changes no answer, so it is not part of the identity.
         self._limits = None if parameters.pop("ignore_limits", False) else self.limits
-        self._fields = self.build_fields(parameters, extra)
+        self._fields = self.build_fields(dict(parameters), extra)
+        self._parameters, self._extra = parameters, extra
         self._encoded = {name: msgspec.Raw(_encode(value)) for name, value in self._fields.items()}
         self._url = self.build_url()
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
@@ -309,10 +311,20 @@ class ChatEndpoint(ABC):
 
     def encode_request(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
         """The body in pieces; raises if it exceeds a limit of the API."""
+        if request.more_temperature:
+            more = {**self._raise_temperature(request.more_temperature), **more}
         pieces = self.encode_body(request.messages, more)
         if self._limits is not None and (problem := self.find_problem(request, sum(map(len, pieces)))):
             raise ModelError(problem[0], hint=problem[1])
         return pieces
+
+    def _raise_temperature(self, by: float) -> dict[str, Any]:
+        """The fields of every body with a higher temperature; none for a model called without one."""
+        own = self._parameters.get("temperature")
+        if not isinstance(own, int | float):
+            return {}
+        raised = {**self._parameters, "temperature": min(own + by, self.max_temperature)}
+        return self.build_fields(raised, self._extra)
 
     def find_problem(self, request: Request, body_bytes: int | None = None) -> tuple[str, str] | None:
         """Which limit of the API the request exceeds, and what to do about it; None if it exceeds none.

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eyechart.registry import judged_scorer, scorer
-from eyechart.score.judges import get_fact
+from eyechart.score.judges import ask_judge, get_fact, or_unscored
 from eyechart.score.reading import score_official
 from eyechart.score.text import parse_literal
-from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
+from eyechart.types import Judging, NoJudge, Reply, Sample, Score
 
 # -- ChartQAPro: numbers within 5 %, years exactly, texts by ANLS, lists element by element
 
@@ -119,23 +120,23 @@ def score_mmlongbench(reply: Reply, sample: Sample) -> Judging[Score]:
 
     Without a judge, the whole reply is the answer.
     """
+    return (yield from or_unscored(_judge_mmlongbench(reply, sample), "mmlongbench"))
+
+
+def _judge_mmlongbench(reply: Reply, sample: Sample) -> Judging[Score]:
     route, detail = "mmlongbench", {}
     read: str = reply.text.strip()
     if sample.golds and read:
-        values = {"question": sample.question, "answer": reply.text}
         try:
-            said = yield JudgeCall(stage="mmlongbench", values=values)
+            found, said = yield from ask_judge(reply, sample, "mmlongbench", read_extracted)
         except NoJudge:
             pass
-        except JudgeFailed as failure:
-            detail = {"fail_reason": "judge_failed", "judge": failure.message}
-            return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
         else:
-            route, detail, read = f"{route}:judge", {"judge": said}, read_extracted(said)
+            route, detail, read = f"{route}:judge", {"judge": said}, found or ""
     kind = get_fact(sample, "answer_format")
     value = max((compare_mmlongbench(read, gold, kind) for gold in sample.golds), default=0.0)
     score = score_official(reply, sample, value=value, read=read or None, route=route)
-    return Score(outcome=score.outcome, value=score.value, read=score.read, route=route, detail=detail)
+    return replace(score, detail=detail)
 
 
 def read_extracted(said: str) -> str:
@@ -177,6 +178,87 @@ def compare_mmlongbench(read: str, gold: str, kind: str) -> float:
     return min(_compute_anls(true, mine) for true, mine in zip(wanted, said, strict=True))
 
 
+# -- MMLongBench-Doc in lmms-eval: without a judge
+
+UNANSWERABLE = "not answerable"
+_KINDS = {"int": "int", "integer": "int", "float": "float", "list": "list", "none": "none"}
+_FIRST_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
+
+
+@scorer("mmlongbench-lmms", version="1", parity="official")
+def score_mmlongbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's MMLongBench-Doc: the whole reply is the answer; of a number the first one in it."""
+    read, kind = reply.text.strip(), get_fact(sample, "answer_format")
+    value = max((compare_mmlongbench_lmms(read, gold, kind) for gold in sample.golds), default=0.0)
+    return score_official(reply, sample, value=value, read=read or None, route="mmlongbench-lmms")
+
+
+def compare_mmlongbench_lmms(read: str, gold: str, kind: str) -> float:
+    """The score of a reply, by the kind of its gold.
+
+    >>> compare_mmlongbench_lmms("about 5 pages", "5", "Int")
+    1.0
+    >>> compare_mmlongbench_lmms("10", "10 miles", "Str")
+    1.0
+    """
+    kind = _KINDS.get((kind or "Str").strip().lower(), "str")
+    if kind in ("int", "float"):
+        true, said = _find_number(gold), _find_number(read)
+        if true is None or said is None:
+            return 0.0
+        if kind == "float":
+            return float(_is_close(true, said))
+        return float(math.isfinite(true) and math.isfinite(said) and int(true) == int(said))
+    if kind == "none":
+        return float(clean_mmlongbench(read) == UNANSWERABLE)
+    if kind == "str":
+        return _compare_lmms(clean_mmlongbench(gold), clean_mmlongbench(read))
+    wanted, mine = (sorted(map(clean_mmlongbench, _parse_items(text))) for text in (gold, read))
+    if len(wanted) != len(mine):
+        return 0.0
+    if wanted and (_find_number(wanted[0]) is not None or _needs_exact_lmms(wanted[0])):
+        return float(wanted == mine)
+    return min((_compute_anls(true, said) for true, said in zip(wanted, mine, strict=True)), default=1.0)
+
+
+def _compare_lmms(true: str, said: str) -> float:
+    return float(true == said) if _needs_exact_lmms(true) else _compute_anls(true, said)
+
+
+def clean_mmlongbench(text: str) -> str:
+    """As VLMEvalKit's, and without a unit of length or size, white space made single.
+
+    >>> clean_mmlongbench("'$5  Million'")
+    '5'
+    """
+    text = _clean(text)
+    for unit in (" miles", " mile", " million"):
+        text = text.removesuffix(unit).strip()
+    return " ".join(text.split())
+
+
+def _parse_items(text: str) -> list[str]:
+    found = parse_literal(text)
+    if found is None:
+        return [] if text.strip() == "None" else [text]
+    return [str(item) for item in found] if isinstance(found, list) else [str(found)]
+
+
+def _find_number(text: str) -> float | None:
+    found = _FIRST_NUMBER.search(text.replace(",", ""))
+    return None if found is None else float(found[0])
+
+
+def _needs_exact_lmms(text: str) -> bool:
+    return (
+        _needs_exact(text) or "http://" in text or text.endswith(".ipynb")
+        or re.fullmatch(r"\d{4}[-\s]\d{2}", text) is not None
+    )  # fmt: skip
+
+
+# -- What the two share
+
+
 def _list_items(text: str) -> list[str] | None:
     if not text.startswith("["):
         return [_clean(text)]
@@ -206,8 +288,11 @@ def _to_number(text: str) -> float | None:
 
 def _is_same_float(true: str, said: str) -> bool:
     gold, number = _to_number(true), _to_number(said)
-    if gold is None or number is None:
-        return False
+    return gold is not None and number is not None and _is_close(gold, number)
+
+
+def _is_close(gold: float, number: float) -> bool:
+    """Equal within 1 %, or at the decimals that both have; a percentage may be written as a share."""
     for one in (gold / 100, gold, gold * 100):
         if math.isclose(one, number, rel_tol=0.01):
             return True

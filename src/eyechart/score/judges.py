@@ -1,18 +1,21 @@
 """Benchmarks that a judge scores by a contract of their own: CharXiv, MM-Vet, LLaVABench, SimpleVQA.
 
 Each scorer asks the judge, reads its reply as the official code does (ms-vlmeval 0.0.20, or lmms-eval 0.7.3
-for ``hallusion-lmms``), and asks again as often as that does while the reply cannot be read. Then, as
-published, the row counts 0; the score says why. A judge call that fails leaves the row unscored. The
-wording is ours (judge_prompts.py). Parity of reading: tests/catalogue/vectors.
+where the name ends in ``-lmms``), and asks again as often as that does while the reply cannot be read, each
+time at a temperature half a degree higher. Then, as published, the row counts 0; the score says why. A judge
+call that fails leaves the row unscored. The wording is ours (judge_prompts.py). Parity of reading:
+tests/catalogue/vectors.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from eyechart.errors import API_FAILURE
 from eyechart.registry import judged_scorer
 from eyechart.score.judged import UNREADABLE
 from eyechart.score.reading import check_finish_reason, score_official, to_outcome
@@ -21,6 +24,7 @@ from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Samp
 
 T = TypeVar("T")
 TRIES = 5
+WARMER = 0.5  # added to the judge's temperature with every try
 MAX_JSON_CHARS = 100_000
 
 
@@ -34,18 +38,31 @@ def get_fact(sample: Sample, *names: str) -> str:
     return ""
 
 
-def _ask(
+def ask_judge(
     reply: Reply, sample: Sample, stage: str, read: Callable[[str], T | None], *, tries: int = TRIES,
-    prompt: str = "", values: Mapping[str, str] | None = None,
+    warmer: float = WARMER, prompt: str = "", values: Mapping[str, str] | None = None,
 ) -> Judging[tuple[T | None, str]]:  # fmt: skip
-    """What the judge decides, and its last words; None while its reply cannot be read."""
+    """What is read from the judge's reply, and the reply; it is asked again while nothing can be read."""
     shown = {"question": sample.question, "gold": " | ".join(sample.golds), "answer": reply.text}
     said = ""
-    for _ in range(tries):
-        said = yield JudgeCall(stage=stage, values={**shown, **(values or {})}, prompt=prompt)
-        if (found := read(said)) is not None:
+    for number in range(tries):
+        said = yield JudgeCall(
+            stage=stage, values={**shown, **(values or {})}, prompt=prompt, more_temperature=number * warmer
+        )
+        if API_FAILURE not in said and (found := read(said)) is not None:
             return found, said
     return None, said
+
+
+def or_unscored(judging: Judging[Score], route: str) -> Judging[Score]:
+    """The score; unscored if a judge call fails. `NoJudge` is for the scorer to answer."""
+    try:
+        return (yield from judging)
+    except NoJudge:
+        raise
+    except JudgeFailed as failure:
+        detail = {"fail_reason": "judge_failed", "judge": failure.message}
+        return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
 
 
 def _settle(reply: Reply, sample: Sample, route: str, asking: Judging[Score]) -> Judging[Score]:
@@ -56,17 +73,14 @@ def _settle(reply: Reply, sample: Sample, route: str, asking: Judging[Score]) ->
     if stopped or not reply.text.strip():
         return Score(outcome=stopped or "unparsed", value=0.0, route=route)
     try:
-        return (yield from asking)
+        return (yield from or_unscored(asking, route))
     except NoJudge:
         return Score(outcome="unparsed", value=0.0, route=route, detail={"fail_reason": "no_judge"})
-    except JudgeFailed as failure:
-        detail = {"fail_reason": "judge_failed", "judge": failure.message}
-        return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
 
 
 def _give(value: float | None, said: str, route: str, *, read: str | None, **detail: Any) -> Score:
-    """A score by the judge's value from 0 to 1; None: its words could not be read, which counts 0."""
-    if value is None:
+    """A score by the judge's value from 0 to 1; None or NaN: it could not be read, which counts 0."""
+    if value is None or value != value:
         told = {"fail_reason": UNREADABLE, "judge": said, **detail}
         return Score(outcome="unparsed", value=0.0, route=f"{route}:judge", detail=told)
     return Score(
@@ -79,12 +93,12 @@ def _give(value: float | None, said: str, route: str, *, read: str | None, **det
 
 
 def _read_share(text: object) -> float | None:
-    """A number from 0 to 1."""
+    """A number from 0 to 1, or NaN, which is not asked for again."""
     try:
         value = float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
-    return value if 0 <= value <= 1 else None
+    return None if value < 0 or value > 1 else value
 
 
 # -- CharXiv (Wang et al., 2024, https://arxiv.org/abs/2406.18521): JSON with the answer and a score
@@ -102,8 +116,8 @@ def score_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
 
 
 def _ask_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
-    found, said = yield from _ask(
-        reply, sample, "charxiv", read_charxiv, tries=_CHARXIV_TRIES,
+    found, said = yield from ask_judge(
+        reply, sample, "charxiv", read_charxiv, tries=_CHARXIV_TRIES, warmer=0,
         prompt=get_fact(sample, "grading_query"), values={"PREDICTION": reply.text},
     )  # fmt: skip
     value = _read_share(found.get("score")) if found else None
@@ -135,7 +149,7 @@ def score_mmvet(reply: Reply, sample: Sample) -> Judging[Score]:
 
 def _ask_mmvet(reply: Reply, sample: Sample) -> Judging[Score]:
     gold = (sample.golds[0] if sample.golds else "").replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
-    found, said = yield from _ask(reply, sample, "mmvet", _read_share, values={"gold": gold})
+    found, said = yield from ask_judge(reply, sample, "mmvet", _read_share, values={"gold": gold})
     return _give(found, said, "mmvet", read=reply.text.strip())
 
 
@@ -149,15 +163,23 @@ def score_llavabench(reply: Reply, sample: Sample) -> Judging[Score]:
     The score of a row is the reply's grade / 10. As published, a line that is not two numbers gives both
     grades -1, which count in the means.
     """
-    return (yield from _settle(reply, sample, "llavabench", _ask_llavabench(reply, sample)))
+    return (yield from _settle(reply, sample, "llavabench", _ask_grades(reply, sample, read_grades)))
 
 
-def _ask_llavabench(reply: Reply, sample: Sample) -> Judging[Score]:
+@judged_scorer("llavabench-lmms", version="1", parity="official", needs_judge=True)
+def score_llavabench_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
+    """LLaVABench in lmms-eval: as `llavabench`, with the first two numbers of the judge's first line."""
+    return (yield from _settle(reply, sample, "llavabench", _ask_grades(reply, sample, read_grades_lmms)))
+
+
+def _ask_grades(
+    reply: Reply, sample: Sample, read: Callable[[str], tuple[float, float] | None]
+) -> Judging[Score]:
     values = {
         "caption": get_fact(sample, "caption"),
         "reference": get_fact(sample, "gpt4_ans") or (sample.golds[0] if sample.golds else ""),
     }
-    found, said = yield from _ask(reply, sample, "llavabench", read_grades, tries=1, values=values)
+    found, said = yield from ask_judge(reply, sample, "llavabench", read, tries=1, values=values)
     reference, grade = found or (-1.0, -1.0)
     value = min(1.0, max(0.0, grade / 10)) if grade >= 0 else None
     grades = {"reference grade": reference, "grade": grade}
@@ -178,6 +200,20 @@ def read_grades(said: str) -> tuple[float, float] | None:
     return (first, second) if math.isfinite(first) and math.isfinite(second) else None
 
 
+_GRADE = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def read_grades_lmms(said: str) -> tuple[float, float] | None:
+    """The first two numbers of the first line.
+
+    >>> read_grades_lmms("Scores: 8, 9.5"), read_grades_lmms("8")
+    ((8.0, 9.5), None)
+    """
+    numbers = _GRADE.findall(said.strip().split("\n")[0])[:2]
+    grades = [float(number) for number in numbers if len(number) < 300]
+    return (grades[0], grades[1]) if len(grades) == 2 else None
+
+
 # -- SimpleVQA: right, wrong or not attempted
 
 _VERDICTS = {"正确": "correct", "错误": "incorrect", "未尝试": "not attempted"}
@@ -190,7 +226,7 @@ def score_simplevqa(reply: Reply, sample: Sample) -> Judging[Score]:
 
 
 def _ask_simplevqa(reply: Reply, sample: Sample) -> Judging[Score]:
-    found, said = yield from _ask(reply, sample, "simplevqa", read_first_value, tries=1)
+    found, said = yield from ask_judge(reply, sample, "simplevqa", read_first_value, tries=1)
     judged = name_verdict(found)
     value = None if judged is None else float(judged == "correct")
     return _give(value, said, "simplevqa", read=reply.text.strip(), judged=judged or "unreadable", told=found)
@@ -243,7 +279,7 @@ def score_logicvista(reply: Reply, sample: Sample) -> Judging[Score]:
 
 def _ask_logicvista(reply: Reply, sample: Sample) -> Judging[Score]:
     try:
-        letters, said = yield from _ask(reply, sample, "logicvista", read_capitals)
+        letters, said = yield from ask_judge(reply, sample, "logicvista", read_capitals)
     except NoJudge:
         letters, said = read_capitals(reply.text.strip()), ""
         hit = letters is not None and _is_same_letters(letters, sample)
@@ -304,15 +340,16 @@ def read_agreement(said: str) -> str:
 @judged_scorer("yes-no-judged-vlmevalkit", version="1", parity="official")
 def score_yes_no_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """``yes-no-vlmevalkit``, and a judge where the rules read neither; its reply is read the same way."""
+    return (yield from or_unscored(_judge_yes_no(reply, sample), "yes-no-vlmevalkit"))
+
+
+def _judge_yes_no(reply: Reply, sample: Sample) -> Judging[Score]:
     read, route = yes_no(reply.text), "yes-no-vlmevalkit"
     if read is None and sample.golds and reply.text.strip():
         try:
-            read, _ = yield from _ask(reply, sample, "yes-no", yes_no)
+            read, _ = yield from ask_judge(reply, sample, "yes-no", yes_no)
             route += ":judge"
         except NoJudge:
             pass
-        except JudgeFailed as failure:
-            detail = {"fail_reason": "judge_failed", "judge": failure.message}
-            return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
     hit = read is not None and read in sample.golds
     return score_official(reply, sample, value=float(hit), read=read, route=route)

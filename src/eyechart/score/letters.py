@@ -1,17 +1,20 @@
-"""Letters out of replies by the rules of single benchmarks: We-Math, VisuLogic, lmms-eval's choice.
+"""Letters out of replies by the rules of single benchmarks: VLMEvalKit's for two sets, lmms-eval's for many.
 
-`choice.py` has our own reader and VLMEvalKit's common one, `mmmu.py` that of MMMU. Parity:
+`choice.py` has our own reader and VLMEvalKit's common one, `mmmu.py` that of MMMU. lmms-eval has a rule of
+its own for almost every set; they differ in what they let pass beside the letter. Parity:
 tests/catalogue/vectors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from string import ascii_uppercase
 
 from eyechart.registry import scorer
 from eyechart.score.reading import score_official
+from eyechart.score.short_answers import gqa_lmms
 from eyechart.types import Reply, Sample, Score
 
 
@@ -182,3 +185,184 @@ def _read_said(text: str) -> str:
             if lower.upper() in _FOUR:
                 return lower.upper()
     return text
+
+
+# -- lmms-eval's rules of single sets
+
+_LEADING = re.compile(r"([A-Z])\.")
+
+
+def read_leading(reply: str) -> str:
+    """The capital before a full stop with which a reply begins; without one the whole reply.
+
+    >>> read_leading("B. a cat"), read_leading("B a cat")
+    ('B', 'B a cat')
+    """
+    text = reply.strip()
+    found = _LEADING.match(text)
+    return found[1] if found else text
+
+
+@scorer("ai2d-lmms", version="1", parity="official")
+def score_ai2d_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's AI2D: ``B.`` at the start, or a reply that is the letter but for case and punctuation."""
+    return _score_text(reply, sample, read_leading(reply.text), "ai2d-lmms", gqa_lmms)
+
+
+@scorer("muirbench-lmms", version="1", parity="official")
+def score_muirbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's MuirBench: ``B.`` at the start, or a reply that is the letter. ``(B)`` is wrong."""
+    return _score_text(reply, sample, read_leading(reply.text), "muirbench-lmms", _is_same)
+
+
+@scorer("seedbench-lmms", version="1", parity="official")
+def score_seedbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's SEED-Bench and SEED-Bench-2-Plus: the first character. "Because" is B."""
+    return _score_text(reply, sample, reply.text.strip()[:1], "seedbench-lmms", _is_same)
+
+
+@scorer("scienceqa-lmms", version="1", parity="official")
+def score_scienceqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's ScienceQA: the whole reply is the letter, or it begins with the capital and a full stop."""
+    text = reply.text.strip()
+    letter = text[0] if text[:1].isupper() and text[1:2] == "." else text
+    return _score_text(reply, sample, letter, "scienceqa-lmms", _is_same)
+
+
+def _is_same(text: str, gold: str) -> bool:
+    return text.lower().strip() == gold.lower().strip()
+
+
+def _score_text(
+    reply: Reply, sample: Sample, read: str, route: str, compare: Callable[[str, str], bool]
+) -> Score:
+    hit = any(compare(read, gold) for gold in sample.golds)
+    return score_official(reply, sample, value=float(hit), read=read or None, route=route)
+
+
+_BLINK_ANSWER = r"answers?(?:\s++is)?+\s*+(?:[:\-]\s*+)?+\(?([{}])\)?(?![A-Za-z])"
+
+
+@scorer("blink-lmms", version="1", parity="official")
+def score_blink_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's BLINK: a short first line, else after "answer", else in brackets, else the first letter."""
+    return _score(reply, sample, read_blink(reply.text, len(sample.choices)), "blink-lmms")
+
+
+def read_blink(reply: str, n_options: int = 26) -> str | None:
+    """The letter of an option in a reply; None without one. Of several the last one, except at the start.
+
+    >>> read_blink("The answer is b.", 4), read_blink("so I pick (C)", 4), read_blink("cats", 4)
+    ('B', 'C', 'C')
+    """
+    text = reply.strip()
+    letters = ascii_uppercase[: n_options or 26]
+    first = text.split("\n", 1)[0].strip()
+    short = re.match(rf"\(?([{letters}])\)?[.\s:,)]*$", first[:5], re.IGNORECASE)
+    if short and len(first) <= 4:
+        return short[1].upper()
+    named = re.findall(_BLINK_ANSWER.format(letters), text, re.IGNORECASE)
+    if not named:
+        named = re.findall(rf"\(([{letters}])\)", text)
+    if not named:
+        named = re.findall(rf"\A[(\s]*([{letters}])", text, re.IGNORECASE)
+    return named[-1].upper() if named else None
+
+
+_MMVP = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\A\(?([AB])\)?\.?\Z", r"\A\(?([AB])\)?[.\s]", r"answer\s+is\s+\(?([AB])\)?",
+        r"option\s+\(?([AB])\)?",
+        r"\(?([AB])\)?(?:\s|\Z)",
+    )
+)  # fmt: skip
+
+
+@scorer("mmvp-lmms", version="1", parity="official")
+def score_mmvp_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's MMVP: A or B alone, at the start, after "answer is" or "option", or at a word's end."""
+    golds = tuple(read_mmvp_gold(gold) for gold in sample.golds)
+    return _score(reply, replace(sample, golds=golds), read_mmvp(reply.text), "mmvp-lmms")
+
+
+def read_mmvp(reply: str) -> str | None:
+    """A or B; None without one. As published, a word that ends in a or b counts.
+
+    >>> read_mmvp("(a) Open"), read_mmvp("grab it"), read_mmvp("**B**")
+    ('A', 'B', None)
+    """
+    text = reply.strip()
+    found = next((match for pattern in _MMVP if (match := pattern.search(text))), None)
+    if found is not None:
+        return found[1].upper()
+    return text[0].upper() if text[:1].upper() in ("A", "B") else None
+
+
+def read_mmvp_gold(gold: str) -> str:
+    """The letter of an answer such as ``(a)``.
+
+    >>> read_mmvp_gold("(b)"), read_mmvp_gold("A")
+    ('B', 'A')
+    """
+    lower = gold.strip().lower()
+    return next((letter.upper() for letter in "ab" if f"({letter})" in lower), lower.upper())
+
+
+_VSTAR = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\A([A-D])", r"(?:ANSWER|CHOICE|OPTION)(?:\s++IS)?[\s:]++([A-D])", r"\(([A-D])\)",
+        r"([A-D])\s*+[.)\]]",
+        r"(?:\A|\s)([A-D])(?:\s|\Z)",
+    )
+)  # fmt: skip
+
+
+@scorer("vstar-lmms", version="1", parity="official")
+def score_vstar_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's V*: a reply that begins with A to D, else the letter after "answer", in brackets, alone."""
+    return _score(reply, sample, read_vstar(reply.text), "vstar-lmms")
+
+
+def read_vstar(reply: str) -> str | None:
+    """A letter from A to D; None without one. As published, "Because" is B.
+
+    >>> read_vstar("the answer is: c"), read_vstar("Because"), read_vstar("none")
+    ('C', 'B', None)
+    """
+    text = reply.strip().upper()
+    found = next((match for pattern in _VSTAR if (match := pattern.search(text))), None)
+    if found is not None:
+        return found[1]
+    letters = [char for char in text if char in _FOUR]
+    return letters[0] if len(letters) == 1 else None
+
+
+_VISULOGIC = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"<answer>\s*\(?([A-D])\)?\s*</answer>", r"\\boxed\{\s*([A-D])\s*\}",
+        r"answer\s*(?:is|:|-)\s*\(?([A-D])\)?\b",
+        r"option\s*([A-D])\b", r"\(([A-D])\)",
+    )
+)  # fmt: skip
+
+
+@scorer("visulogic-lmms", version="1", parity="official")
+def score_visulogic_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's VisuLogic: the last letter in a tag, a box, after "answer" or "option", or in brackets."""
+    return _score(reply, sample, read_visulogic_lmms(reply.text), "visulogic-lmms")
+
+
+def read_visulogic_lmms(reply: str) -> str | None:
+    r"""A letter from A to D; None without one.
+
+    >>> read_visulogic_lmms(r"\boxed{a} or \boxed{b}"), read_visulogic_lmms("C.")
+    ('B', 'C')
+    """
+    text = reply.strip()
+    found = next((letters for pattern in _VISULOGIC if (letters := pattern.findall(text))), [])
+    if found:
+        return str(found[-1]).upper()
+    return text[0].upper() if 0 < len(text) <= 3 and text[0].upper() in _FOUR else None

@@ -5,15 +5,14 @@ MathVista: Lu et al., 2023 (https://arxiv.org/abs/2310.02255). MathVision: Wang 
 DynaMath: Zou et al., 2024 (https://arxiv.org/abs/2411.00836). As VLMEvalKit scores them (ms-vlmeval 0.0.20);
 ``mathvista-lmms`` as lmms-eval 0.7.3. Parity: tests/catalogue/vectors.
 
-The official code raises the judge's temperature when it is asked again; here a repeated question is a new
-request with the judge's own parameters. Without a judge, a reply that the rules cannot read is unparsed.
+Without a judge, a reply that the rules cannot read is unparsed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
@@ -21,12 +20,12 @@ from typing import Any
 from eyechart.registry import judged_scorer
 from eyechart.score.choice import infer
 from eyechart.score.expressions import evaluate_latex, evaluate_python
+from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, or_unscored
 from eyechart.score.reading import score_official
 from eyechart.score.text import parse_literal
-from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
+from eyechart.types import Judging, NoJudge, Reply, Sample, Score
 
 RULES = "vlmevalkit-2026-06"  # of reading a letter, in ms-vlmeval 0.0.20
-JUDGE_TRIES = 5
 _TOLERANCE = 1e-6
 
 
@@ -42,23 +41,20 @@ def _list_options(sample: Sample) -> dict[str, str]:
 
 
 def _extract(reply: Reply, sample: Sample, stage: str, **values: str) -> Judging[str | None]:
-    """What the judge takes for the answer; None without a judge."""
+    """What the judge takes for the answer; None without golds or a judge, and if it gives no reply."""
+    if not sample.golds:
+        return None
     try:
-        return (
-            yield JudgeCall(stage=stage, values={"question": sample.question, "answer": reply.text, **values})
-        )
+        found, _ = yield from ask_judge(reply, sample, stage, str, values=values)
     except NoJudge:
         return None
-
-
-def _fail(failure: JudgeFailed, route: str) -> Score:
-    detail = {"fail_reason": "judge_failed", "judge": failure.message}
-    return Score(outcome="unscored", value=0.0, route=route, detail=detail)
+    return found
 
 
 def _score(
     reply: Reply, sample: Sample, *, hit: bool, read: str | None, route: str, judge: str | None
 ) -> Score:
+    route = route if judge is None else f"{route}:judge"
     score = score_official(reply, sample, value=float(hit), read=read or None, route=route)
     return replace(score, detail={"judge": judge}) if judge is not None else score
 
@@ -72,17 +68,22 @@ def score_mathvista(reply: Reply, sample: Sample) -> Judging[Score]:
 
     As published, an answer that is a list or a text is never right, and neither is ``14.0`` for 14.
     """
-    said: str | None = None
-    result = prefetch_mathvista(reply.text, sample)
-    if not result and sample.golds:
-        try:
-            said = yield from _extract(reply, sample, "math-extract")
-        except JudgeFailed as failure:
-            return _fail(failure, "mathvista")
-        result = said
-    hit = result is not None and is_mathvista_right(result, sample)
-    route = "mathvista:judge" if said is not None else "mathvista"
-    return _score(reply, sample, hit=hit, read=result, route=route, judge=said)
+    fetched = prefetch_mathvista(reply.text, sample)
+    return (yield from _fetch_or_extract(reply, sample, "mathvista", fetched, is_mathvista_right))
+
+
+def _fetch_or_extract(
+    reply: Reply, sample: Sample, route: str, fetched: str | None, is_right: Callable[[str, Sample], bool]
+) -> Judging[Score]:
+    """The verdict on what the rules have read, else on what a judge extracts."""
+
+    def steps() -> Judging[Score]:
+        said = None if fetched else (yield from _extract(reply, sample, "math-extract"))
+        read = fetched or said
+        hit = read is not None and is_right(read, sample)
+        return _score(reply, sample, hit=hit, read=read, route=route, judge=said)
+
+    return (yield from or_unscored(steps(), route))
 
 
 def prefetch_mathvista(reply: str, sample: Sample) -> str | None:
@@ -135,21 +136,20 @@ def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
 
     As published, without a letter the option with the nearest spelling is always taken.
     """
+    return (yield from or_unscored(_judge_mathvista_lmms(reply, sample), "mathvista-lmms"))
+
+
+def _judge_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     said: str | None = None
     result = prefetch_mathvista_lmms(reply.text.strip(), sample)
-    if result is None and sample.golds:
-        try:
-            said = yield from _extract(reply, sample, "math-extract")
-        except JudgeFailed as failure:
-            return _fail(failure, "mathvista-lmms")
-        result = said
+    if result is None:
+        result = said = yield from _extract(reply, sample, "math-extract")
     read = None if result is None else normalise_mathvista(
         result, list(_list_options(sample).values()), str(sample.meta.get("question_type")),
         str(sample.meta.get("answer_type")), sample.meta.get("precision"),
     )  # fmt: skip
-    hit = any(str(read).strip() == gold.strip() for gold in _get_texts(sample))
-    route = "mathvista-lmms:judge" if said is not None else "mathvista-lmms"
-    score = _score(reply, sample, hit=hit and result is not None, read=read, route=route, judge=said)
+    hit = result is not None and any(str(read).strip() == gold.strip() for gold in _get_texts(sample))
+    score = _score(reply, sample, hit=hit, read=read, route="mathvista-lmms", judge=said)
     return replace(score, detail={**score.detail, "extracted": result, "normalised": read})
 
 
@@ -209,17 +209,8 @@ def score_mathvision(reply: Reply, sample: Sample) -> Judging[Score]:
 
     As published, a free answer ``A`` equals any number: see `is_equal`.
     """
-    said: str | None = None
-    result = prefetch_mathvision(reply.text, sample)
-    if result is None and sample.golds:
-        try:
-            said = yield from _extract(reply, sample, "math-extract")
-        except JudgeFailed as failure:
-            return _fail(failure, "mathvision")
-        result = said
-    hit = result is not None and is_mathvision_right(result, sample)
-    route = "mathvision:judge" if said is not None else "mathvision"
-    return _score(reply, sample, hit=hit, read=result, route=route, judge=said)
+    fetched = prefetch_mathvision(reply.text, sample)
+    return (yield from _fetch_or_extract(reply, sample, "mathvision", fetched, is_mathvision_right))
 
 
 def prefetch_mathvision(reply: str, sample: Sample) -> str | None:
@@ -277,33 +268,37 @@ def score_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
 
     The judge must write 0 or 1; it is asked up to five times. As published, the reply then counts as wrong.
     """
+    return (yield from or_unscored(_judge_mathverse(reply, sample), "mathverse"))
+
+
+def _judge_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
+    extracted = yield from _extract(reply, sample, "mathverse-extract")
+    text = reply.text if extracted is None else extracted
+    hit = any(text.strip() == gold.strip() for gold in sample.golds if gold.strip())
     said: str | None = None
-    try:
-        extracted = yield from _extract(reply, sample, "mathverse-extract")
-        read = reply.text if extracted is None else extracted
-        hit = any(read.strip() == gold.strip() for gold in sample.golds)
-        for _ in range(0 if hit or extracted is None or not sample.golds else JUDGE_TRIES):
-            said = yield JudgeCall(stage="mathverse-score", values=_show_verdict(read, sample))
-            if said.strip() in ("0", "1"):
-                hit = said.strip() == "1"
-                break
-    except JudgeFailed as failure:
-        return _fail(failure, "mathverse")
-    is_read = hit or extracted is not None
-    route = "mathverse:judge" if said is not None else "mathverse"
-    return _score(reply, sample, hit=hit, read=read if is_read else None, route=route, judge=said)
+    if extracted is not None and not hit:
+        question = str(sample.meta.get("question_for_eval") or sample.question)
+        verdict, said = yield from ask_judge(
+            reply, sample, "mathverse-score", read_bit, values={"question": question, "answer": extracted}
+        )
+        hit = bool(verdict)
+    read = text if hit or extracted is not None else None
+    return _score(reply, sample, hit=hit, read=read, route="mathverse", judge=said)
 
 
-def _show_verdict(read: str, sample: Sample) -> Mapping[str, str]:
-    question = str(sample.meta.get("question_for_eval") or sample.question)
-    return {"question": question, "gold": " | ".join(sample.golds), "answer": read}
+def read_bit(said: str) -> int | None:
+    """0 or 1, if the judge wrote nothing else.
+
+    >>> read_bit(" 1"), read_bit("Judgement: 1")
+    (1, None)
+    """
+    return int(said) if said.strip() in ("0", "1") else None
 
 
 # -- DynaMath
 
 _OPTIONS = "ABCDE"
 _PI = 3.141592653589793
-_MAX_JSON_CHARS = 100_000
 
 
 @judged_scorer("dynamath", version="1", parity="official")
@@ -312,23 +307,23 @@ def score_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
 
     A number must be within 0.001. As published, a text is right if it is contained in the answer.
     """
+    return (yield from or_unscored(_judge_dynamath(reply, sample), "dynamath"))
+
+
+def _judge_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
     kind = str(sample.meta.get("answer_type"))
     text = _cut_object(reply.text)
     is_read, answer = _read_short_answer(text, kind)
     said: str | None = None
     if not is_read:
         is_read, answer = parse_dynamath(text, kind)
-    if not is_read and sample.golds:
-        try:
-            said = yield from _extract(reply, sample, "short-answer", form=_FORMS.get(kind, _FORMS[""]))
-        except JudgeFailed as failure:
-            return _fail(failure, "dynamath")
+    if not is_read:
+        said = yield from _extract(reply, sample, "short-answer", form=_FORMS.get(kind, _FORMS[""]))
         if said is not None:
             is_read, answer = parse_dynamath(said, kind)
     hit = any(_is_dynamath_right(answer, gold, kind, text, is_read=is_read) for gold in sample.golds)
-    route = "dynamath:judge" if said is not None else "dynamath"
     read = str(answer) if is_read and isinstance(answer, str | float) else None
-    score = _score(reply, sample, hit=hit, read=read, route=route, judge=said)
+    score = _score(reply, sample, hit=hit, read=read, route="dynamath", judge=said)
     return replace(score, detail={**score.detail, "short answer": answer}) if is_read else score
 
 
@@ -346,7 +341,7 @@ def _cut_object(text: str) -> str:
 
 
 def _read_short_answer(text: str, kind: str) -> tuple[bool, Any]:
-    if len(text) > _MAX_JSON_CHARS:
+    if len(text) > MAX_JSON_CHARS:
         return False, None
     try:
         found = json.loads(text, strict=False)

@@ -15,6 +15,7 @@ from string import ascii_uppercase
 
 from eyechart.registry import judged_scorer, scorer, scorers
 from eyechart.score.reading import score_official, unwrap
+from eyechart.score.text import get_answers, list_accepted
 from eyechart.types import JudgedScorer, Judging, Reply, Sample, Score
 
 RANDOM_PICK = "random pick"  # in the detail of a score: the probability that the pick is right
@@ -215,3 +216,21 @@ def score_mmmu_pro_vision(reply: Reply, sample: Sample) -> Score:
     hit = reply.text in sample.golds
     read = reply.text or None
     return score_official(reply, sample, value=float(hit), read=read, route="mmmu-pro:vision")
+
+
+_CAPITAL = re.compile(r"\b[A-Z]\b")
+
+
+@scorer("mmmu-pro-composite-lmms", version="1", parity="official")
+def score_mmmu_pro_composite(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's rule for several questions in one picture: as many stand-alone capitals, in their order.
+
+    The golds are the answers to all questions; the value is the share that is right.
+    """
+    golds = list_accepted(get_answers(sample))
+    found = _CAPITAL.findall(reply.text)[: len(golds)]
+    letters = [*found, *[""] * (len(golds) - len(found))]
+    n_right = sum(letter == gold for letter, gold in zip(letters, golds, strict=True))
+    value, read = n_right / len(golds) if golds else 0.0, ", ".join(found) or None
+    score = score_official(reply, sample, value=value, read=read, route="mmmu-pro:composite")
+    return replace(score, detail={"letters": letters})

@@ -1,4 +1,4 @@
-"""Short answers by the rules of two kits: GQA, MTVQA, counting, ZEROBench, and lmms-eval's for the classics.
+"""Short answers by the rules of two kits: GQA, MTVQA, counts, ZEROBench, and lmms-eval's for the classics.
 
 text.py has VLMEvalKit's rules for ANLS, relaxed accuracy, VQA accuracy, OCRBench and yes or no. lmms-eval
 0.7.3 strips every reply before it is scored; so do its rules here. Parity: tests/catalogue/vectors.
@@ -7,7 +7,9 @@ text.py has VLMEvalKit's rules for ANLS, relaxed accuracy, VQA accuracy, OCRBenc
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from string import punctuation
 
 from eyechart.registry import scorer
@@ -169,7 +171,94 @@ def read_count(reply: str | float) -> int | None:
     return int(found[0]) if found[0].isdigit() else _COUNTS.index(found[0])
 
 
+# -- lmms-eval: counts, and answers that are compared whole
+
+_DIGITS = re.compile(r"\d+")
+_WHITE = re.compile(r"\s+")
+_DECIMAL = re.compile(r"-?(?:\d+\.\d+|\d+|\.\d+)")
+
+
+@scorer("countbenchqa-lmms", version="1", parity="official")
+def score_countbenchqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's CountBenchQA: the whole reply is the number."""
+    read = reply.text.strip()
+    return _score(reply, sample, float(read in sample.golds), read, "countbenchqa-lmms")
+
+
+@scorer("countbench-lmms", version="1", parity="official")
+def score_countbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's CountBench: the whole reply is the number, in digits or as a word to twenty."""
+    read = name_count(reply.text)
+    hit = read in map(name_count, sample.golds)
+    return _score(reply, sample, float(hit), read, "countbench-lmms")
+
+
+def name_count(text: str) -> str:
+    """A number word in digits; any other text in lower case.
+
+    >>> name_count(" Twelve "), name_count("none"), name_count("Three.")
+    ('12', '0', 'three.')
+    """
+    word = text.strip().lower()
+    if word == "none":
+        return "0"
+    return str(_COUNTS.index(word)) if word in _COUNTS else word
+
+
+@scorer("pixmo-count-lmms", version="1", parity="official")
+def score_pixmo_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's PixMo-Count: the first digits of the reply, or all of a reply without any."""
+    read = _find_digits(reply.text)
+    hit = any(read == _find_digits(gold) for gold in sample.golds)
+    return _score(reply, sample, float(hit), read, "pixmo-count-lmms")
+
+
+def _find_digits(text: str) -> str:
+    found = _DIGITS.search(text)
+    return found[0] if found else text.strip()
+
+
+@scorer("zerobench-lmms", version="1", parity="official")
+def score_zerobench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's ZEROBench: equal as numbers, or as texts without case, quotation marks and a full stop."""
+    hit = any(zerobench_lmms(reply.text, gold) for gold in sample.golds)
+    return _score(reply, sample, float(hit), reply.text.strip(), "zerobench-lmms")
+
+
+def zerobench_lmms(reply: str, gold: str) -> bool:
+    """Whether the two are the same number or the same text.
+
+    >>> zerobench_lmms("1,200.0", "1200"), zerobench_lmms("'Red.'", "red")
+    (True, True)
+    """
+    texts = [_tidy_zerobench(text) for text in (reply, gold)]
+    plain = [text.strip().replace(",", "") for text in texts]
+    if all(_DECIMAL.fullmatch(text) for text in plain):
+        return Decimal(plain[0]) == Decimal(plain[1])
+    return texts[0] == texts[1]
+
+
+def _tidy_zerobench(text: str) -> str:
+    tidy = _WHITE.sub(" ", text.strip().lower().strip("\"'`"))
+    return tidy[:-1].rstrip() if tidy.endswith(".") else tidy
+
+
+@scorer("simplevqa-lmms", version="1", parity="official")
+def score_simplevqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's SimpleVQA, without a judge: equal in the form of VQA accuracy."""
+    read = normalise_lmms(reply.text)
+    hit = any(read == normalise_lmms(gold) for gold in sample.golds)
+    return _score(reply, sample, float(hit), read, "simplevqa-lmms")
+
+
 # -- lmms-eval: yes and no
+
+
+@scorer("hallusion-yes-lmms", version="1", parity="official")
+def score_hallusion_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's HallusionBench without a judge: yes anywhere in the reply, else no."""
+    read = "Yes" if "yes" in reply.text.lower() else "No"
+    return _score(reply, sample, float(read in sample.golds), read, "hallusion-yes-lmms")
 
 
 @scorer("pope-lmms", version="1", parity="official")
@@ -259,9 +348,34 @@ def vqa_accuracy_lmms(reply: str, answers: Sequence[str]) -> float:
     """
     read = normalise_lmms(reply.strip())
     golds = [normalise_lmms(answer) for answer in answers]
-    agreeing = golds.count(read)
-    credits = [min(1.0, (agreeing - (gold == read)) / 3) for gold in golds]
+    return _average_credit(golds.count(read), [float(gold == read) for gold in golds])
+
+
+def _average_credit(agreeing: float, left_out: Sequence[float]) -> float:
+    """The mean credit, over the agreeing answers that are left out each time."""
+    credits = [min(1.0, (agreeing - n) / 3) for n in left_out]
     return add_in_order(credits) / len(credits) if credits else 0.0
+
+
+@scorer("vqav2-lmms", version="1", parity="official")
+def score_vqav2_lmms(reply: Reply, sample: Sample) -> Score:
+    """VQA accuracy as lmms-eval computes it for VQAv2: without the first steps of ``vqa-accuracy-lmms``."""
+    answers = [(answer, number) for number, answer in enumerate(list_accepted(get_answers(sample)))]
+    read = normalise_marks(reply.text)
+    return _score(reply, sample, vqav2_lmms(reply.text, answers), read, "vqav2-lmms")
+
+
+def vqav2_lmms(reply: str, answers: Sequence[tuple[str, Hashable]]) -> float:
+    """VQA accuracy of answers with the id of the person; as published, equal ones are left out together.
+
+    >>> vqav2_lmms("dog", [("dog", 1), ("dog", 2), ("cat", 3)]) == (1 + 1 + 2) / 9
+    True
+    """
+    read = normalise_marks(reply)
+    golds = [(normalise_marks(answer), who) for answer, who in answers]
+    n = Counter(golds)
+    agreeing = sum(gold == read for gold, _ in golds)
+    return _average_credit(agreeing, [n[one] if one[0] == read else 0 for one in golds])
 
 
 def normalise_lmms(text: str) -> str:
@@ -270,7 +384,15 @@ def normalise_lmms(text: str) -> str:
     >>> normalise_lmms("The 2,000 dog's.")
     "2000 dog 's"
     """
-    text = text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip()
+    return normalise_marks(text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip())
+
+
+def normalise_marks(text: str) -> str:
+    """The steps after the first: punctuation, number words, articles, contractions.
+
+    >>> normalise_marks("The 2,000 dog's.")
+    "2000 dog's"
+    """
     text = text.replace("\n", " ").replace("\t", " ").strip()
     stripped = text
     has_digit_comma = _COMMA.search(text) is not None

@@ -6,7 +6,7 @@ SimpleVQA, MMLongBench-Doc, ChartQA, ChartQAPro, MTVQA.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from eyechart.registry import record_aggregate
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_means, divide, get_column
@@ -132,6 +132,50 @@ record_aggregate(
 )
 
 
+# lmms-eval's MMMU-Pro: a row may hold several questions. The accuracy of a subject is over its questions,
+# that of domains and of all is the mean of subjects by their rows.
+
+
+def _count_composite(rows: Sequence[ScoredRow]) -> Counts:
+    found: dict[Hashable, float] = {}
+    for row in rows:
+        subject = get_column(row, "subject", "category").replace(" ", "_")
+        letters = row.detail.get("letters")
+        n = len(letters) if isinstance(letters, list | tuple) else 1
+        for name, value in (("n", 1), ("questions", n), ("right", n * row.value)):
+            found[subject, name] = found.get((subject, name), 0) + value
+    return found
+
+
+def _combine_composite(total: Counts) -> MetricTable:
+    table: dict[str, dict[str, float | None]] = {ALL: {}}
+    groups: dict[str, list[str]] = {ALL: []}
+    for subject in dict.fromkeys(str(key[0]) for key in total if isinstance(key, tuple)):
+        share = divide(total[subject, "right"], total[subject, "questions"])
+        table[subject] = {"accuracy": share, "n": total[subject, "n"]}
+        groups[ALL].append(subject)
+        if domain := _DOMAIN_OF.get(subject):
+            groups.setdefault(f"domain: {domain}", []).append(subject)
+    for group, subjects in groups.items():
+        n = sum(table[one]["n"] or 0 for one in subjects)
+        right = sum((table[one]["accuracy"] or 0) * (table[one]["n"] or 0) for one in subjects)
+        table[group] = {"accuracy": divide(right, n), "n": n}
+    return table
+
+
+record_aggregate(
+    Aggregate(
+        name="mmmu-pro-lmms",
+        version="1",
+        about="accuracy by subject and domain; within a subject, a row counts once per question",
+        count=_count_composite,
+        combine=_combine_composite,
+        headline="accuracy",
+        parity="official",
+    )
+)
+
+
 # -- Means by the set's own groups
 
 
@@ -199,6 +243,12 @@ declare_means(
     "chartqapro", "relaxed accuracy by question type", lambda row: (get_column(row, "question_type", "type"),)
 )
 declare_means("mtvqa", "accuracy by language", lambda row: (get_column(row, "category"),))
+declare_means(
+    "seedbench-lmms",
+    "accuracy by type of data: image or video; chart, map or web page",
+    lambda row: (get_column(row, "data_type", "question_image_type", "category").lower(),),
+)
+declare_means("muirbench", "accuracy by task", lambda row: (get_column(row, "task", "category"),))
 declare_means(
     "chartqa",
     "relaxed accuracy of the human and the augmented split",
@@ -360,34 +410,39 @@ def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
-def _combine_grades(total: Counts) -> MetricTable:
-    groups = dict.fromkeys(str(key[0]) for key in total if isinstance(key, tuple))
-    return {
-        group: {
-            "relative": _scale(divide(total[group, "grade"], total[group, "reference grade"]), 100),
-            "grade": _scale(divide(total[group, "grade"], total[group, "n"]), 10),
-            "reference grade": _scale(divide(total[group, "reference grade"], total[group, "n"]), 10),
-        }
-        for group in groups
-    }
+def _combine_grades(decimals: int | None) -> Callable[[Counts], MetricTable]:
+    def combine(total: Counts) -> MetricTable:
+        table = {}
+        for group in dict.fromkeys(str(key[0]) for key in total if isinstance(key, tuple)):
+            mine, theirs = (total[group, name] / total[group, "n"] for name in ("grade", "reference grade"))
+            if decimals is not None:
+                mine, theirs = round(mine, decimals), round(theirs, decimals)
+            table[group] = {
+                "relative": 100 * mine / theirs if theirs else None,
+                "grade": 10 * mine,
+                "reference grade": 10 * theirs,
+            }
+        return table
+
+    return combine
 
 
-def _scale(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
-
-
-record_aggregate(
-    Aggregate(
-        name="llavabench",
-        version="1",
-        about="points: mean grade, as percent of the reference answers' mean grade",
-        count=_count_grades,
-        combine=_combine_grades,
-        headline="relative",
-        scale="points",
-        parity="official",
+for _name, _decimals, _note in (
+    ("llavabench", None, ""),
+    ("llavabench-lmms", 3, "; both means rounded to three decimals (lmms-eval)"),
+):
+    record_aggregate(
+        Aggregate(
+            name=_name,
+            version="1",
+            about=f"points: mean grade, as percent of the reference answers' mean grade{_note}",
+            count=_count_grades,
+            combine=_combine_grades(_decimals),
+            headline="relative",
+            scale="points",
+            parity="official",
+        )
     )
-)
 
 
 # -- SimpleVQA: F1 of the share of right answers and that among the attempted
@@ -438,7 +493,7 @@ record_aggregate(
 #
 # Ma et al., 2024 (https://arxiv.org/abs/2407.01523).
 
-UNANSWERABLE = "Not answerable"
+NOT_ANSWERABLE = "Not answerable"
 _SOURCES = {
     "Pure-text (Plain-text)": "text", "Generalized-text (Layout)": "layout", "Table": "table",
     "Chart": "chart", "Figure": "image",
@@ -459,17 +514,27 @@ def _list_evidence(row: ScoredRow) -> Iterable[str]:
     ]
 
 
-def _count_answerable(rows: Sequence[ScoredRow]) -> Counts:
-    found = dict(count_by(_list_evidence)(rows))
-    for row in rows:
-        for name, is_answered in (
-            ("answerable", UNANSWERABLE not in row.golds),
-            ("answered", row.read != UNANSWERABLE),
-        ):
-            if is_answered:
-                found[name, "rows"] = found.get((name, "rows"), 0) + 1
-                found[name, "total"] = found.get((name, "total"), 0) + row.value
-    return found
+def _count_answerable(is_none: Callable[[str], bool]) -> Callable[[Sequence[ScoredRow]], Counts]:
+    def count(rows: Sequence[ScoredRow]) -> Counts:
+        found = dict(count_by(_list_evidence)(rows))
+        for row in rows:
+            for name, is_answered in (
+                ("answerable", not any(map(is_none, row.golds))),
+                ("answered", not is_none(row.read or "")),
+            ):
+                if is_answered:
+                    found[name, "rows"] = found.get((name, "rows"), 0) + 1
+                    found[name, "total"] = found.get((name, "total"), 0) + row.value
+        return found
+
+    return count
+
+
+def _says_none(text: str) -> bool:
+    """In lmms-eval: whatever the case and the marks around it."""
+    from eyechart.score.documents import UNANSWERABLE, clean_mmlongbench
+
+    return clean_mmlongbench(text) == UNANSWERABLE
 
 
 def _combine_answerable(total: Counts) -> MetricTable:
@@ -484,17 +549,21 @@ def _combine_answerable(total: Counts) -> MetricTable:
     return {**table, ALL: {"F1": f1, "recall": recall, "precision": precision, **table.get(ALL, {})}}
 
 
-record_aggregate(
-    Aggregate(
-        name="mmlongbench",
-        version="1",
-        about="F1 of recall (answerable questions) and precision (answered ones)",
-        count=_count_answerable,
-        combine=_combine_answerable,
-        headline="F1",
-        parity="official",
+for _name, _is_none, _note in (
+    ("mmlongbench", lambda text: text == NOT_ANSWERABLE, ""),
+    ("mmlongbench-lmms", _says_none, ", in any spelling (lmms-eval)"),
+):
+    record_aggregate(
+        Aggregate(
+            name=_name,
+            version="1",
+            about=f"F1 of recall (answerable questions) and precision (answered ones){_note}",
+            count=_count_answerable(_is_none),
+            combine=_combine_answerable,
+            headline="F1",
+            parity="official",
+        )
     )
-)
 
 
 # -- CC-OCR: the mean of three kinds, each the mean of its parts

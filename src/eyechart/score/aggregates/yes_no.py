@@ -179,7 +179,7 @@ def _read_hallusion(row: ScoredRow) -> tuple[str, str, str, str]:
     return finer, parts[3], parts[4], parts[5]
 
 
-def _count_hallusion(*, is_lmms: bool) -> Callable[[Sequence[ScoredRow]], Counts]:
+def _count_hallusion(*, is_lmms: bool, keeps_all: bool = False) -> Callable[[Sequence[ScoredRow]], Counts]:
     def count(rows: Sequence[ScoredRow]) -> Counts:
         found: Counter[Hashable] = Counter()
         figures: dict[tuple[str, ...], list[bool]] = {}
@@ -191,7 +191,7 @@ def _count_hallusion(*, is_lmms: bool) -> Callable[[Sequence[ScoredRow]], Counts
                 found[group, "value"] += row.value  # type: ignore[assignment]
                 prefix = (coarse,) if is_lmms else ()
                 key = (group, *prefix, finer, part)
-                if not (is_lmms and coarse == "VS" and figure == "0"):  # there is no figure
+                if keeps_all or not (is_lmms and coarse == "VS" and figure == "0"):  # there is no figure
                     figures.setdefault((*key, "f", figure), []).append(row.value >= 1)
                 figures.setdefault((*key, "q", question), []).append(row.value >= 1)
         for place, members in figures.items():
@@ -245,6 +245,20 @@ record_aggregate(
 )
 
 
+record_aggregate(
+    Aggregate(
+        name="hallusion-yes-lmms",
+        version="1",
+        about="as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
+        unit=_find_hallusion_set,
+        count=_count_hallusion(is_lmms=True, keeps_all=True),
+        combine=_combine_hallusion,
+        headline="mean",
+        parity="official",
+    )
+)
+
+
 # -- AMBER: three groups, each counting the same
 
 _AMBER = {
@@ -282,6 +296,11 @@ record_aggregate(
 # Tong et al., 2024 (https://arxiv.org/abs/2401.06209).
 
 
+def _combine_pairs(total: Counts) -> MetricTable:
+    pairs = divide(total.get("both", 0), total.get("pairs", 0))
+    return {ALL: {"pairs": pairs, "accuracy": divide(total.get("value", 0), total.get("n", 0))}}
+
+
 def _count_pair(rows: Sequence[ScoredRow]) -> Counts:
     if len(rows) != 2 or rows[0].question != rows[1].question:
         raise CannotAggregate(
@@ -299,12 +318,43 @@ record_aggregate(
         about="the share of pairs with both questions right",
         unit=lambda row: row.position // 2,
         count=_count_pair,
-        combine=lambda total: {
-            ALL: {
-                "pairs": divide(total.get("both", 0), total.get("pairs", 0)),
-                "accuracy": divide(total.get("value", 0), total.get("n", 0)),
-            }
-        },
+        combine=_combine_pairs,
+        headline="pairs",
+        parity="official",
+    )
+)
+
+
+def find_pair(sample_id: str) -> int:
+    """The pair of an index that counts from 1: 1 and 2 are the first. As published, 0 falls among them.
+
+    >>> find_pair("1"), find_pair("2"), find_pair("3")
+    (0, 0, 1)
+    """
+    try:
+        index = int(float(sample_id))
+    except ValueError as err:
+        raise CannotAggregate(
+            f"MMVP: the index {sample_id!r} is not a number", hint="rows 2n - 1 and 2n are a pair"
+        ) from err
+    return (index - (index > 0)) // 2
+
+
+def _count_pair_lmms(rows: Sequence[ScoredRow]) -> Counts:
+    values = [row.value for row in rows]
+    if len(rows) != 2:  # as published, no pair
+        return {"n": len(rows), "value": sum(values)}
+    return {"n": 2, "value": sum(values), "pairs": 1, "both": values[0] * values[1]}
+
+
+record_aggregate(
+    Aggregate(
+        name="mmvp-lmms",
+        version="1",
+        about="as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
+        unit=lambda row: find_pair(row.id),
+        count=_count_pair_lmms,
+        combine=_combine_pairs,
         headline="pairs",
         parity="official",
     )
