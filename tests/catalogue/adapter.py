@@ -1213,7 +1213,7 @@ def mmlongbench_table_lmms(given: Input) -> object:
 
 @offered("lmms.mathvista.normalize")
 def mathvista_normalise(given: Input) -> object:
-    from eyechart.score.math import normalise_mathvista
+    from eyechart.score.math_lmms import normalise_mathvista
 
     names = ("choices", "question_type", "answer_type", "precision")
     found = normalise_mathvista(str(given["extraction"]), *(given[name] for name in names))
@@ -1276,3 +1276,34 @@ def llava_w(given: Input) -> object:
 def charxiv_lmms(given: Input) -> object:
     rows = [ScoredRow(value=row["score"], meta=row) for row in given["rows"]]
     return {"score": means("charxiv-reasoning", rows)[ALL]}
+
+
+@offered("lmms.mathvision.is_equal")
+def is_equal_lmms(given: Input) -> object:
+    from eyechart.score.math_lmms import is_equal_lmms
+
+    return {"equal": is_equal_lmms(given["a"], given["b"])}
+
+
+@offered("lmms.mathvision.find_math_answer")
+def tidy_answer(given: Input) -> object:
+    from eyechart.score.math_lmms import tidy_answer
+
+    return {"answer": tidy_answer(given["text"])}
+
+
+@offered("lmms.mathvision.row")
+def mathvision_lmms(given: Input) -> object:
+    options = given["options"]
+    if options and LETTERS.find(given["answer"]) >= len(options):
+        return raises("IndexError")
+    found = score("mathvision-lmms", given["reply"], given["answer"], choices=options)
+    return {"correct": found.value == 1}
+
+
+@offered("lmms.mathvision.aggregate")
+def mathvision_table_lmms(given: Input) -> object:
+    if not given["verdicts"]:
+        return raises("ZeroDivisionError")
+    share = aggregate("mathvision", [ScoredRow(value=float(one)) for one in given["verdicts"]])[ALL]
+    return {"score": round(100 * (share["accuracy"] or 0.0), 2)}

@@ -122,14 +122,40 @@ def evaluate_latex(text: str, names: Names | None = None) -> Number | None:
     text = re.sub(r"\\[dtc]frac", r"\\frac", text)
     text = re.sub(r"(\d)_\d*", r"\1", text)  # as the library reads it: a subscript has no value
     text = _DROPPED.sub(" ", _WRAPPED.sub(_unwrap, _find_box(text))).strip()
+    return _evaluate(_Latex, text, names or {})
+
+
+def _evaluate(reader: type[_Latex], text: str, names: Names) -> Number | None:
     try:
-        parser = _Latex(text, names or {})
+        parser = reader(text, names)
         value = parser.sum(0)
-        if parser.peek():
+        if parser.peek() not in parser.endings:
             raise _NoValue
     except (_NoValue, ValueError, TypeError, ArithmeticError):
         return None
     return value
+
+
+_OLD_DROPPED = re.compile(r"\\(?:left|right|[,;!: ])|\$", re.ASCII)
+_OLD_END = re.compile(r"_|\.(?!\d)", re.ASCII)
+_ASSIGNED = re.compile(r"\s*[a-z](?:_[a-z\d])?\s*=([^=]*)")
+
+
+def evaluate_old_latex(text: str) -> Number | None:
+    r"""The value as latex2sympy2 1.9 reads LaTeX: factors may stand side by side, ``2\frac{1}{2}`` is 1.
+
+    What follows a whole expression after a subscript, a full stop or a closing bracket is ignored, of ``x=5``
+    the right side counts, and a percent sign has a backslash.
+
+    >>> evaluate_old_latex("2(3)"), evaluate_old_latex("x=5"), evaluate_old_latex("50%") is None
+    (6, 5, True)
+    """
+    if len(text) > MAX_CHARS or re.search(r"(?<!\\)%", text) or "{,}" in text:
+        return None
+    assigned = _ASSIGNED.fullmatch(text)
+    text = _OLD_END.split(_OLD_DROPPED.sub(" ", assigned[1] if assigned else text), maxsplit=1)[0].strip()
+    text = re.sub(r"\\[dtc]frac", r"\\frac", text).replace(r"\%", "%")
+    return _evaluate(_OldLatex, text.replace(r"\{", "(").replace(r"\}", ")"), {})
 
 
 def _find_box(text: str) -> str:
@@ -155,6 +181,9 @@ def _unwrap(found: re.Match[str]) -> str:
 
 class _Latex:
     """Reads tokens from left to right; each method reads one level of an expression."""
+
+    has_mixed_numbers = True
+    endings: tuple[str, ...] = ("",)  # tokens that may follow the expression
 
     def __init__(self, text: str, names: Names) -> None:
         self.names = names
@@ -230,7 +259,8 @@ class _Latex:
         if kind == "number":
             plain = text.replace(",", "")
             value: Number = float(plain) if "." in plain else int(plain)
-            return value + self.atom(depth) if self.peek() == r"\frac" else value  # a mixed number
+            is_mixed = self.has_mixed_numbers and self.peek() == r"\frac"
+            return value + self.atom(depth) if is_mixed else value
         if text == r"\frac":
             return self.group("{", "}", depth) / self.group("{", "}", depth)
         if text == r"\sqrt" and self.peek() == "[":
@@ -252,3 +282,22 @@ class _Latex:
         value = self.sum(depth + 1)
         self.need(closing)
         return value
+
+
+class _OldLatex(_Latex):
+    """Factors without a sign between them are multiplied, before those with one."""
+
+    has_mixed_numbers = False
+    endings = ("", ")", "]", "}")
+
+    def signed(self, depth: int) -> Number:
+        is_negative = False
+        while sign := self.take("+", "-"):
+            is_negative ^= sign == "-"
+        value = self.power(depth)
+        while self.peek() in ("(", "[", "{", r"\frac", r"\sqrt") or self.peek()[:1].isdigit():
+            value = value * self.power(depth)
+        return -value if is_negative else value
+
+    def atom(self, depth: int) -> Number:
+        return self.group("{", "}", depth) if self.peek() == "{" else super().atom(depth)

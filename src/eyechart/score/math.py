@@ -3,7 +3,7 @@
 MathVista: Lu et al., 2023 (https://arxiv.org/abs/2310.02255). MathVision: Wang et al., 2024
 (https://arxiv.org/abs/2402.14804). MathVerse: Zhang et al., 2024 (https://arxiv.org/abs/2403.14624).
 DynaMath: Zou et al., 2024 (https://arxiv.org/abs/2411.00836). As VLMEvalKit scores them (ms-vlmeval 0.0.20);
-``mathvista-lmms`` as lmms-eval 0.7.3. Parity: tests/catalogue/vectors.
+math_lmms.py has lmms-eval's rules. Parity: tests/catalogue/vectors.
 
 Without a judge, a reply that the rules cannot read is unparsed.
 """
@@ -11,7 +11,6 @@ Without a judge, a reply that the rules cannot read is unparsed.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
@@ -29,7 +28,7 @@ RULES = "vlmevalkit-2026-06"  # of reading a letter, in ms-vlmeval 0.0.20
 _TOLERANCE = 1e-6
 
 
-def _list_options(sample: Sample) -> dict[str, str]:
+def list_options(sample: Sample) -> dict[str, str]:
     """The options by letter: those of the sample, or those in its column ``choices``, a list."""
     if sample.choices:
         return dict(sample.choices)
@@ -40,7 +39,7 @@ def _list_options(sample: Sample) -> dict[str, str]:
     return dict(zip(ascii_uppercase, map(str, listed), strict=False))
 
 
-def _extract(reply: Reply, sample: Sample, stage: str, **values: str) -> Judging[str | None]:
+def extract_answer(reply: Reply, sample: Sample, stage: str, **values: str) -> Judging[str | None]:
     """What the judge takes for the answer; None without golds or a judge, and if it gives no reply."""
     if not sample.golds:
         return None
@@ -51,9 +50,10 @@ def _extract(reply: Reply, sample: Sample, stage: str, **values: str) -> Judging
     return found
 
 
-def _score(
+def score_answer(
     reply: Reply, sample: Sample, *, hit: bool, read: str | None, route: str, judge: str | None
 ) -> Score:
+    """A score that says whether a judge extracted the answer, and what it said."""
     route = route if judge is None else f"{route}:judge"
     score = score_official(reply, sample, value=float(hit), read=read or None, route=route)
     return replace(score, detail={"judge": judge}) if judge is not None else score
@@ -78,10 +78,10 @@ def _fetch_or_extract(
     """The verdict on what the rules have read, else on what a judge extracts."""
 
     def steps() -> Judging[Score]:
-        said = None if fetched else (yield from _extract(reply, sample, "math-extract"))
+        said = None if fetched else (yield from extract_answer(reply, sample, "math-extract"))
         read = fetched or said
         hit = read is not None and is_right(read, sample)
-        return _score(reply, sample, hit=hit, read=read, route=route, judge=said)
+        return score_answer(reply, sample, hit=hit, read=read, route=route, judge=said)
 
     return (yield from or_unscored(steps(), route))
 
@@ -89,25 +89,26 @@ def _fetch_or_extract(
 def prefetch_mathvista(reply: str, sample: Sample) -> str | None:
     """The answer that the rules read; None where a judge is asked. As published, a right 0 is not read."""
     if sample.meta.get("question_type") == "multi_choice":
-        return infer(reply, _list_options(sample), RULES)
+        return infer(reply, list_options(sample), RULES)
     kind = sample.meta.get("answer_type")
     if kind not in ("integer", "float"):
         return "None" if is_mathvista_right(reply, sample) else None
-    return reply if _read_as(kind, reply) and is_mathvista_right(reply, sample) else None
+    return reply if read_as(kind, reply) and is_mathvista_right(reply, sample) else None
 
 
 def is_mathvista_right(result: str, sample: Sample) -> bool:
     """Whether an extracted answer is right, by the kind of question."""
     if sample.meta.get("question_type") == "multi_choice":
-        return infer(result, _list_options(sample), RULES) == _find_option(sample)
+        return infer(result, list_options(sample), RULES) == _find_option(sample)
     kind = sample.meta.get("answer_type")
     if kind not in ("integer", "float"):
         return "None" in sample.golds  # as published: the text of None is compared with the answer
-    value = _read_as(kind, result)
-    return value is not None and any(value == _read_as(kind, gold) for gold in sample.golds)
+    value = read_as(kind, result)
+    return value is not None and any(value == read_as(kind, gold) for gold in sample.golds)
 
 
-def _read_as(kind: object, text: str) -> float | None:
+def read_as(kind: object, text: str) -> float | None:
+    """The number that a text is, by the kind of answer: integer or float; None otherwise."""
     try:
         if kind == "integer":
             return int(text)
@@ -118,86 +119,11 @@ def _read_as(kind: object, text: str) -> float | None:
 
 def _find_option(sample: Sample) -> str | None:
     """The letter of the right option: the column ``answer_option``, a gold, or the option with its text."""
-    told, options = sample.meta.get("answer_option"), _list_options(sample)
+    told, options = sample.meta.get("answer_option"), list_options(sample)
     if told is not None and told == told:
         return str(told)
     letters = [letter for letter, text in options.items() if letter in sample.golds or text in sample.golds]
     return letters[0] if letters else None
-
-
-# -- MathVista in lmms-eval
-
-_BRACKETED = re.compile(r"\(([a-zA-Z])\)")
-
-
-@judged_scorer("mathvista-lmms", version="1", parity="official")
-def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
-    """lmms-eval's MathVista: what was extracted is brought into the answer's form and compared as text.
-
-    As published, without a letter the option with the nearest spelling is always taken.
-    """
-    return (yield from or_unscored(_judge_mathvista_lmms(reply, sample), "mathvista-lmms"))
-
-
-def _judge_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
-    said: str | None = None
-    result = prefetch_mathvista_lmms(reply.text.strip(), sample)
-    if result is None:
-        result = said = yield from _extract(reply, sample, "math-extract")
-    read = None if result is None else normalise_mathvista(
-        result, list(_list_options(sample).values()), str(sample.meta.get("question_type")),
-        str(sample.meta.get("answer_type")), sample.meta.get("precision"),
-    )  # fmt: skip
-    hit = result is not None and any(str(read).strip() == gold.strip() for gold in _get_texts(sample))
-    score = _score(reply, sample, hit=hit, read=read, route="mathvista-lmms", judge=said)
-    return replace(score, detail={**score.detail, "extracted": result, "normalised": read})
-
-
-def _get_texts(sample: Sample) -> tuple[str, ...]:
-    """The golds as texts of options, where they are letters."""
-    options = _list_options(sample)
-    is_choice = sample.meta.get("question_type") == "multi_choice"
-    return tuple(options.get(gold, gold) if is_choice else gold for gold in sample.golds)
-
-
-def prefetch_mathvista_lmms(reply: str, sample: Sample) -> str | None:
-    """What lmms-eval takes without its judge: an option's text, a whole number, a number, an empty reply."""
-    if not reply:
-        return ""
-    if sample.meta.get("question_type") == "multi_choice" and reply in _list_options(sample).values():
-        return reply
-    value = _read_as(sample.meta.get("answer_type"), reply)
-    return None if value is None else str(value)
-
-
-def normalise_mathvista(
-    text: str, choices: Sequence[str], question_type: str, answer_type: str, precision: object
-) -> str | None:
-    """An extracted answer in the form of the question's answers; None if it has none.
-
-    >>> normalise_mathvista("(b) no", ["yes", "no"], "multi_choice", "text", None)
-    'no'
-    >>> normalise_mathvista("3.14159", [], "free_form", "float", 2.0)
-    '3.14'
-    """
-    if question_type == "multi_choice":
-        from rapidfuzz.distance import Levenshtein
-
-        stripped = text.strip()
-        letters = _BRACKETED.findall(stripped)
-        letter = letters[0].upper() if letters else stripped
-        options = dict(zip(ascii_uppercase, choices, strict=False))
-        if letter in options:
-            return options[letter]
-        return min(choices, key=lambda choice: Levenshtein.distance(letter, choice), default=None)
-    try:
-        if answer_type == "integer":
-            return str(int(float(text)))
-        if answer_type == "float":
-            return str(round(float(text), None if precision is None else int(float(str(precision)))))
-    except (ValueError, OverflowError):
-        return None
-    return text
 
 
 # -- MathVision
@@ -215,14 +141,14 @@ def score_mathvision(reply: Reply, sample: Sample) -> Judging[Score]:
 
 def prefetch_mathvision(reply: str, sample: Sample) -> str | None:
     """The answer that the rules read: a letter, or a whole reply that is right; otherwise None."""
-    if options := _list_options(sample):
+    if options := list_options(sample):
         return infer(reply, options, RULES)
     return reply if reply and is_mathvision_right(reply, sample) else None
 
 
 def is_mathvision_right(result: str, sample: Sample) -> bool:
     """Whether an extracted answer is right."""
-    options = _list_options(sample)
+    options = list_options(sample)
     read = infer(result, options, RULES) if options else result
     return read is not None and any(is_equal(read, gold) for gold in sample.golds)
 
@@ -272,7 +198,7 @@ def score_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
 
 
 def _judge_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
-    extracted = yield from _extract(reply, sample, "mathverse-extract")
+    extracted = yield from extract_answer(reply, sample, "mathverse-extract")
     text = reply.text if extracted is None else extracted
     hit = any(text.strip() == gold.strip() for gold in sample.golds if gold.strip())
     said: str | None = None
@@ -283,7 +209,7 @@ def _judge_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
         )
         hit = bool(verdict)
     read = text if hit or extracted is not None else None
-    return _score(reply, sample, hit=hit, read=read, route="mathverse", judge=said)
+    return score_answer(reply, sample, hit=hit, read=read, route="mathverse", judge=said)
 
 
 def read_bit(said: str) -> int | None:
@@ -318,12 +244,12 @@ def _judge_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
     if not is_read:
         is_read, answer = parse_dynamath(text, kind)
     if not is_read:
-        said = yield from _extract(reply, sample, "short-answer", form=_FORMS.get(kind, _FORMS[""]))
+        said = yield from extract_answer(reply, sample, "short-answer", form=_FORMS.get(kind, _FORMS[""]))
         if said is not None:
             is_read, answer = parse_dynamath(said, kind)
     hit = any(_is_dynamath_right(answer, gold, kind, text, is_read=is_read) for gold in sample.golds)
     read = str(answer) if is_read and isinstance(answer, str | float) else None
-    score = _score(reply, sample, hit=hit, read=read, route="dynamath", judge=said)
+    score = score_answer(reply, sample, hit=hit, read=read, route="dynamath", judge=said)
     return replace(score, detail={**score.detail, "short answer": answer}) if is_read else score
 
 
@@ -375,7 +301,7 @@ def parse_dynamath(text: str, kind: str) -> tuple[bool, str | float | None]:
 
 def _is_dynamath_right(answer: Any, gold: str, kind: str, text: str, *, is_read: bool) -> bool:
     if kind == "float":
-        true = _read_as("float", gold)
+        true = read_as("float", gold)
         return is_read and true is not None and abs(float(answer) - true) <= 0.001
     if kind == "multiple choice":
         return answer == gold if is_read else gold in text[:3].upper()
