@@ -406,3 +406,17 @@ def test_an_estimate_counts_every_judge(questions: Path, server: Server) -> None
     aside = run(questions, server, "a", "b", flags=("--dry-run", "--judge-repeat", 3)).json
     assert aside["requests"]["judge"] == [0, 2 * (4 + 3)]
     assert not server.asked
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"), [(("--judge-param", "temperature=0"), [0, 0.5, 1.0]), ((), [None, None, None])]
+)
+def test_a_repeated_question_is_asked_at_a_higher_temperature_if_the_judge_has_one(
+    given: tuple[str, ...], sent: list[float | None], questions: Path, server: Server
+) -> None:
+    said = iter(["half", "a half", "0.5"])
+    server.answer = lambda asked: next(said) if asked.body["model"] == "a" else "some animal"
+    flags = ("--scorer", "mmvet", "--limit", "1", *given)
+    assert run(questions, server, "a", flags=flags).json["score"] == 0.5
+    asked = [one.body.get("temperature") for one in server.asked if one.body["model"] == "a"]
+    assert asked == sent

@@ -11,13 +11,16 @@ authors' parser. `aggregates/` has the official numbers over all rows.
 |---|---|
 | text | anls, relaxed, vqa-accuracy, ocrbench, yes-no-vlmevalkit |
 | short_answers | gqa, ocrvqa, mtvqa, countbenchqa, zerobench, tallyqa; gqa-lmms, chartqa-lmms, pope-lmms, |
-| | mme-lmms, ocrbench-lmms, vqa-accuracy-lmms |
-| letters | choice-lmms, wemath, visulogic |
+| | mme-lmms, ocrbench-lmms, vqa-accuracy-lmms, vqav2-lmms, countbench-lmms, countbenchqa-lmms, |
+| | pixmo-count-lmms, zerobench-lmms, simplevqa-lmms, hallusion-yes-lmms |
+| letters | wemath, visulogic; choice-lmms, ai2d-lmms, blink-lmms, mmvp-lmms, muirbench-lmms, |
+| | scienceqa-lmms, seedbench-lmms, visulogic-lmms, vstar-lmms |
 | mmmu | mmmu, mmmu-vlmevalkit, mmmu-vlmevalkit-2026-06, mmmu-pro-cot-vlmevalkit, |
-| | mmmu-pro-vision-lmms |
-| math | mathvista, mathvision, mathverse, dynamath; mathvista-lmms |
-| documents | chartqapro, mmlongbench; chartqapro-lmms |
-| judges | charxiv, mmvet, llavabench, simplevqa, logicvista, yes-no-judged-vlmevalkit; hallusion-lmms |
+| | mmmu-pro-vision-lmms, mmmu-pro-composite-lmms |
+| math, math_lmms | mathvista, mathvision, mathverse, dynamath; mathvista-lmms, mathvision-lmms |
+| documents | chartqapro, mmlongbench; chartqapro-lmms, mmlongbench-lmms |
+| judges | charxiv, mmvet, llavabench, simplevqa, logicvista, yes-no-judged-vlmevalkit; |
+| | hallusion-lmms, llavabench-lmms |
 | boxes | screenspot, screenspot-pro, refcoco; screenspot-lmms, screenspot-v2-lmms, screenspot-pro-lmms, |
 | | refcoco-lmms, refcoco-grounding-lmms; several with a declared scale: -unit, -1000, -pixels |
 | markup, captions | edit-similarity, teds, ccocr; rouge-l |

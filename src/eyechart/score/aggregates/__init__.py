@@ -9,23 +9,23 @@ reader might not expect; docs/metrics.md has a section on each.
 |---|---|---|
 | `pope-f1`, `pope-f1-lmms` | POPE | F1, accuracy, precision, recall; also by category |
 | `mme`, `mme-lmms` | MME | points: total, perception, reasoning, and acc + acc+ of every category |
-| `hallusion`, `hallusion-lmms` | HallusionBench | mean of aAcc, fAcc, qAcc; also by category |
+| `hallusion`, `hallusion-lmms`, `hallusion-yes-lmms` | HallusionBench | mean of aAcc, fAcc, qAcc; also by category |
 | `amber` | AMBER | mean accuracy of attribute, existence, relation |
-| `mmvp` | MMVP | pairs with both questions right, rows |
+| `mmvp`, `mmvp-lmms` | MMVP | pairs with both questions right, rows |
 | `ocrbench` | OCRBench | points of 1000 and by part |
-| `mmmu` | MMMU, MMMU-Pro | all rows, six domains, subjects; what random picks would add |
+| `mmmu`, `mmmu-pro-lmms` | MMMU, MMMU-Pro | all rows, six domains, subjects; what random picks would add |
 | `macro-category`, `macro-l2-category`, `macro-task`, … | BLINK, MMStar | mean of groups, all alike |
 | `mathvista`, `mathvision`, `mathverse`, `logicvista`, `charxiv-…` | the same | accuracy by their groups |
 | `wemath` | We-Math | strict and loose score, four classes of mastery |
 | `dynamath` | DynaMath | average, worst case over a question's variants |
 | `mmvet` | MM-Vet | score, six capabilities, their combinations |
-| `llavabench` | LLaVABench | points relative to the reference answers |
+| `llavabench`, `llavabench-lmms` | LLaVABench | points relative to the reference answers |
 | `simplevqa` | SimpleVQA | F1 of accuracy and accuracy given attempted |
-| `mmlongbench` | MMLongBench-Doc | F1, accuracy, by source of evidence and pages |
+| `mmlongbench`, `mmlongbench-lmms` | MMLongBench-Doc | F1, accuracy, by source of evidence and pages |
 | `screenspot`, `screenspot-lmms` | ScreenSpot, v2, Pro | accuracy by type and category |
 | `boxes-lmms` | ScreenSpot, RefCOCO | accuracy at five thresholds of IoU |
 | `refcoco` | RefCOCO, +, g | mean over the official splits |
-| `chartqa`, `chartqapro`, `mtvqa` | the same | by split, question type, language |
+| `chartqa`, `chartqapro`, `mtvqa`, `muirbench`, `seedbench-lmms` | the same | by split, type, language, task |
 """
 
 from __future__ import annotations
