@@ -9,7 +9,7 @@ reader might not expect; docs/metrics.md has a section on each.
 |---|---|---|
 | `pope-f1`, `pope-f1-lmms` | POPE | F1, accuracy, precision, recall; also by category |
 | `mme`, `mme-lmms` | MME | points: total, perception, reasoning, and acc + acc+ of every category |
-| `hallusion`, `hallusion-lmms`, `hallusion-yes-lmms` | HallusionBench | mean of aAcc, fAcc, qAcc; also by category |
+| `hallusion`, `hallusion-lmms`, … | HallusionBench | mean of aAcc, fAcc, qAcc; also by category |
 | `amber` | AMBER | mean accuracy of attribute, existence, relation |
 | `mmvp`, `mmvp-lmms` | MMVP | pairs with both questions right, rows |
 | `ocrbench` | OCRBench | points of 1000 and by part |
@@ -25,7 +25,7 @@ reader might not expect; docs/metrics.md has a section on each.
 | `screenspot`, `screenspot-lmms` | ScreenSpot, v2, Pro | accuracy by type and category |
 | `boxes-lmms` | ScreenSpot, RefCOCO | accuracy at five thresholds of IoU |
 | `refcoco` | RefCOCO, +, g | mean over the official splits |
-| `chartqa`, `chartqapro`, `mtvqa`, `muirbench`, `seedbench-lmms` | the same | by split, type, language, task |
+| `chartqa`, `chartqapro`, `mtvqa`, … | the same | by split, question type, language |
 """
 
 from __future__ import annotations
