@@ -6,6 +6,7 @@ beside each row of the file. Where the hub has VLMEvalKit's file, the rows of bo
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -259,6 +260,8 @@ MADE: dict[str, Made] = {
                 | {"task_type": "Complex_Logic", "sub_task_type": "Pattern_Recognition"}
             )
         ),
+        replies=["Answer: B", "Answer: C"],
+        kits={"vlmevalkit": 0.5, "authors-default": 0.5, "authors-zeroshot-cot": 0.5},
     ),
     "3dsrbench": Made(rows=letters(category="height_higher")),
     "visulogic": Made(
@@ -795,6 +798,12 @@ MADE |= {
         rows=opened(
             "4", "5", answer_format="Int", doc_type="Report", evidence_pages="[1]", evidence_sources="[]"
         ),
+        hub=[
+            {"doc_id": "a.pdf", "doc_type": "Report", "question": OPEN[at], "answer": "45"[at]}
+            | {"answer_format": "Int", "evidence_pages": "[1]", "evidence_sources": "[]"}
+            for at in range(2)
+        ],
+        more_hub={"documents/": [{"name": "a.pdf"}]},
         replies=["4", "6"],
     ),
 }
@@ -822,7 +831,12 @@ def write_clone(folder: Path, part: str, rows: Rows) -> Path:
     config, _, split = part.rpartition("/")
     place = folder / (config or ("" if names_file(part) else "data"))
     place.mkdir(parents=True, exist_ok=True)
-    if part.endswith(".zip"):
+    if part.endswith("/"):
+        from PIL import Image
+
+        for row in rows:
+            Image.open(io.BytesIO(picture())).convert("RGB").save(place / row["name"])
+    elif part.endswith(".zip"):
         with zipfile.ZipFile(place / split, "w") as archive:
             for row in rows:
                 archive.writestr(row["name"], picture())

@@ -117,3 +117,29 @@ def test_a_files_name_chooses_the_kits_way(tmp_path: Path) -> None:
             make_benchmark("mmmu-pro", {"file": str(path), "kit": "vlmevalkit"}).settings["kit"]
             == "vlmevalkit"
         )
+
+
+def test_copies_with_other_columns_or_parts(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    rows = [
+        {"image": IMAGE, "query": "How many?", "label": ["4"], "human_or_machine": 0},
+        {"image": IMAGE, "query": "Which?", "label": ["red"], "human_or_machine": 1},
+    ]
+    write_clone(tmp_path / "ChartQA", "test", rows)
+    found = read("chartqa", file=f"hf:{tmp_path / 'ChartQA'}")
+    assert [(one.golds, one.meta["split"]) for one in found] == [
+        (("4",), "test_human"),
+        (("red",), "test_augmented"),
+    ]
+    for subject in ("Art", "Music"):  # MMMU/MMMU has a config per subject
+        rows = [row | {"id": f"validation_{subject}_1"} for row in map(dict, MADE["mmmu-val"].hub[:1])]
+        write_clone(tmp_path / "MMMU", f"{subject}/validation", rows)
+    found = [
+        one
+        for part in ("Art", "Music")
+        for one in read("mmmu-val", file=f"hf:{tmp_path / 'MMMU'}:{part}/validation")
+    ]
+    assert [(one.id, one.meta["category"]) for one in found] == [
+        ("validation_Art_1", "Art"),
+        ("validation_Music_1", "Music"),
+    ]

@@ -6,11 +6,14 @@ import ast
 import json
 import runpy
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eyechart.catalogue.charts import change_chartqapro, unfold
+from eyechart.catalogue.charxiv import change_reasoning
 from eyechart.run.sources import make_benchmark
 from eyechart.types import ImageRef, Message, Sample
 
@@ -46,6 +49,7 @@ SETS: Mapping[str, tuple[str, str]] = {
     "MMMU_Pro_10c_COT": ("mmmu-pro", "vlmevalkit-cot"),
     "WeMath_COT": ("wemath", "vlmevalkit-cot"),
     "MMMU_Pro_V_COT": ("mmmu-pro-vision", "vlmevalkit-cot"),
+    "DynaMath_noprompt": ("dynamath", "vlmevalkit-noprompt"),
 }  # fmt: skip
 # VLMEvalKit sends no image where no <image> stands in the question; here it comes first.
 DROPS_IMAGES = ("MUIRBench", "ERQA")
@@ -110,6 +114,12 @@ def tell(messages: list[Message]) -> list[tuple[str, str]]:
     ]
 
 
+def ask(name: str, kit: str, **facts: Any) -> list[tuple[str, str]]:
+    """What a benchmark asks of a sample with these columns."""
+    row = {"index": 1, "question": "Which?", **facts}
+    return tell(list(make_benchmark(name, {"kit": kit}).prompt(make_sample(row))))
+
+
 OF_VLMEVALKIT = [one for one in VECTORS if one["fn"] == "vlmeval.build_prompt"]
 OF_LMMS = [one for one in VECTORS if one["fn"] == "lmms.prompt"]
 
@@ -147,6 +157,74 @@ def test_as_lmms_eval(task: str) -> None:
         else:
             [message] = prompt(sample)
             assert message.text == wanted["text"]
+
+
+def test_chartqapro_as_both_kits() -> None:
+    """Its prompt is made of lists of questions and answers; an empty paragraph is not sent."""
+    for one in OF_VLMEVALKIT + OF_LMMS:
+        given = one["input"]
+        if given.get("dataset", given.get("task")) not in ("ChartQAPro", "chartqapro"):
+            continue
+        kit, row = ("vlmevalkit", given["row"]) if "row" in given else ("lmms-eval", given["doc"])
+        row = row if "row" in given else change_chartqapro({"Year": ["NO"], **row})
+        answers = row["answer"] if isinstance(row["answer"], list) else ast.literal_eval(row["answer"])
+        sample = unfold(replace(make_sample({"index": 1, **row}), golds=tuple(answers)))
+        found = [text for _, text in tell(list(make_benchmark("chartqapro", {"kit": kit}).prompt(sample)))]
+        wanted = one["expected"].get("messages")
+        texts = (
+            [part["value"] for part in wanted if part["value"]]
+            if wanted
+            else ["img1.png", one["expected"]["text"]]
+        )
+        assert found == texts
+
+
+def test_boxes_and_points_as_lmms_eval() -> None:
+    vectors = {one["input"]["task"]: one for one in OF_LMMS if "model" not in one["input"]}
+    box = vectors["refcoco_bbox_rec_val"]
+    assert (
+        ask("refcoco", "lmms-eval", expression=box["input"]["doc"]["answer"])[1][1] == box["expected"]["text"]
+    )
+    point = vectors["screenspot_v2"]
+    asked = ask("screenspot-v2", "lmms-eval", question=point["input"]["doc"]["instruction"])
+    assert asked[1][1] == point["expected"]["text"]
+
+
+def test_charxivs_questions_as_lmms_eval() -> None:
+    vectors = [one for one in OF_LMMS if one["input"]["task"] == "charxiv_val_reasoning"]
+    assert vectors
+    for one in vectors:
+        content = one["expected"]["messages"][0]["content"]
+        assert change_reasoning(one["input"]["doc"])["question"] == content[1]["text"]
+
+
+@pytest.mark.parametrize(
+    "version", ["", "-vision-only", "-vision-dominant", "-vision-intensive", "-text-lite", "-text-dominant"]
+)
+def test_the_versions_of_mathverse(version: str) -> None:
+    """VLMEvalKit asks the question of the file, or its `query_cot`; lmms-eval the hub's `query_wo`."""
+    [one] = [one for one in OF_VLMEVALKIT if one["input"]["dataset"] == "MathVerse_MINI"]
+    name, row = f"mathverse-mini{version}", one["input"]["row"]
+    assert ask(name, "vlmevalkit", **row)[1][1] == one["expected"]["messages"][1]["value"]
+    assert ask(name, "vlmevalkit-cot", **row | {"query_cot": "Think."})[1][1] == "Think."
+
+
+def test_prompts_that_are_the_question_alone() -> None:
+    """Of these, VLMEvalKit sends the image and the column `question` (its image_base.py and simplevqa.py)."""
+    for name in ("simplevqa", "logicvista", "refcoco"):
+        assert ask(name, "vlmevalkit") == [("user", "img1.png"), ("user", "Which?")]
+
+
+def test_omnispatial() -> None:
+    """VLMEvalKit's direct form, and the authors' prompt, which ends in question and options."""
+    options = {"A": "left", "B": "right"}
+    closing = "Answer directly with the option letter from the given choices. "
+    assert ask("omnispatial", "vlmevalkit", **options)[1][1] == f"Which?\nA. left\nB. right\n{closing}"
+    ways = {"authors": "break down the question", "authors-zeroshot-cot": "Think step by step and"}
+    for kit, part in {**ways, "authors-default": "Based on the image and question, provide"}.items():
+        asked = ask("omnispatial", kit, **options)[1][1]
+        assert part in asked
+        assert asked.endswith("Answer: X\nwhere X ∈ {A, B, C, D}.\n\n\nWhich?\nA. left\nB. right")
 
 
 def test_what_is_written_follows_from_the_declarations() -> None:

@@ -11,6 +11,19 @@ from eyechart.catalogue.prompts import BRIEFLY, ask
 from eyechart.data.rows import read_literal
 from eyechart.types import Message, Sample
 
+
+def change_chartqa(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of VLMEvalKit's file, from lmms-eval's rows or those of HuggingFaceM4."""
+    if "query" not in row:
+        return {"split": "test_human" if row["type"] == "human_test" else "test_augmented"}
+    is_human = row["human_or_machine"] in (0, "0", "human")
+    return {
+        "question": row["query"],
+        "answer": row["label"][0] if isinstance(row["label"], list) else row["label"],
+        "split": "test_human" if is_human else "test_augmented",
+    }
+
+
 declare(
     "chartqa",
     "questions on charts, written by people and by a model",
@@ -20,8 +33,8 @@ declare(
     licence="GPL-3.0",
     file="ChartQA_TEST",
     hub="lmms-lab/ChartQA:test",
-    also_hub=["lmms-lab-encoder/ChartQA"],
-    change_row=lambda row: {"split": {"human_test": "test_human"}.get(row["type"], "test_augmented")},
+    also_hub=["lmms-lab-encoder/ChartQA", "HuggingFaceM4/ChartQA:test"],
+    change_row=change_chartqa,
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="relaxed",
     group_by=("split",),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.declare import LMMS_EVAL, Apart, Kit, declare, read_letter
+from eyechart.catalogue.declare import LMMS_EVAL, VLMEVALKIT, Apart, Kit, declare, read_letter
 from eyechart.catalogue.prompts import ask_with, choose, frame, list_options, put_in_place
 from eyechart.types import Message, Prompt, Sample
 
@@ -381,6 +381,45 @@ declare(
     parity=KIT,
 )
 
+_OMNISPATIAL = """
+You are a spatial-reasoning assistant.
+
+Task
+-----
+You will receive
+1. **Image** - a single RGB frame depicting a scene.
+2. **Question** - a natural-language query about spatial relationships between objects in the image.
+3. **Options** - ≥2 answer candidates, each tagged by a capital letter (A, B, C, D…).
+
+{told}Always ground your answer in the visual evidence; do not hallucinate unseen objects.
+If uncertain, pick the most plausible option—never refuse or reply “insufficient information.”
+
+
+End your answer with a separate line formatted exactly as:
+
+Answer: X
+where X ∈ {A, B, C, D}.
+
+
+"""
+_GUIDELINES = """Guidelines
+----------
+Please follow these steps to analyze the image and answer the question:
+1. First, carefully observe the image and identify all relevant objects and their spatial relationships.
+2. Next, break down the question into key components that need to be addressed.
+3. Think through the spatial reasoning step-by-step to arrive at your answer. It may be necessary to transfer \
+perspective to better understand the scene.
+4. Finally, select the most appropriate option (A, B, C, or D) based on your analysis.
+
+"""
+
+
+def _ask_omnispatial(sample: Sample, told: str) -> str:
+    """The authors' prompt, with what it says about how to reason."""
+    options = "".join(f"\n{letter}. {text}" for letter, text in sample.choices.items())
+    return f"{_OMNISPATIAL.replace('{told}', told)}{sample.question}{options}"
+
+
 declare(
     "omnispatial",
     "dynamics, interaction, logic and perspective",
@@ -388,14 +427,45 @@ declare(
     size="1,533 questions",
     paper="https://arxiv.org/abs/2506.03135",
     licence="Apache-2.0",
-    file="OmniSpatialBench",
+    file={
+        "OmniSpatialBench": "",
+        "OmniSpatialBench_default": "authors-default",
+        "OmniSpatialBench_zeroshot_cot": "authors-zeroshot-cot",
+        "OmniSpatialBench_manual_cot": "authors",
+    },
     hub="nv-njb/OmniSpatial-Test:test",
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},
-    prompt=choose("Answer directly with the option letter from the given choices. "),
-    scorer="choice-vlmevalkit",
+    prompt=ask_with(lambda sample: _ask_omnispatial(sample, _GUIDELINES)),
+    scorer="omnispatial",
+    kit="authors",
+    kits={
+        VLMEVALKIT: Kit(
+            prompt=choose("Answer directly with the option letter from the given choices. "),
+            scorer="choice-vlmevalkit",
+            more={"group_by": ("task_type", "sub_task_type")},
+        ),
+        "authors-default": Kit(
+            prompt=ask_with(
+                lambda sample: _ask_omnispatial(
+                    sample, "Based on the image and question, provide your answer.\n"
+                )
+            ),
+            scorer="omnispatial",
+            more={"group_by": ("task_type", "sub_task_type")},
+        ),
+        "authors-zeroshot-cot": Kit(
+            prompt=ask_with(
+                lambda sample: _ask_omnispatial(sample, "Think step by step and provide the answer.\n")
+            ),
+            scorer="omnispatial",
+            more={"group_by": ("task_type", "sub_task_type")},
+        ),
+    },
     group_by=("task_type", "sub_task_type"),
     metric=EXACT,
-    parity="VLMEvalKit's direct form",
+    parity="authors (prompt, rule), VLMEvalKit (prompts)",
+    note="The authors' three prompts ask for a line `Answer: X`; a reply without one counts as A there and is unparsed here. "
+    "VLMEvalKit's usual prompt asks for the letter; its reading of letters is that of other sets.",
 )
 
 declare(

@@ -43,10 +43,12 @@ class Kit:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Images that a hub data set keeps apart from its questions: in another config, or in an archive."""
+    """Images that a hub data set keeps apart from its questions: in another config, an archive or a folder."""
 
-    part: str  # config/split, or the name of the archive
-    column: str  # of the questions: which image it is, by its id or by its path in the archive
+    part: str  # config/split, the name of the archive, or that of the folder with a slash
+    column: str = (
+        ""  # of the questions: which image it is, by its id or path; not for a folder: rows have paths
+    )
     id: str = "id"  # of the config with the images
 
 
@@ -266,6 +268,8 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _R
 
     spec = parse_hub(file)
     options = replace(options, cells="text", allow_absolute=False, change_formats=_CHANGED)
+    if spec.is_local and options.image_root is None:
+        options = replace(options, image_root=spec.place)
     images = _find_images(spec, rows.images, options) if rows.images else {}
     sources: list[Source] = []
     number = 0
@@ -324,7 +328,7 @@ def _change_part(rows: _Rows, spec: HubSpec, images: Mapping[str, Any]) -> Chang
     def change(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         found = change_row({**told, **row})
         several = [found] if isinstance(found, Mapping) else found
-        if apart is None:
+        if apart is None or not apart.column:
             return several
         told_as = row[apart.column]
         key = told_as.data.decode("utf-8", "replace") if isinstance(told_as, Blob) else str(told_as)
@@ -340,6 +344,8 @@ def _find_images(spec: HubSpec, apart: Apart, options: SourceOptions) -> Mapping
     from eyechart.data.source import open_source
 
     place = replace(spec, part=apart.part)
+    if not apart.column:
+        return {}
     if place.is_file:
         from eyechart.data.workbooks import list_members
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.declare import declare
+from dataclasses import replace
+
+from eyechart.catalogue.declare import Apart, declare
 from eyechart.catalogue.prompts import ask
+from eyechart.types import Sample
 
 declare(
     "mmvet",
@@ -68,6 +71,14 @@ declare(
     note="Needs a judge: correct, incorrect, not attempted.",
 )
 
+_MAX_PAGES = 120
+
+
+def limit_pages(sample: Sample) -> Sample:
+    """The sample with the first pages of its document, as in the paper."""
+    return replace(sample, images=sample.images[:_MAX_PAGES])
+
+
 declare(
     "mmlongbench-doc",
     "documents of many pages, some questions not answerable",
@@ -76,12 +87,17 @@ declare(
     paper="https://arxiv.org/abs/2407.01523",
     licence="Apache-2.0",
     file="MMLongBench_DOC",
+    hub="yubo2333/MMLongBench-Doc:train",
+    images=Apart("documents/"),
+    change_row=lambda row: {"image_path": f"documents/{row['doc_id']}"},
+    prepare=limit_pages,
     prompt=ask(),
     scorer="mmlongbench",
     group_by=("doc_type",),
     aggregate="mmlongbench",
     metric="accuracy and F1",
     parity="VLMEvalKit",
-    note="Needs a judge, which extracts the answer. VLMEvalKit's file holds the documents as PDF, which cannot be sent: use a "
-    "file whose image column lists the pages as images.",
+    note="Needs a judge, which extracts the answer. The first 120 pages are sent, each as an image, as VLMEvalKit does for "
+    "GPT-4o. Pages of the hub's PDF files need the extra `[pdf]`; VLMEvalKit's file, which has the documents as base64, is not "
+    "read: use the hub, or a file whose image column names PDF files.",
 )

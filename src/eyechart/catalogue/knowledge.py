@@ -11,6 +11,7 @@ from typing import Any
 
 from eyechart.catalogue.declare import LMMS_EVAL, VLMEVALKIT, Kit, declare
 from eyechart.catalogue.prompts import BRIEFLY, LETTER, frame, list_options, put_in_place
+from eyechart.score.aggregates.subjects import DOMAINS
 from eyechart.types import Message, Prompt, Sample
 
 _COT = (
@@ -62,7 +63,10 @@ declare(
     licence="Apache-2.0",
     file="MMMU_DEV_VAL",
     hub="lmms-lab/MMMU:validation",
-    also_hub=["lmms-lab-encoder/MMMU"],
+    also_hub=[
+        "lmms-lab-encoder/MMMU",
+        *(f"MMMU/MMMU:{subject}/validation" for several in DOMAINS.values() for subject in several),
+    ],
     change_row=name_subject,
     fields={"id": "id"},
     splits=("validation", "dev"),

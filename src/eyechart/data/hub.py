@@ -631,10 +631,14 @@ def find_part_files(folder: Path, part: str) -> list[Path]:
 def choose_part_files(names: Iterable[str], part: str) -> list[str]:
     """Those of a repository's Parquet files that hold a part, all without one; empty if names do not say.
 
+    A part may also be a file, or a folder, whose name ends in a slash.
+
     >>> names = ["A/test-00000-of-00001.parquet", "A/val-00000-of-00001.parquet", "B/test-0-of-1.parquet"]
     >>> choose_part_files(names, "A/test"), choose_part_files(names, "C/test")
     (['A/test-00000-of-00001.parquet'], [])
     """
+    if part.endswith("/"):
+        return sorted(name for name in names if name.startswith(part))
     if names_file(part):
         return [name for name in names if name == part]
     config, _, split = part.rpartition("/")

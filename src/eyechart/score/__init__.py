@@ -13,7 +13,7 @@ authors' parser. `aggregates/` has the official numbers over all rows.
 | short_answers | gqa, ocrvqa, mtvqa, countbenchqa, zerobench, tallyqa; gqa-lmms, chartqa-lmms, pope-lmms, |
 | | mme-lmms, ocrbench-lmms, vqa-accuracy-lmms, vqav2-lmms, countbench-lmms, countbenchqa-lmms, |
 | | pixmo-count-lmms, zerobench-lmms, simplevqa-lmms, hallusion-yes-lmms |
-| letters | wemath, visulogic; choice-lmms, ai2d-lmms, blink-lmms, mmvp-lmms, muirbench-lmms, |
+| letters | wemath, visulogic, omnispatial; choice-lmms, ai2d-lmms, blink-lmms, mmvp-lmms, muirbench-lmms, |
 | | scienceqa-lmms, seedbench-lmms, visulogic-lmms, vstar-lmms |
 | mmmu | mmmu, mmmu-vlmevalkit, mmmu-vlmevalkit-2026-06, mmmu-pro-cot-vlmevalkit, |
 | | mmmu-pro-vision-lmms, mmmu-pro-composite-lmms |

@@ -366,3 +366,24 @@ def read_visulogic_lmms(reply: str) -> str | None:
     if found:
         return str(found[-1]).upper()
     return text[0].upper() if 0 < len(text) <= 3 and text[0].upper() in _FOUR else None
+
+
+# -- OmniSpatial (https://arxiv.org/abs/2506.03135): the line that its prompt asks for
+
+_ANSWER_LINE = re.compile(r"answer\s*:\s*([A-D])\b", re.IGNORECASE)
+
+
+@scorer("omnispatial", version="1", parity="official")
+def score_omnispatial(reply: Reply, sample: Sample) -> Score:
+    """OmniSpatial's own rule: the letter of the last ``Answer: X``. As published, none is A; here, unread."""
+    return _score(reply, sample, read_answer_line(reply.text), "omnispatial")
+
+
+def read_answer_line(reply: str) -> str | None:
+    """The letter of the last ``Answer: X``.
+
+    >>> read_answer_line("Answer: A? No. Answer: b"), read_answer_line("It is B.")
+    ('B', None)
+    """
+    found = _ANSWER_LINE.findall(reply)
+    return found[-1].upper() if found else None
