@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras versions torture lint check format bench bench-rescoring simulate catalogue map wheel core clean
+.PHONY: help demo test fast test-extras versions torture lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -80,8 +80,11 @@ core: wheel      ## install the wheel alone into a fresh environment, and use it
 	  | grep -iE '^(torch|transformers|numpy|pandas|datasets|onnxruntime|pyarrow) ' || (echo "the core is not light"; exit 1)
 	cd dist && venv/bin/eyechart demo --limit 12 -q
 
+docs: $(VENV)-docs/.done   ## build the site of the documentation into build/site; fails on a broken link
+	$(VENV)-docs/bin/python tools/build_site.py
+
 clean:           ## remove what was built
-	rm -rf $(VENV) $(VENV)-3.* $(EXTRAS) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(VENV)-docs $(EXTRAS) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.pip:
 	$(PYTHON) -m venv $(VENV)
@@ -94,6 +97,12 @@ $(EXTRAS)/.done: pyproject.toml
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  "$(CPU_TORCH)" --editable ".[hf,ray,view]" --group extras
+	@touch $@
+
+$(VENV)-docs/.done: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(VENV)-docs/bin/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.pip pyproject.toml

@@ -98,7 +98,7 @@ def _rotate_questions(samples: Iterable[Sample], is_question: Callable[[Sample],
     if not is_any_rotated:
         raise UsageError(
             "--circular: no question can be rotated",
-            hint="a question needs two options or more and a gold among them (docs/mmbench.md, CircularEval);"
+            hint="a question needs two options or more and a gold among them (eyechart docs mmbench);"
             " leave it out to ask every question once",
         )
 

@@ -145,7 +145,7 @@ class Checkup:
 
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
-aggregates: Registry[Aggregate] = Registry("aggregate", see="docs/metrics.md")
+aggregates: Registry[Aggregate] = Registry("aggregate", see="eyechart docs metrics")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 converters: Registry[Converter] = Registry("converter", see="eyechart data convert --help")

@@ -439,7 +439,7 @@ def test_what_the_demo_says_to_try_next_can_be_pasted(is_on_path: bool, tmp_path
 def test_the_files_of_the_quickstart_are_those_that_the_page_spells_out(tmp_path: Path) -> None:
     eyechart("demo", "--files", ".", cwd=tmp_path)
     page = (Path(__file__).parents[2] / "docs/quickstart.md").read_text(encoding="utf-8")
-    spelled = page.partition("```json mine.jsonl\n")[2].partition("```")[0]
+    spelled = page.partition('```json title="mine.jsonl"\n')[2].partition("```")[0]
     assert (tmp_path / "mine.jsonl").read_text(encoding="utf-8") == spelled
 
 

@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
 
-_BLOCK = re.compile(r"^```(\w+)(?:[ ]+(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w+)(?:[ ]+title=\"([^\"\n]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*src=\"([^\"]+)\"")
 _CODE = re.compile(r"#\s*exit code (\d+)")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. ```` ```yaml config.yaml ```` is a file of that name."""
+    """A fenced block. ```` ```yaml title="config.yaml" ```` is a file of that name."""
 
     language: str
     file: str

@@ -73,7 +73,7 @@ def read_suite(given: str) -> Suite:
     if given in list_suites():
         path = FOLDER / f"{given}.yaml"
     elif not path.is_file():
-        listed = f"suites: {', '.join(list_suites())}; or give a YAML file of your own (docs/suites.md)"
+        listed = f"suites: {', '.join(list_suites())}; or give a YAML file of your own (eyechart docs suites)"
         raise UsageError(
             f"no suite named {given!r}", hint=suggest_name(given, list_suites(), otherwise=listed)
         )
@@ -81,7 +81,7 @@ def read_suite(given: str) -> Suite:
         suite = msgspec.convert(read_yaml(path), Suite)
     except msgspec.ValidationError as err:
         raise UsageError(
-            f"{path}: {err}", hint="keys: name, about, note, benchmarks; see docs/suites.md"
+            f"{path}: {err}", hint="keys: name, about, note, benchmarks; see: eyechart docs suites"
         ) from err
     entries = suite.entries()
     if not entries:

@@ -17,7 +17,7 @@ highest one, or with --baseline.
 
 RUN is a run folder, a folder with runs (each benchmark is compared by itself), or a file of replies to the
 benchmark that --benchmark names. Runs that answered other questions or have other scorers are refused;
-other differences, such as prompts or image sizes, are named. docs/compare.md explains the numbers.
+other differences, such as prompts or image sizes, are named. eyechart docs compare explains the numbers.
 """
 
 EXAMPLES = """\

@@ -228,6 +228,10 @@ def _suggest_value(action: argparse.Action) -> Iterator[tuple[str, str]]:
     elif "source" in kind or action.dest == "benchmark":
         yield from ((name, "") for name in benchmarks.names())
         yield FILES, ""
+    elif action.dest == "page":
+        from eyechart.cli.docs import find_folder
+
+        yield from ((path.stem, "") for path in sorted(find_folder().rglob("*.md")))
     elif kind.endswith(" run"):
         yield "latest", "the run that was changed last"
         yield FILES, ""

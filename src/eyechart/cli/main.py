@@ -40,7 +40,7 @@ HEADINGS = {
     "evaluate": ("run", "score", "audit", "judge", "demo"),
     "look at results": ("report", "compare", "power", "runs", "show", "view", "merge"),
     "data, models, cache": ("data", "model", "cache"),
-    "set up": ("init", "completion"),
+    "set up, read": ("init", "completion", "docs"),
 }
 CORE = tuple(name for names in HEADINGS.values() for name in names)
 ALIASES = {"eval": "run"}

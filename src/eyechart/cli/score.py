@@ -174,7 +174,7 @@ def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
             table.add_row(Text(f"  {scorer.name}"), Text(f"({told})", style="dim"), Text(_summarise(scorer)))
         yield table
         yield Text("")
-    yield Text("--scorer NAME chooses one; docs/scoring.md explains them", style="dim")
+    yield Text("--scorer NAME chooses one; eyechart docs scoring explains them", style="dim")
 
 
 _HEADINGS = _OWN, _JUDGED, _OFFICIAL, _OFFICIAL_JUDGED, _CHANGED = (

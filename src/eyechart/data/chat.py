@@ -57,7 +57,7 @@ class ChatReader:
                 values = read_conversation(row.values, self.column)
             except ValueError as err:
                 where = f"{self.name}: row {row.number}" + (f" (line {row.line})" if row.line else "")
-                on_problem(DataError(f"{where}: {self.column}: {err}", hint="see docs/data.md"))
+                on_problem(DataError(f"{where}: {self.column}: {err}", hint="see: eyechart docs data"))
                 continue
             yield Row(row.number, row.line, values)
 

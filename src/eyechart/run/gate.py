@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from eyechart.errors import UsageError
+from eyechart.run.listing import find_run
 from eyechart.run.results import Run
 
 Result = Literal["passed", "failed", "unclear"]
@@ -93,7 +94,7 @@ def _check(done: Run, at_least: float) -> tuple[Result, str]:
 def _compare(done: Run, baseline: Run | str | Path, max_drop: float) -> tuple[Result, str]:
     from eyechart.run.comparison import compare
 
-    found = compare(done, baseline if isinstance(baseline, Run) else Run(baseline))
+    found = compare(done, baseline if isinstance(baseline, Run) else Run(find_run(baseline)))
     difference, (low, high) = found.difference, found.ci95
     shown = f"{difference:+.1%} against the baseline (95 % interval {low:+.1%} to {high:+.1%}, n = {found.n})"
     if low >= -max_drop:

@@ -79,7 +79,7 @@ class Options:
         metavar="URL",
         help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: one model's "
         "requests are spread over all of them; several models and as many URLs are paired in order "
-        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own; other providers: docs/models.md)",
+        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own; others: eyechart docs models)",
     )
     endpoint_name: str | None = option(
         None,
@@ -273,7 +273,7 @@ class Options:
         None,
         group=QUESTIONS,
         metavar="K/N",
-        help="only part K of N, for array jobs; eyechart merge joins all parts (see docs/scale.md)",
+        help="only part K of N, for array jobs; eyechart merge joins all parts (eyechart docs scale)",
     )
 
     input: Literal["image", "any", "none", "caption", "ocr", "blank", "shuffled"] = option(
@@ -281,7 +281,7 @@ class Options:
         group=PROMPT,
         help="image (default): a row without an image fails if other rows have one; any: such a row is asked "
         "as text; none: no images are sent; caption, ocr: a text in place of each image; blank: a white "
-        "image of the same size; shuffled: an image of another question (see docs/audit.md)",
+        "image of the same size; shuffled: an image of another question (eyechart docs audit)",
     )
     captions: str | None = option(
         None,
@@ -301,7 +301,7 @@ class Options:
     reword: Literal["please", "task", "end"] | None = option(
         None,
         group=PROMPT,
-        help="a neutral sentence around the question that should not change the answer (see docs/audit.md)",
+        help="a neutral sentence around the question that should not change the answer (eyechart docs audit)",
     )
     system: str | None = option(
         None, group=PROMPT, metavar="TEXT", help="a system message before the question"
@@ -311,7 +311,7 @@ class Options:
         group=PROMPT,
         metavar="FILE|TEXT",
         is_path=True,
-        help="your own prompt: Jinja over question, options, hint, category, ... (see docs/prompts.md)",
+        help="your own prompt: Jinja over question, options, hint, category, ... (eyechart docs prompts)",
     )
     shots: int = option(
         0,
@@ -413,7 +413,7 @@ class Options:
         group=SCORING,
         metavar="FILE",
         is_path=True,
-        help="your own prompts for the judge (see docs/scoring.md)",
+        help="your own prompts for the judge (eyechart docs scoring)",
     )
     judge_repeat: int = option(
         0,
@@ -462,7 +462,7 @@ class Options:
         False,
         group=COST,
         help="use the provider's batch API (OpenAI, Anthropic): half the price, replies within 24 hours; the "
-        "same command collects them (see docs/cost.md)",
+        "same command collects them (eyechart docs cost)",
     )
     max_cost: float | None = option(
         None,
@@ -480,7 +480,7 @@ class Options:
         group=COST,
         metavar="FILE|TEXT",
         is_path=True,
-        help="your own prices: a file (see docs/cost.md), or input=2.5,output=10 (USD per million tokens)",
+        help="your own prices: a file (eyechart docs cost), or input=2.5,output=10 (USD per million tokens)",
     )
     cache: bool = option(
         True,
@@ -492,7 +492,7 @@ class Options:
     executor: Literal["local", "ray"] = option(
         "local",
         group=RUN,
-        help="ray: the same run on a Ray cluster, with one model per worker (see docs/scale.md)",
+        help="ray: the same run on a Ray cluster, with one model per worker (eyechart docs scale)",
     )
     ray_address: str | None = option(
         None,

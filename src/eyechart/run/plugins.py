@@ -102,7 +102,7 @@ def find_python_benchmark(path: Path, name: str) -> Any:
             raise UnknownName(f"{path} declares no benchmark {name!r}", hint=hint)
         return chosen
     if len(found) != 1:
-        hint = "declare one with @ec.benchmark('name'): see docs/extending.md"
+        hint = "declare one with @ec.benchmark('name'); see: eyechart docs one-file-benchmark"
         if found:
             hint = "choose one: " + " or ".join(f"{path}:{one}" for one in list(found)[:5])
         raise UsageError(f"{path} declares {len(found) or 'no'} benchmarks", hint=hint)

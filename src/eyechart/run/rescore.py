@@ -20,6 +20,7 @@ from eyechart.run.evaluate import (
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.plan import RunScorers, bind_scorers, carry_kept, find_judge, refuse_stray_judge
+from eyechart.run.plugins import find_scorer
 from eyechart.run.results import Run
 from eyechart.types import JudgedScorer, Reply, Request
 
@@ -129,15 +130,13 @@ def _list_changes(before: Iterable[_Outcome], after: Iterable[Verdict]) -> list[
 
 def _choose_scorers(old: Run, options: Options) -> RunScorers:
     """The scorers and the judge that the options name; for what they leave out, those of the run."""
-    from eyechart.registry import scorers
-
     refuse_stray_judge(options)
     judge = find_judge(options) or _recall_judge(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")
-    if options.judge and not options.scorer and not isinstance(scorers.get(name), JudgedScorer):
+    if options.judge and not options.scorer and not isinstance(find_scorer(name), JudgedScorer):
         name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
     beside = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
-    asks_judges = any(isinstance(scorers.get(one), JudgedScorer) for one in (name, *beside))
+    asks_judges = any(isinstance(find_scorer(one), JudgedScorer) for one in (name, *beside))
     if options.judge is None and not asks_judges:
         judge = None  # none of these scorers uses the earlier verdicts
     return bind_scorers(name, beside, judge)

@@ -289,7 +289,9 @@ class Run:
         return self.journal.scores(scorer, version=version, trials=self.trials)
 
     def to_pandas(self, trial: int | None = None) -> Any:
-        """Every sample as a row of a pandas DataFrame, with the columns of the exports (docs/report.md).
+        """Every sample as a row of a pandas DataFrame, with the columns of the exports.
+
+        `eyechart docs report` explains the columns.
 
         One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[pandas]``.
         """
@@ -331,7 +333,9 @@ class Run:
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
 
     def to_polars(self, trial: int | None = None) -> Any:
-        """Every sample as a row of a polars DataFrame, with the columns of the exports (docs/report.md).
+        """Every sample as a row of a polars DataFrame, with the columns of the exports.
+
+        `eyechart docs report` explains the columns.
 
         One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[polars]``.
         """

@@ -29,7 +29,7 @@ def _count_points(rows: Sequence[ScoredRow]) -> Counts:
     category = get_column(rows[0], "category", "question_type")
     if category not in (*TEXT_RECOGNITION, *OTHER_PARTS):
         raise CannotAggregate(
-            f"OCRBench: {category!r} is not one of its ten categories", hint="see docs/metrics.md"
+            f"OCRBench: {category!r} is not one of its ten categories", hint="see: eyechart docs metrics"
         )
     return {category: sum(row.value for row in rows)}
 
