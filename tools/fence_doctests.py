@@ -15,7 +15,7 @@ def fence_doctests(text: str) -> str:
     return _DOCTEST.sub(lambda found: f"\n```pycon\n{found[0].rstrip()}\n```\n", text)
 
 
-class FenceDoctests(griffe.Extension):
+class FenceDoctests(griffe.Extension):  # type: ignore[misc]  (griffe is only in .venv-docs)
     """Rewrites every docstring as it is loaded."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
