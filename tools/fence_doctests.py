@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import griffe
+import griffe  # only in .venv-docs
 
 _DOCTEST = re.compile(r"(?:^ *>>> .*\n?(?:^(?! *$).*\n?)*)", re.MULTILINE)  # up to the next blank line
 
@@ -15,7 +15,7 @@ def fence_doctests(text: str) -> str:
     return _DOCTEST.sub(lambda found: f"\n```pycon\n{found[0].rstrip()}\n```\n", text)
 
 
-class FenceDoctests(griffe.Extension):  # type: ignore[misc]  (griffe is only in .venv-docs)
+class FenceDoctests(griffe.Extension):  # type: ignore[misc]
     """Rewrites every docstring as it is loaded."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
