@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from collections.abc import Callable
@@ -846,3 +847,20 @@ def test_a_class_that_is_nearly_named_is_suggested(write: Callable[..., str]) ->
     with pytest.raises(UsageError, match="has no 'Mime'") as caught:
         made(write("import os\n" + MINE.replace("\n    ", "\n"), "Mime"))
     assert caught.value.hint == "did you mean Mine?"
+
+
+def test_files_are_made_for_images_in_no_file_only_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a process that is killed leaves no empty folders behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    class Looks:
+        def generate(self, text: str, images: list[str]) -> str:
+            assert all(Path(one).is_file() for one in images)
+            return f"{len(images)} {len([*tmp_path.iterdir()])}"
+
+    assert answer(Looks(), request("?", image())).text == "1 1"
+    assert answer(Looks(), request("?", image(path=__file__))).text == "1 0"
+    assert answer(Looks(), request("?")).text == "0 0"
+    assert not [*tmp_path.iterdir()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ from eyechart.engine.ray_cluster import (
 )
 from eyechart.errors import UsageError
 from eyechart.model import environment
-from eyechart.run.cluster import read_user_file
+from eyechart.run.cluster import make_named_model, read_user_file
+from eyechart.types import ModelSettings
 from support.command import eyechart
 from support.runs import questions_fixture
 
@@ -113,11 +116,16 @@ def test_a_users_modules_travel_with_the_file(tmp_path: Path, monkeypatch: pytes
     load_object("model_for_ray.py:answer")
     file = read_user_file("model_for_ray.py")
     assert sorted(file.texts) == ["helper_for_ray.py", "model_for_ray.py"]
-    assert file.find() == "model_for_ray.py"  # the node has it
+    assert file.find(Path.cwd) == "model_for_ray.py"  # the node has it
     (tmp_path / "model_for_ray.py").write_text("# another one\n", encoding="utf-8")
-    found = Path(file.find())
-    assert found.parent != tmp_path
-    assert (found.parent / "helper_for_ray.py").read_text(encoding="utf-8") == "LETTER = 'B'\n"
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    state = environment.get_state()
+    model = make_named_model("python:model_for_ray.py:answer", ModelSettings(), state, file)
+    [folder] = (tmp_path / "scratch").iterdir()
+    assert (folder / "helper_for_ray.py").read_text(encoding="utf-8") == "LETTER = 'B'\n"
+    asyncio.run(model.close())
+    assert not [*(tmp_path / "scratch").iterdir()], "nothing is left behind"
     del sys.modules["helper_for_ray"]
 
 

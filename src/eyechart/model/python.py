@@ -21,6 +21,7 @@ import contextlib
 import hashlib
 import importlib.util
 import inspect
+import os
 import queue
 import sys
 import sysconfig
@@ -309,8 +310,7 @@ class _Adapter:
 
     async def _call(self, requests: list[Request]) -> Any:
         """What the method returns; the image files written for it are deleted afterwards."""
-        # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
-        with tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True) as folder:
+        with _make_scratch(requests) as folder:
             if inspect.iscoroutinefunction(self._method) or inspect.isasyncgenfunction(self._method):
                 returned = self._begin(requests, Path(folder))
             else:
@@ -325,9 +325,7 @@ class _Adapter:
 
     def _begin(self, requests: list[Request], folder: Path) -> Any:
         if self._shape.is_batch:
-            given = [
-                self._shape.arguments(one, _make_folder(folder / str(n))) for n, one in enumerate(requests)
-            ]
+            given = [self._shape.arguments(one, folder / str(n)) for n, one in enumerate(requests)]
             returned = self._method(*map(list, zip(*given, strict=True)))
             return list(returned) if inspect.isgenerator(returned) else returned
         returned = self._method(*self._shape.arguments(requests[0], folder))
@@ -374,9 +372,13 @@ def _concurrency_of(name: str, stated: Any, what: str = "max_concurrency") -> in
         raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint=hint) from err
 
 
-def _make_folder(path: Path) -> Path:
-    path.mkdir()
-    return path
+def _make_scratch(requests: Sequence[Request]) -> contextlib.AbstractContextManager[str]:
+    """A folder for the images that lie in no file; where there are none, nothing is made."""
+    images = [image for request in requests for turn in request.messages for image in turn.images]
+    if all(isinstance(image, ImageRef) or image.path is not None for image in images):
+        return contextlib.nullcontext(os.devnull)
+    # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
+    return tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True)
 
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
@@ -591,6 +593,7 @@ def _file_of(image: Image | ImageRef, folder: Path, number: int) -> str:
     if image.path is not None:
         return image.path
     path = folder / f"{number}.{image.mime.rpartition('/')[2]}"
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(image.data())
     return str(path)
 

@@ -6,12 +6,13 @@ on every node. A user's file is sent as text where a node does not have it.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-import hashlib
 import pickle
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -128,15 +129,14 @@ class UserFile:
     place: str  # as the user wrote it
     texts: Mapping[str, bytes]  # by path, relative to the file's folder
 
-    def find(self) -> str:
-        """The path of the same file on this node; the texts are written to a folder if it has none."""
+    def find(self, make_folder: Callable[[], Path]) -> str:
+        """The path of the same file on this node; the texts are written to a new folder if it has none."""
         path = Path(self.place)
         name = path.name
         with contextlib.suppress(OSError):
             if path.read_bytes() == self.texts[name]:
                 return self.place
-        digest = hashlib.sha256(repr(sorted(self.texts.items())).encode()).hexdigest()[:16]
-        folder = Path(tempfile.mkdtemp(prefix=f"eyechart-{digest}-"))
+        folder = make_folder()
         for relative, text in self.texts.items():
             target = folder / relative
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,32 @@ def make_named_model(
     if file is None:
         return make_model(spec, settings)
     name = spec.removeprefix("python:")
-    return make_python_model(load_object(f"{file.find()}:{name.rpartition(':')[2]}"), name, settings)
+    folders: list[Path] = []
+
+    def make_folder() -> Path:
+        folders.append(Path(tempfile.mkdtemp(prefix="eyechart-")))
+        return folders[-1]
+
+    found = load_object(f"{file.find(make_folder)}:{name.rpartition(':')[2]}")
+    model = make_python_model(found, name, settings)
+    for folder in folders:
+        _remove_on_close(model, folder)
+    return model
+
+
+def _remove_on_close(model: Model, folder: Path) -> None:
+    """Remove a folder when the model is closed: a worker is killed soon after."""
+    close = model.close
+
+    async def close_and_remove() -> None:
+        try:
+            await close()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # of a worker that ends by itself
+    with contextlib.suppress(AttributeError):  # a user's class with slots
+        model.close = close_and_remove  # type: ignore[method-assign]
 
 
 def make_pickled_model(data: bytes, name: str, settings: ModelSettings) -> Model:
