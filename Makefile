@@ -73,12 +73,14 @@ map: $(VENV)/.dev     ## rooms, modules, lines, imports between rooms, repeated 
 wheel: $(VENV)/.dev   ## build the package
 	$(BIN)/python -m build --wheel --outdir dist .
 
-core: wheel      ## install the wheel alone into a fresh environment, and use it
+core: wheel      ## install the wheel alone into a fresh environment; run the tutorials with it
 	rm -rf dist/venv && $(PYTHON) -m venv dist/venv
 	dist/venv/bin/pip install --quiet --disable-pip-version-check dist/eyechart-*.whl
 	@! dist/venv/bin/pip list --disable-pip-version-check 2>/dev/null \
 	  | grep -iE '^(torch|transformers|numpy|pandas|datasets|onnxruntime|pyarrow) ' || (echo "the core is not light"; exit 1)
 	cd dist && venv/bin/eyechart demo --limit 12 -q
+	dist/venv/bin/pip install --quiet --disable-pip-version-check pytest pandas  # for what tutorials show
+	EYECHART_WHEEL_ENV=dist/venv $(BIN)/python -m pytest tests/wheel
 
 docs: $(VENV)-docs/.done   ## build the site of the documentation into build/site; fails on a broken link
 	$(VENV)-docs/bin/python tools/build_site.py
