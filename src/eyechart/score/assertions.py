@@ -117,14 +117,14 @@ class _Reader:
         self._roles_before: list[int] = []  # of all units before, for each unit
 
     def read(self) -> Iterator[Statement]:
-        has_turned = False
+        has_turned, first, all_names = False, 0, self._all_names
         for number, segment in enumerate(self._segments):
             self._number, self._segment = number, segment
             self._sentence = segment.roles if segment.starts_sentence else self._sentence | segment.roles
             self._is_described = self._is_described and not segment.starts_sentence
             has_turned = has_turned or bool(segment.roles & (c.CORRECTION | c.WITHDRAW))
-            places = range(segment.start, segment.end)
-            self._names = [place for place in places if self._units[place].letters is not None]
+            stop = bisect_left(all_names, segment.end, first)
+            self._names, first = all_names[first:stop], stop
             for said in map(self._check, self._read_names() if self._names else self._read_verdict()):
                 if has_turned and said.kind in ("asserted", "implied"):
                     has_turned = False
@@ -161,7 +161,10 @@ class _Reader:
         span = (words[0].start, words[-1].end)
         if roles & c.WITHDRAW:
             yield Statement("withdrawn", (), span)
-        elif words[0].roles & (c.CONTRAST | c.CORRECTION | c.CONCEDE) and not roles & c.NEUTRAL:
+        elif not roles & c.NEUTRAL and (
+            words[0].roles & (c.CONTRAST | c.CORRECTION)
+            or (words[0].roles & c.DENY_NEXT and all(unit.roles for unit in words))
+        ):
             yield Statement("turned", (), span)
         following = self._get_segment(self._number + 1)
         if roles & c.NONE and not (following is not None and following.roles & c.DENY_NEXT):
@@ -500,7 +503,14 @@ class _Reader:
         elif self._number == 0 and not before & ~c.OPTION:
             rule = "lettered" if unit.is_letter else "option-text"
         return Statement(
-            kind, letters, span, rule, is_turn=is_turn, is_letter=unit.is_letter, is_change=is_change
+            kind,
+            letters,
+            span,
+            rule,
+            is_turn=is_turn,
+            is_letter=unit.is_letter,
+            is_change=is_change,
+            is_cued=bool((before | subject) & (c.ANSWER | c.CHOOSE)),
         )
 
     def _mention(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
@@ -508,7 +518,8 @@ class _Reader:
         roles = self._sentence | self._segment.roles
         if not letters:
             return None
-        kind = "listed" if self._is_bare(place, last) or roles & c.REASON else "mentioned"
+        is_alone = self._is_bare(place, last) and not self._segment.roles & c.COPULA
+        kind = "listed" if is_alone or roles & c.REASON else "mentioned"
         unit = self._units[place]
         return Statement(kind, letters, (unit.start, unit.end), is_turn=bool(roles & _CHANGES))
 
@@ -521,7 +532,7 @@ class _Reader:
             return ""
         following = self._get_unit(last + 1)
         is_would = last == place and following is not None and bool(following.roles & c.WOULD)
-        if is_would and (is_name or not after & _PRAISE):
+        if is_would and (is_name or not after & _PRAISE or stopped < segment.end):
             return ""  # "a dog would be smaller", "to say B would be a stretch"
         if place in self._excepted or (is_name and self._is_total(place, before)):
             return "asserted"
@@ -760,16 +771,16 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
 
     One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
     """
-    places: list[int] = []
-    announced: set[int] = set()  # items after "let's go through the options"
-    heading = 0
-    for segment in segments:
-        if segment.starts_sentence:
-            found = list(_find_item(units, segment))
-            places += found
-            announced.update(found if heading & (c.LISTING | c.CONSIDER) and not heading & c.CONCLUDE else ())
-        if any(unit.word[:1].isalpha() for unit in units[segment.start : segment.end]):
-            heading = segment.roles
+    found = {
+        place: number
+        for number, segment in enumerate(segments)
+        if segment.starts_sentence
+        for place in _find_item(units, segment)
+    }
+    if not found:
+        return {}
+    places = list(found)
+    announced = {place for place in places if _is_announced(units, segments, found[place])}
     if len({units[place].letters for place in places}) <= 1:
         if places and _is_one_of_several(units, places[0]):
             announced.update(places)
@@ -778,6 +789,14 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
     is_apart = "\n\n" in text[units[places[0]].start : units[places[1]].start]
     items[places[0]] = is_apart and _is_leading(text, units, places[0])
     return items
+
+
+def _is_announced(units: Sequence[Unit], segments: Sequence[Segment], number: int) -> bool:
+    """Whether what precedes an item announces a list: "let's go through the options"."""
+    for segment in reversed(segments[max(0, number - MAX_BETWEEN) : number]):
+        if any(unit.word[:1].isalpha() for unit in units[segment.start : segment.end]):
+            return bool(segment.roles & (c.LISTING | c.CONSIDER)) and not segment.roles & c.CONCLUDE
+    return False
 
 
 def _is_one_of_several(units: Sequence[Unit], item: int) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from eyechart.errors import API_FAILURE, UsageError
 from eyechart.registry import scorer
 from eyechart.score.assertions import find_statements
-from eyechart.score.choice_options import ChoiceOptions, prepare_options
+from eyechart.score.choice_options import ChoiceOptions, prepare_options, strip_article
 from eyechart.score.reading import (
     Reading,
     find_answer_start,
@@ -159,7 +159,7 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
     words, span = text[start:end], (start, end)
     if "?" in text[end : end + 8] and not any("?" in known for known in options.by_case):
         return None
-    named = options.find_by_text(words) if len(words) <= options.n_chars + 30 else None
+    named = options.find_by_words(strip_article(words)) if len(words) <= options.n_chars + 30 else None
     if label := options.find_by_letter(words):
         is_text_too = named not in (None, label) and words not in options.labels
         return (

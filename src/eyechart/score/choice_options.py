@@ -65,6 +65,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
     quantities: tuple[tuple[Quantity, str], ...]  # options that are quantities, with their letters
     formulas: Mapping[str, tuple[str, ...]]  # how a formula is written does not matter: "x=2", "$x = 2$", "2"
     findable: tuple[tuple[str, str], ...]  # texts that can be found inside a sentence, and their first words
+    is_numbered: bool  # labels are numbers
     has_shades: bool  # an option is another one and a word before it: "red", "dark red"
     n_chars: int
 
@@ -78,7 +79,10 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         >>> prepare_options({"A": "red", "B": "dark red"}).find_by_text("**Dark red.**")
         'B'
         """
-        words = _words(normalise_characters(text))
+        return self.find_by_words(_words(normalise_characters(text)))
+
+    def find_by_words(self, words: str) -> str | None:
+        """The same of words in plain characters, without wrapping and article."""
         return (
             self._letter_of(words)
             or (self.formulas and _only(self.formulas.get(_to_formula(words), ())))
@@ -179,6 +183,7 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
             for words in (*by_case, *(alias for alias in aliases if len(alias) > 1))
             if any(map(str.isalnum, words)) and not (len(words) == 1 and words.isascii() and words.isalpha())
         ),
+        is_numbered=any(letter.strip().isdecimal() for letter, _ in choices),
         has_shades=any(" " in words and words.partition(" ")[2] in by_text for words in by_text),
         n_chars=sum(len(text) for text in by_case),
     )
@@ -256,7 +261,12 @@ _prepared_long = lru_cache(maxsize=64)(_prepare)
 
 def _words(text: str) -> str:
     """Text as compared: unwrapped, single spaces, no leading article. A text of marks alone stays."""
-    words = " ".join((unwrap(text) or text).split())
+    return strip_article(unwrap(text) or text)
+
+
+def strip_article(text: str) -> str:
+    """Text with single spaces and without a leading article."""
+    words = " ".join(text.split())
     return ARTICLE.sub("", words, count=1) if ARTICLE.match(words) else words
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 from eyechart.score.languages import LANGUAGES
 
@@ -182,9 +182,7 @@ def find_languages(words: Sequence[str]) -> tuple[str, ...]:
     >>> [find_languages(said.split()) for said in ("the answer is b", "das ist kein hund", "non a ma b")]
     [('en',), ('de',), ('fr', 'it')]
     """
-    votes, total = _build_votes(), 0
-    for word in words[:MAX_VOTES]:
-        total += votes.get(word, 0)
+    total = sum(map(_build_votes().get, words[:MAX_VOTES], repeat(0)))
     counts = total.to_bytes(len(LANGUAGES) + 1, "little")
     best = max(counts)
     found = tuple(code for code, count in zip(LANGUAGES, counts, strict=False) if count == best)
@@ -221,19 +219,20 @@ def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: 
     place, n_words = 0, len(words)
     while place < n_words:
         word, (start, end) = words[place], spans[place]
-        entry = lexicon.get(word)
-        if entry is None and "'" in word:  # "l'option", "dell'immagine"
-            entry = lexicon.get(word.partition("'")[2])
-        n_used, roles = 1, entry.roles if entry else 0
-        if entry is None and word.endswith("'s"):
-            owner = lexicon.get(word[:-2])
-            roles = PERSON if owner is None else owner.roles & PERSON  # "Peter's answer"
-        if entry and entry.longer and place + 1 < n_words:
-            for rest, role in entry.longer.get(words[place + 1], ()):
-                if not rest or tuple(words[place + 2 : place + 2 + len(rest)]) == rest:
-                    n_used, roles = 2 + len(rest), role
-                    end = spans[place + n_used - 1][1]
-                    break
+        entry, n_used, roles = lexicon.get(word), 1, 0
+        if entry is None and "'" in word:
+            entry = lexicon.get(word.partition("'")[2])  # "l'option", "dell'immagine"
+            if entry is None and word.endswith("'s"):
+                owner = lexicon.get(word[:-2])
+                roles = PERSON if owner is None else owner.roles & PERSON  # "Peter's answer"
+        if entry is not None:
+            roles = entry.roles
+            if entry.longer and place + 1 < n_words:
+                for rest, role in entry.longer.get(words[place + 1], ()):
+                    if not rest or tuple(words[place + 2 : place + 2 + len(rest)]) == rest:
+                        n_used, roles = 2 + len(rest), role
+                        end = spans[place + n_used - 1][1]
+                        break
         units.append(Unit(start, end, roles, word, "" if n_used > 1 or word[0].isalnum() else word))
         place += n_used
     return units

@@ -40,7 +40,8 @@ _BESIDE = frozenset(("with", "for", "beside", "behind", "next", "near"))
 _APART = frozenset(("beside", "behind", "near", "off", "toward", "towards", "against"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
 _SUBJECTS = frozenset(("i", "we", "you", "he", "she", "they"))
-_OF = frozenset(("of", "de", "von", "di", "do", "da", "des", "du"))
+_DETERMINERS = c.ARTICLE | c.MODIFIER | c.PRONOUN
+_LINKS = frozenset(("to", "of", "de", "von", "di", "do", "da", "des", "du"))
 _COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _RANGES = frozenset(("to", "x", "of", "out", "by", "a", "à", "bis", "до", "hasta", "até", "~", "至", "到"))
 _POSITIONS = {word: place for place in range(8) for word in (str(place + 1), _COUNTED[place])}
@@ -81,14 +82,15 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
             if at is not None:
                 unit = units[near]
                 unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
-    if any(map(str.isdecimal, options.labels)):
+    if options.is_numbered:
         _mark_numbered(units, options)
-    for place, unit in enumerate(units):
-        is_ended = (
-            endings and unit.word[1:2] == "'" and unit.word[2:] in endings and text[unit.start].isupper()
-        )
-        if unit.end - unit.start > 1 and not is_ended:
-            continue
+    likely = [place for place, unit in enumerate(units) if unit.end - unit.start == 1]
+    if endings:  # "B'dir"
+        likely += [
+            place for place, unit in enumerate(units) if unit.word[1:2] == "'" and unit.word[2:] in endings
+        ]
+    for place in likely:
+        unit = units[place]
         char = text[unit.start]
         if char in _ALIKE and (place + 1 >= len(units) or units[place + 1].mark):
             char = _ALIKE[char]
@@ -267,8 +269,8 @@ class Names:
         return self._units[place].is_amount or _is_number(self._units[place].word)
 
     def is_counted(self, place: int) -> bool:
-        """Whether a part of a name still makes a reply ambiguous; numbers and discourse words do not."""
-        return not self.is_number(place) and not self._is_discourse(place)
+        """Whether a part of a name still makes a reply ambiguous; numbers, yes, no and "right" do not."""
+        return not (self.is_number(place) or self._is_discourse(place) or self.is_yes_or_no(place))
 
     def is_yes_or_no(self, place: int) -> bool:
         return bool(get_roles(self._units[place].word, self._lexicon) & (c.NO | c.YES | c.DENY))
@@ -330,7 +332,10 @@ class Names:
             return not (after.mark == "," and self._goes_on(place))
         if after.roles & (c.BOTH | c.EITHER) and self._pairs_with_other(place):
             return False
-        if after.word in _PREPOSITIONS and self._is_bare_phrase(place):
+        is_short = self._units[place].word.count(" ") < _LONG_NAME - 1
+        if after.word in _PREPOSITIONS and is_short and self._is_bare_phrase(place):
+            return False
+        if after.roles & c.COPULA and self._is_general(place, before):
             return False
         if after.roles & ~_NOUNS or is_unspaced(after.word):
             return True
@@ -339,6 +344,15 @@ class Names:
         goes_on = place + 2 < len(self._units) and not self._units[place + 2].mark  # "a dog lying on a sofa"
         return (
             goes_on and after.word.endswith("ing") and before is not None and bool(before.roles & c.ARTICLE)
+        )
+
+    def _is_general(self, place: int, before: Unit | None) -> bool:
+        """Whether a plural that no option is written in begins a sentence: "Plums are purple"."""
+        is_first = before is None or before.mark in c.ENDS
+        return (
+            is_first
+            and self._units[place].word in self._options.aliases
+            and self._units[place].word[-1] == "s"
         )
 
     def _is_given(self, place: int, before: Unit | None) -> bool:
@@ -402,19 +416,18 @@ class Names:
         Verbs in the present are fine, they say what is seen: "rides a bus", "is riding a bus".
         """
         units, at = self._units, place - 1
-        while at >= 0 and units[at].letters is None and units[at].roles & (c.ARTICLE | c.MODIFIER):
+        while at >= 0 and units[at].word not in _LINKS and units[at].roles & _DETERMINERS:
             at -= 1
-        if at < 0 or at == place - 1 or units[at].letters is not None:
+        link = units[at].word if at >= 0 and units[at].word in _LINKS else ""
+        if at < 1 or (at == place - 1 and not link):
             return False
-        is_of = units[at].word in _OF
-        if is_of:
-            at -= 1
-        word = units[at]
-        if at < 0 or word.mark or word.roles or word.letters is not None or is_unspaced(word.word):
+        word = units[at - 1] if link else units[at]
+        if word.mark or word.roles & ~c.PERSON or word.letters is not None or is_unspaced(word.word):
             return False
-        if is_of:
+        if link not in ("", "to"):
             return word.word not in KINDS
-        return bool(self._verb_endings) and not word.word.endswith(self._verb_endings)
+        is_to_be = link == "to" and units[at].end - units[at].start > len(link)  # "wants to be a chef"
+        return bool(self._verb_endings) and (is_to_be or not word.word.endswith(self._verb_endings))
 
     def _follows_other(self, place: int) -> bool:
         """Whether "or" joins something that is not an option to the name: "a wolf or a dog"."""

@@ -31,6 +31,7 @@ class Statement(msgspec.Struct, frozen=True):
     rule: str = "stated"
     is_turn: bool = False  # from what was said before
     is_letter: bool = True
+    is_cued: bool = False  # it is called the answer, or chosen
     is_change: bool = False  # the turn is a change of mind, not a conclusion
 
 
@@ -108,9 +109,17 @@ def _find_doubt(current: Statement, said: Sequence[Statement]) -> str:
         default=0,
     )
     named, others = current.letters, set[str]()
+    if not (current.is_turn or current.is_cued):
+        gone = {letter for one in said if one.kind == "denied" for letter in one.letters}
+        kinds = ("mentioned",) if current.is_letter else ("mentioned", "part-of-name")
+        before = {letter for one in said[:last] if one.kind in kinds for letter in one.letters}
+        if len(before - gone - set(current.letters)) == 1:
+            return "ambiguous"  # "first C, then D"
     for statement in said[last + 1 :]:
         if statement.kind == "turned" and named == current.letters:
             return "withdrawn"
+        if statement.kind == "reported" and statement.letters != current.letters:
+            return "ambiguous"
         if statement.kind == "mentioned" and statement.letters != current.letters:
             others.update(statement.letters)
             if statement.is_turn:

@@ -54,7 +54,7 @@ NEUTRAL_AFTER = _(
 )
 # Nouns that name the kind of thing, or a portion of it: "the city of Paris", "a cup of coffee", "a Nike shoe".
 KINDS = _(
-    "picture photo image photograph view drawing illustration kind type sort color colour shade word name number letter brand city "
+    "pinch portion bit picture photo image photograph view drawing illustration kind type sort color colour shade word name number letter brand city "
     "country town state person animal cup glass bottle bowl slice piece plate group pair bunch herd flock can bag pack loaf set lot "
     "form species breed logo sign phone car team company airline flag store restaurant style month year day model make title song "
     "sport game object item capital language currency shape material fruit vegetable food drink dish vehicle building room place "
