@@ -113,7 +113,8 @@ def test_missing_questions_are_all_named_before_anything_is_sent(tmp_path: Path,
     ("text", "said"),
     [
         ("name: a\nbenchmarks: []\n", "empty"),
-        ("name: a\nbenchmarks: [{nam: x}]\n", "nam"),
+        ("name: a\nbenchmarks: [{nam: x}]\n", "(?s)nam.*keys of a benchmark: name, set, weight"),
+        ("nme: a\nbenchmarks: [x]\n", "(?s)nme.*keys of a suite: benchmarks, name"),
         ("name: a\nbenchmarks: [{name: x, weight: -1}]\n", "weight"),
         ("name: a\nbenchmarks: [{name: x, weight: 0}]\n", "all weights are 0"),
         ("name: a\nbenchmarks: [{name: x, points: 0}]\n", "points"),
@@ -124,6 +125,11 @@ def test_a_malformed_suite_is_refused(tmp_path: Path, text: str, said: str) -> N
     (tmp_path / "s.yaml").write_text(text)
     with pytest.raises(UsageError, match=said):
         read_suite(str(tmp_path / "s.yaml"))
+
+
+def test_a_suite_is_called_as_its_file_by_default(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("benchmarks: [chartqa]\n")
+    assert read_suite(str(tmp_path / "mine.yaml")).name == "mine"
 
 
 def test_unknown_suites_and_stray_sources(tmp_path: Path) -> None:

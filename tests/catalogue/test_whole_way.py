@@ -10,6 +10,8 @@ import pytest
 
 import eyechart as ec
 from catalogue.made import MADE, write_clone, write_file
+from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry
+from eyechart.pipelines.vlmevalkit.evalscope.evaluation import open_questions
 from eyechart.registry import benchmarks, find_hub_benchmarks, scorers
 from eyechart.run.options import Options
 from eyechart.run.sources import find_benchmark, make_benchmark
@@ -88,6 +90,19 @@ def test_each_is_found_by_its_published_names(name: str, tmp_path: Path) -> None
         assert find_benchmark(path, Options()).name == name
     for part in card.hub:
         assert name in find_hub_benchmarks(*part.split(":", 1)), part
+
+
+def test_all_are_known_at_the_evalscope_door(tmp_path: Path) -> None:
+    """By every published name of the file, asked and scored as in VLMEvalKit."""
+    for name in NAMES:
+        card = make_benchmark(name, {}).card
+        for stem in filter(None, (card.file, *card.files)):
+            path = write_file(tmp_path, stem, MADE[name])
+            made = open_questions(DataEntry(name=stem, source=str(path))).source
+            assert isinstance(made, Benchmark)
+            assert made.name == name
+            assert str(made.settings["kit"]).startswith(("vlmevalkit", "authors"))
+            assert len(list(made.source)) == len(MADE[name].rows)
 
 
 def tell(made: Benchmark, sample: Sample) -> tuple[object, ...]:

@@ -266,7 +266,7 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _R
     from eyechart.data.hub import parse_hub
     from eyechart.data.source import ChangedRows, JoinedSource
 
-    spec = parse_hub(file)
+    spec = _find_downloaded(parse_hub(file), card)
     options = replace(options, cells="text", allow_absolute=False, change_formats=_CHANGED)
     if spec.is_local and options.image_root is None:
         options = replace(options, image_root=spec.place)
@@ -287,6 +287,28 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _R
             if isinstance(source.reader, ChangedRows):
                 number += source.reader.count_numbered()
     return sources[0] if len(sources) == 1 else JoinedSource(name, str(spec), tuple(sources))
+
+
+def _find_downloaded(spec: HubSpec, card: Card) -> HubSpec:
+    """The copy in the hub's cache, where that has all files of the benchmark; else the data set as it is named."""
+    from eyechart.data.download import find_snapshot
+    from eyechart.data.hub import find_part_files
+
+    folder = find_snapshot(spec.place) if not (spec.is_local or spec.revision) else None
+    if folder is None:
+        return spec
+    parts = [spec.part] if spec.part else _list_parts(spec, card)
+    apart = [card.images] if card.images and not card.images.endswith("/") else []
+    is_whole = all(find_part_files(folder, part) for part in (*parts, *apart))
+    return replace(spec, place=str(folder), is_local=True) if is_whole else spec
+
+
+def _name_repository(spec: HubSpec) -> str:
+    """The name of the repository, also of a copy in the hub's cache: ``datasets--ORG--NAME/snapshots/COMMIT``."""
+    folder = Path(spec.place)
+    if folder.parent.name == "snapshots":
+        return folder.parent.parent.name.rpartition("--")[2]
+    return folder.name
 
 
 def _list_shards(spec: HubSpec) -> Sequence[Path | str]:
@@ -321,7 +343,7 @@ def _change_part(rows: _Rows, spec: HubSpec, images: Mapping[str, Any]) -> Chang
     """The changes to rows of one part: they are told where they are from, and get their images."""
     from eyechart.data.rows import Blob
 
-    told = {"part": spec.split, "place": spec.place.rpartition("/")[2]}
+    told = {"part": spec.split, "place": _name_repository(spec)}
     change_row, apart = rows.change, rows.images
     assert change_row is not None
 

@@ -1,6 +1,6 @@
 """Suites: several benchmarks run as one, with one table and a weighted mean.
 
-A suite is a YAML file: a name, and a list of benchmarks, each with its settings and its weight in the mean.
+A suite is a YAML file: a list of benchmarks, each with its settings and its weight in the mean, and a name.
 
     name: mine
     about: charts and documents
@@ -49,8 +49,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Benchmarks that are run together."""
 
-    name: str
     benchmarks: list[Entry | str]
+    name: str = ""  # by default that of the file
     about: str = ""
     note: str = ""
 
@@ -80,9 +80,10 @@ def read_suite(given: str) -> Suite:
     try:
         suite = msgspec.convert(read_yaml(path), Suite)
     except msgspec.ValidationError as err:
-        raise UsageError(
-            f"{path}: {err}", hint="keys: name, about, note, benchmarks; see: eyechart docs suites"
-        ) from err
+        of = Entry if "$.benchmarks[" in str(err) else Suite
+        keys = f"keys {'of a benchmark' if of is Entry else 'of a suite'}: {', '.join(of.__struct_fields__)}"
+        raise UsageError(f"{path}: {err}", hint=f"{keys}; see: eyechart docs suites") from err
+    suite = msgspec.structs.replace(suite, name=suite.name or path.stem)
     entries = suite.entries()
     if not entries:
         raise UsageError(f"{path}: benchmarks is empty", hint="list at least one benchmark")

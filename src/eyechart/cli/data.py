@@ -225,7 +225,7 @@ def execute_get(args: argparse.Namespace) -> int:
             )
         place, licence = card.hub[0].partition(":")[0], card.licence
         parts = [one.partition(":")[2] for one in card.hub] + ([card.images] if card.images else [])
-    repository = look_up(place, without=_describe_offline(name, place))
+    repository = look_up(place, without=_describe_offline(name, place, parts))
     files = choose_files(repository, parts)
     size = format_size(sum(file.n_bytes for file in files))
     note(f"{place}: {len(files):,} of {len(repository.files):,} files, {size}")
@@ -241,14 +241,29 @@ def execute_get(args: argparse.Namespace) -> int:
     return 0
 
 
-def _describe_offline(name: str, place: str) -> str:
+def _describe_offline(name: str, place: str, parts: Iterable[str]) -> str:
     """What to do where there is no network."""
     folder = place.rpartition("/")[2]
+    chosen = "".join(f" --include '{_to_pattern(part)}'" for part in parts if part)
     runs = f" and run: eyechart run {name} --set file=hf:./{folder}" if name else ""
     return (
         "without a connection: on a machine that has one, run: "
-        f"hf download {place} --repo-type dataset --local-dir {folder}; copy the folder here{runs}"
+        f"hf download {place} --repo-type dataset{chosen} --local-dir {folder}; copy the folder here{runs}"
     )
+
+
+def _to_pattern(part: str) -> str:
+    """The names of a part's files, for `hf download`.
+
+    >>> _to_pattern("AMBER.tsv"), _to_pattern("documents/"), _to_pattern("night/test"), _to_pattern("test")
+    ('AMBER.tsv', 'documents/*', 'night/*', '*test*')
+    """
+    from eyechart.data.hub import names_file
+
+    if names_file(part):
+        return part
+    config, _, split = part.rpartition("/")
+    return f"{config}/*" if config else f"*{split}*"
 
 
 def execute_show(args: argparse.Namespace) -> int:
@@ -302,8 +317,18 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
         "from": benchmark.source.origin,
         "scorer": benchmark.scorer,
         **_card(benchmark),
-        **{f"set {name}": str(value) for name, value in settings.items()},
+        **{f"set {name}": _tell_setting(benchmark.name, name, value) for name, value in settings.items()},
     }
+
+
+def _tell_setting(benchmark: str, name: str, value: object) -> str:
+    """A setting's value, and the other ones it may have."""
+    from eyechart.run.sources import list_setting_choices
+
+    others = [one for one in list_setting_choices(benchmark, name) if one != value]
+    if value is None or value == "":
+        return f"({' or '.join(others)})" if others else ""
+    return f"{value} (or {', '.join(others)})" if others else str(value)
 
 
 def _card(benchmark: Benchmark) -> dict[str, str]:

@@ -203,8 +203,12 @@ def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping
                 value, known[option].annotation, strict=False, dec_hook=lambda kind, text: kind(text)
             )
         except (msgspec.ValidationError, TypeError, ValueError) as err:
-            kind = known[option].annotation
-            hint = f"one of: {', '.join(map(str, get_args(kind)))}" if get_origin(kind) is Literal else ""
+            choices = _list_choices(known[option].annotation)
+            hint = (
+                suggest_name(str(value), choices, otherwise=f"one of: {', '.join(choices)}")
+                if choices
+                else ""
+            )
             raise UsageError(f"{name}: {option}={value!r} is not valid: {err}", hint=hint) from err
     try:
         made = factory(**values)
@@ -218,6 +222,20 @@ def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping
             hint="it must return an eyechart.Benchmark",
         )
     return made
+
+
+def list_setting_choices(name: str, setting: str) -> list[str]:
+    """The values that a benchmark's setting may have; empty where it takes any."""
+    if name not in benchmarks.names():
+        return []
+    parameter = inspect.signature(benchmarks.get(name), eval_str=True).parameters.get(setting)
+    return _list_choices(parameter.annotation) if parameter is not None else []
+
+
+def _list_choices(kind: Any) -> list[str]:
+    """The values of a `Literal`, also of an optional one."""
+    chosen = next((one for one in (kind, *get_args(kind)) if get_origin(one) is Literal), None)
+    return [str(one) for one in get_args(chosen)]
 
 
 def list_settings(name: str) -> dict[str, str]:

@@ -6,14 +6,16 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from catalogue.made import MADE, write_clone
+from catalogue.made import MADE, write_clone, write_file
 from eyechart.data.download import RemoteFile, Repository, choose_files, find_snapshot, verify
 from eyechart.errors import DataError
+from eyechart.run.sources import make_benchmark
 from support.command import Outcome, eyechart_process
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -23,8 +25,9 @@ PLACE = "lmms-lab/DocVQA"
 class Hub:
     """A server that speaks the hub's two verbs: what a repository holds, and a file of it."""
 
-    def __init__(self, files: dict[str, bytes]) -> None:
+    def __init__(self, files: dict[str, bytes], place: str = PLACE) -> None:
         self.files = files
+        self.place = place
         self.sent: list[str] = []
         hub = self
 
@@ -37,7 +40,7 @@ class Hub:
 
             def answer(self, *, with_body: bool) -> None:
                 path = self.path.partition("?")[0]
-                if path.startswith(f"/api/datasets/{PLACE}"):
+                if path.startswith(f"/api/datasets/{hub.place}"):
                     told = hub.list_tree() if "/tree/" in path else hub.describe()
                     self.reply(
                         200, json.dumps(told).encode(), {"Content-Type": "application/json"}, with_body=True
@@ -81,7 +84,27 @@ class Hub:
             | ({"lfs": {"sha256": self.checksums[name], "size": len(data), "pointerSize": 100}})
             for name, data in self.files.items()
         ]
-        return {"id": PLACE, "sha": COMMIT, "siblings": siblings, "cardData": {"license": "mit"}, "tags": []}
+        return {
+            "id": self.place,
+            "sha": COMMIT,
+            "siblings": siblings,
+            "cardData": {"license": "mit"},
+            "tags": [],
+        }
+
+
+@contextmanager
+def serve(clone: Path, place: str) -> Iterator[Hub]:
+    """A hub with the files of a folder."""
+    files = {
+        str(path.relative_to(clone)): path.read_bytes() for path in sorted(clone.rglob("*")) if path.is_file()
+    }
+    made = Hub({"README.md": b"# A data set\n", **files}, place)
+    thread = threading.Thread(target=made.server.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
 
 
 @pytest.fixture
@@ -89,13 +112,8 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     pytest.importorskip("huggingface_hub")
     clone = write_clone(tmp_path / "made", "DocVQA/validation", MADE["docvqa-val"].hub)
     write_clone(clone, "InfographicVQA/validation", MADE["infovqa-val"].hub)
-    files = {str(path.relative_to(clone)): path.read_bytes() for path in sorted(clone.rglob("*.parquet"))}
-    made = Hub({"README.md": b"# DocVQA\n", **files})
-    thread = threading.Thread(target=made.server.serve_forever, daemon=True)
-    thread.start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    with serve(clone, PLACE) as running:
+        yield running
 
 
 def get(hub_url: str, tmp_path: Path, *words: str) -> Outcome:
@@ -154,6 +172,31 @@ def test_without_a_network_it_says_what_to_do(tmp_path: Path) -> None:
     ):
         assert part in done.err
     assert "OCRVQA_TESTCORE.tsv into $LMUData" in get("http://127.0.0.1:9", tmp_path, "get", "ocrvqa").err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n_files"), [("gqa", 3), ("amber", 2), ("visulogic", 3)])
+def test_files_and_images_kept_apart_are_downloaded(name: str, n_files: int, tmp_path: Path) -> None:
+    """VLMEvalKit's file on the hub; images in another config, and in an archive."""
+    pytest.importorskip("huggingface_hub")
+    made, card = MADE[name], make_benchmark(name, {}).card
+    place, _, part = card.hub[0].partition(":")
+    clone = tmp_path / "made"
+    if part.endswith(".tsv"):
+        write_file(clone, part.removesuffix(".tsv"), made)
+    else:
+        write_clone(clone, part, made.hub)
+        write_clone(clone, card.images, made.more_hub[card.images])
+    (clone / "other.tsv").write_text("not wanted")
+    with serve(clone, place) as hub:
+        done = get(hub.url, tmp_path, "get", name)
+        assert done.code == 0, done.err
+        assert f"{n_files} of {n_files + 1} files" in done.err
+        assert set(get(hub.url, tmp_path, "list", "--here", "--json").json) == {name}
+        shown = get(hub.url, tmp_path, "show", name)
+        assert str(made.rows[0]["question"]) in shown.out, shown.err
+        again = get(hub.url, tmp_path, "show", f"hf:{place}")
+        assert str(made.rows[1]["question"]) in again.out, again.err
 
 
 def test_files_of_parts_are_told_by_their_names() -> None:
