@@ -263,7 +263,12 @@ MADE: dict[str, Made] = {
         replies=["Answer: B", "Answer: C"],
         kits={"vlmevalkit": 0.5, "authors-default": 0.5, "authors-zeroshot-cot": 0.5},
     ),
-    "3dsrbench": Made(rows=letters(category="height_higher")),
+    "3dsrbench": Made(
+        rows=[
+            row | {"qid": qid}
+            for row, qid in zip(letters(category="height_higher"), ("VIN6MS3J", "VIN6MS3J-1"), strict=True)
+        ]
+    ),
     "visulogic": Made(
         rows=[
             {"index": at, "question": ASKED[at], "answer": "BA"[at], "category": "Style"} for at in range(2)

@@ -482,9 +482,10 @@ declare(
     prompt=frame(),
     scorer="choice-vlmevalkit",
     group_by=("category",),
-    metric="accuracy over all rows (VLMEvalKit's `vanilla`)",
-    parity="VLMEvalKit, `vanilla`",
-    note="The figures in which a question counts only if its mirrored and exchanged forms are right are not computed.",
+    aggregate="3dsrbench",
+    metric="questions of which all rotations are right; also with the mirrored image, and over all rows",
+    parity="VLMEvalKit",
+    note="The score is the mean over all rows (VLMEvalKit's `vanilla`); `circular`, `flip` and `flip-circular` stand beside.",
 )
 
 declare(

@@ -25,6 +25,7 @@ reader might not expect; docs/metrics.md has a section on each.
 | `screenspot`, `screenspot-lmms` | ScreenSpot, v2, Pro | accuracy by type and category |
 | `boxes-lmms` | ScreenSpot, RefCOCO | accuracy at five thresholds of IoU |
 | `refcoco` | RefCOCO, +, g | mean over the official splits |
+| `3dsrbench` | 3DSRBench | questions right in all rotations, mirrored, both; rows |
 | `chartqa`, `chartqapro`, `mtvqa`, … | the same | by split, question type, language |
 """
 

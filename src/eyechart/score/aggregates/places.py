@@ -1,4 +1,4 @@
-"""Aggregates of places in a picture: ScreenSpot, ScreenSpot-Pro, RefCOCO.
+"""Aggregates of places in a picture: ScreenSpot, ScreenSpot-Pro, RefCOCO, 3DSRBench.
 
 The scorers of score/boxes.py put the intersection over union and the kind of failure into the detail of a
 score.
@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from eyechart.registry import record_aggregate
 from eyechart.score.aggregates import ALL, Counts, average, count_by, divide, get_column
-from eyechart.types import Aggregate, MetricTable, ScoredRow
+from eyechart.types import Aggregate, CannotAggregate, MetricTable, ScoredRow
 
 # -- ScreenSpot: a point inside the box, by type of element and category
 #
@@ -187,6 +187,81 @@ record_aggregate(
         count=_count_split,
         combine=_combine_splits,
         headline="mean of splits",
+        parity="official",
+    )
+)
+
+
+# -- 3DSRBench: a question counts if all its rotations are right, and those of its mirrored image
+#
+# Ma et al., 2024 (https://arxiv.org/abs/2412.07825). A row's `qid` is that of its question, ``VIN6MS3J``,
+# with ``-flip`` for the mirrored image and ``-1`` for a rotation of the options. As published, a group counts
+# if its first form is among the rows.
+
+_QID_CHARS = 8
+
+
+def _name_forms(qid: str) -> dict[str, str]:
+    """The groups of a row: with its mirrored form, with its rotations, with both."""
+    base = qid[:_QID_CHARS]
+    return {
+        "flip": qid.replace("-flip", ""),
+        "circular": f"{base}-flip" if "-flip" in qid else base,
+        "flip-circular": base,
+    }
+
+
+def _count_forms(rows: Sequence[ScoredRow]) -> Counts:
+    found: Counter[Hashable] = Counter()
+    right: dict[tuple[str, str], float] = {}
+    known = {get_column(row, "qid"): get_column(row, "category") for row in rows}
+    for row in rows:
+        qid = get_column(row, "qid")
+        for group in dict.fromkeys((ALL, get_column(row, "category"))):
+            found[group, "n"] += 1
+            found[group, "value"] += row.value  # type: ignore[assignment]
+        for way, key in _name_forms(qid).items():
+            right[way, key] = min(right.get((way, key), 1.0), row.value)
+    for (way, key), value in right.items():
+        if key in known:
+            for group in dict.fromkeys((ALL, known[key])):
+                found[group, way, "n"] += 1
+                found[group, way, "value"] += value  # type: ignore[assignment]
+    return found
+
+
+def _combine_forms(total: Counts) -> MetricTable:
+    table = average(total)
+    return {
+        group: {
+            **{
+                way: divide(total.get((group, way, "value"), 0), total.get((group, way, "n"), 0))
+                for way in ("circular", "flip", "flip-circular")
+            },
+            **numbers,
+        }
+        for group, numbers in table.items()
+    }
+
+
+def _find_question(row: ScoredRow) -> str:
+    qid = get_column(row, "qid")
+    if not qid:
+        raise CannotAggregate(
+            f"3DSRBench: row {row.position + 1} has no qid", hint="the published file has the column qid"
+        )
+    return qid[:_QID_CHARS]
+
+
+record_aggregate(
+    Aggregate(
+        name="3dsrbench",
+        version="1",
+        about="questions whose rotations, mirrored forms or both are all right; all rows",
+        unit=_find_question,
+        count=_count_forms,
+        combine=_combine_forms,
+        headline="circular",
         parity="official",
     )
 )
