@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from eyechart.run.estimate import estimate_run as estimate
     from eyechart.run.gate import Gate, gate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "MODELS_TURN",

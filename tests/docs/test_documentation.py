@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import html
+import itertools
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,7 +76,8 @@ def named(pages: list[Path], *, fast: tuple[str, ...] = ()) -> list[object]:
 
 
 def needs_ocr(words: list[str]) -> bool:
-    return words[1:] == ["demo"] or {"baseline/look", "baseline/ocr"} & set(words) != set()
+    runs_demo = words[1:2] == ["demo"] and "--files" not in words
+    return runs_demo or {"baseline/look", "baseline/ocr"} & set(words) != set()
 
 
 def needs_torch(words: list[str]) -> bool:
@@ -100,14 +104,29 @@ def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server
 
 
 def execute(command: Command, folder: Path, server: Server) -> Outcome:
-    """Run a command of a page: in this process, unless it loads a file of Python code, which stays loaded."""
+    """Run a command of a page: in this process, unless it registers parts, which would stay registered."""
     program, *words = [word.replace(ADDRESS, server.base_url) for word in command.words]
     changes = {"HOME": str(folder), "COLUMNS": "120"}
     if program == "python":
         return run_process(sys.executable, *words, cwd=folder, timeout=SECONDS, **changes)
-    if any(".py" in word for word in words) or words[0] == "exec":
+    files = {before for before, word in itertools.pairwise(["", *words]) if re.search(r"\.py\b(?!-)", word)}
+    if files - {"-m", "--model", "--judge", "check"}:
         return eyechart_process(*words, cwd=folder, timeout=SECONDS, **changes)
-    return eyechart(*words, cwd=folder, **changes)
+    with forgotten(folder):
+        return eyechart(*words, cwd=folder, **changes)
+
+
+@contextlib.contextmanager
+def forgotten(folder: Path) -> Iterator[None]:
+    """Forget afterwards which modules of the folder were imported."""
+    path = list(sys.path)
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(str(folder)):
+                del sys.modules[name]
 
 
 @pytest.mark.slow
@@ -157,8 +176,8 @@ def test_the_demo_and_the_figures_that_the_pages_quote(tmp_path: Path) -> None:
     for word in ("(chance)", "baseline/random", "baseline/majority", "baseline/look", "What to try next"):
         assert word in printed
     assert "run folder: runs/demo/" in done.err
-    again = eyechart_process("demo", "--json", cwd=tmp_path, timeout=240)  # asks nothing any more
-    scores = {one["model"]: one["score"] for one in again.json["runs"]}
+    written = [json.loads(path.read_bytes()) for path in tmp_path.glob("runs/demo/*/summary.json")]
+    scores = {one["model"]: one["score"] for one in written}
     assert scores["baseline/look"] > scores["baseline/majority"]
     for page in PAGES:
         for command in commands(page):

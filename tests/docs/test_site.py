@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,24 @@ def test_every_page_that_the_source_names_exists() -> None:
 def test_messages_name_pages_by_the_command_that_shows_them() -> None:
     shown = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/cli/help").iterdir())
     assert not re.findall(r"docs/[\w-]+\.md", shown)
+
+
+def test_the_readme_on_a_package_index_has_no_relative_links() -> None:
+    """`hatch_build.py` puts this text into the metadata."""
+    spec = importlib.util.spec_from_file_location("package_readme", ROOT / "tools" / "package_readme.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.compile(r"\]\((?!https?://)")
+    assert relative.search(text)
+    for address in ("", "https://example.org/eyechart"):
+        assert not relative.search(module.adapt_readme(text, address))
+    assert "(https://example.org/eyechart/raw/main/docs/report.png)" in module.adapt_readme(text, address)
+    named = re.findall(r"`eyechart docs ([\w-]+)", module.adapt_readme(text))
+    assert len(named) > 20
+    assert not set(named) - {page.stem for page in PAGES}
 
 
 def test_pages_are_listed_shown_and_cut(tmp_path: Path) -> None:
