@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from eyechart.registry import scorer
@@ -153,11 +153,11 @@ def compute_teds(reply: str, gold: str, *, is_structure_only: bool = False) -> f
     one, other = parse_table(reply), parse_table(gold)
     if one is None or other is None:
         return 0.0
-    left, right = _number(one), _number(other)
-    n_nodes = max(_count_elements(one), _count_elements(other))
-    if len(left.nodes) * len(right.nodes) > MAX_NODE_PAIRS:
+    rename = _rename_structure if is_structure_only else _rename
+    distance = compute_tree_distance(one, other, rename)
+    if distance is None:
         return 0.0
-    distance = _compute_distance(left, right, is_structure_only=is_structure_only)
+    n_nodes = max(_count_elements(one), _count_elements(other))
     return max(0.0, 1 - distance / n_nodes) if n_nodes else 1.0
 
 
@@ -198,16 +198,16 @@ def _number(root: Node) -> _Numbered:
     return _Numbered(nodes, leftmost, sorted(last_with.values()))
 
 
-def _compute_distance(one: _Numbered, other: _Numbered, *, is_structure_only: bool) -> float:
-    """The least cost of turning one tree into the other (Zhang and Shasha, 1989).
+def compute_tree_distance(left: Node, right: Node, rename: Callable[[Node, Node], float]) -> float | None:
+    """The least cost of turning one tree into the other (Zhang and Shasha, 1989); None if they are too large.
 
     Inserting or deleting a node costs 1, renaming at most 1.
     """
+    one, other = _number(left), _number(right)
+    if len(one.nodes) * len(other.nodes) > MAX_NODE_PAIRS:
+        return None
     costs = [[0.0] * len(other.nodes) for _ in one.nodes]
-    renaming = [
-        [_rename(left, right, is_structure_only=is_structure_only) for right in other.nodes]
-        for left in one.nodes
-    ]
+    renaming = [[rename(mine, theirs) for theirs in other.nodes] for mine in one.nodes]
     for i in one.keyroots:
         for j in other.keyroots:
             _fill(one, other, i, j, costs, renaming)
@@ -237,14 +237,16 @@ def _fill(
         rows.append(row)
 
 
-def _rename(one: Node, other: Node, *, is_structure_only: bool) -> float:
+def _rename_structure(one: Node, other: Node) -> float:
+    return float(one.tag != other.tag or one.spans != other.spans)
+
+
+def _rename(one: Node, other: Node) -> float:
     from rapidfuzz.distance import Levenshtein
 
-    if one.tag != other.tag or one.spans != other.spans:
-        return 1.0
     longest = max(len(one.content), len(other.content))
-    if is_structure_only or not longest or one.content == other.content:
-        return 0.0
+    if _rename_structure(one, other) or not longest or one.content == other.content:
+        return _rename_structure(one, other)
     return Levenshtein.distance(one.content, other.content) / longest
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import MissingExtra
-from eyechart.pipelines.multi import score as score_module
 from eyechart.pipelines.multi.score import compute_rouge_l, score, split_tokens
+from eyechart.score import chinese_words
 from eyechart.types import Reply, Sample
 
 WORDS = [
@@ -29,7 +29,7 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=3), min_size=1, max_s
 @example("第一段。\n\n第二段。", "第一段。第二段。")
 def test_as_the_official_packages(prediction: str, label: str) -> None:
     theirs = pytest.importorskip("rouge_chinese").Rouge()
-    said, wanted = (" ".join(score_module._tokenizer().cut(text.strip())) for text in (prediction, label))
+    said, wanted = (" ".join(chinese_words._tokenizer().cut(text.strip())) for text in (prediction, label))
     if said.strip() and wanted.strip():
         official = theirs.get_scores(said, wanted, avg=True)["rouge-l"]["f"]
         assert compute_rouge_l(prediction.strip(), label.strip()) == pytest.approx(official, abs=1e-9)
@@ -96,8 +96,8 @@ def test_a_cut_moves_no_word_of_what_has_punctuation() -> None:
     text = "光的折射使光线改变方向，小明硕士毕业于中国科学院计算所。" * 400
     assert len(text) > 10_000
     assert [
-        word for piece in score_module._split_runs(text) for word in score_module._tokenizer().cut(piece)
-    ] == [*score_module._tokenizer().cut(text)]
+        word for piece in chinese_words._split_runs(text) for word in chinese_words._tokenizer().cut(piece)
+    ] == [*chinese_words._tokenizer().cut(text)]
 
 
 def test_jieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +109,8 @@ def test_jieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         return really(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    score_module._tokenizer.cache_clear()
-    with pytest.raises(MissingExtra, match=r"open questions(?s:.*)eyechart\[multi\]"):
+    chinese_words._tokenizer.cache_clear()
+    with pytest.raises(MissingExtra, match=r"Chinese text(?s:.*)eyechart\[multi\]"):
         score("光", "光的折射", "OP")
     # What needs no words is scored all the same.
     assert (score("", "光", "OP"), score("光", "", "OP"), score("B", "B", "SA")) == ((0, 1), (0, 0), (1, 1))

@@ -156,11 +156,11 @@ def _weighed(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 def _scorable(samples: Iterable[Sample]) -> Iterator[Sample]:
     """The same samples; fails before the first request if what scoring open ones needs is missing."""
-    from eyechart.pipelines.multi.score import require_jieba
+    from eyechart.score.chinese_words import require_jieba
 
     for sample in samples:
         if sample.meta["question_type"] == "OP" and sample.weight:
-            require_jieba()
+            require_jieba("MULTI's open questions")
         yield sample
 
 

@@ -11,15 +11,14 @@ Paper: https://arxiv.org/abs/2402.03173. Parity: OpenDFM/MULTI-Benchmark at aa40
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from eyechart.errors import DataError, MissingExtra, UsageError
-from eyechart.files import suppress_warnings
+from eyechart.errors import DataError, UsageError
 from eyechart.registry import scorer
+from eyechart.score.chinese_words import cut_words
 from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
 
@@ -300,11 +299,6 @@ GENERATIONS = {
 # (a space, between words), so the next piece begins with it.
 _SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
 
-# jieba copies its path at each character of a run that its dictionary does not know: 50,000 of them take 9 s.
-# So longer runs are cut here. No real answer has as many characters without a punctuation mark.
-_HAN_RUN = re.compile(r"[\u4e00-\u9fd5]+")
-_LONGEST_RUN = 2000
-
 
 def compute_rouge_l(prediction: str, label: str) -> float:
     """The F-measure of ROUGE-L. The official formula keeps it just below 1 even for the same text.
@@ -334,49 +328,9 @@ def split_tokens(text: str) -> list[str]:
     >>> split_tokens("第一段。\n\n第二段。")
     ['第一段', '。', '', '', '第二段', '。']
     """
-    cut = _tokenizer().cut
-    words = (word for piece in _split_runs(text) for word in cut(piece))
-    spaced = _SENTENCE_END.sub(r"\1\n\2", " ".join(words)).rstrip()
+    spaced = _SENTENCE_END.sub(r"\1\n\2", " ".join(cut_words(text))).rstrip()
     pieces = [piece.split() or [""] for piece in spaced.split("\n") if piece]
     return [token for piece in pieces for token in piece]
-
-
-def _split_runs(text: str) -> Iterator[str]:
-    """Cut runs of Chinese characters that are too long for jieba.
-
-    >>> [len(piece) for piece in _split_runs("光" * 4500 + "。")]
-    [2000, 2000, 501]
-    """
-    begin = 0
-    for run in _HAN_RUN.finditer(text):
-        for end in range(run.start() + _LONGEST_RUN, run.end(), _LONGEST_RUN):
-            yield text[begin:end]
-            begin = end
-    yield text[begin:]
-
-
-@functools.cache
-def _tokenizer() -> Any:
-    """A separate tokenizer with jieba's dictionary.
-
-    The global one logs to stderr, can be changed by other code, and keeps a cache in the shared temporary
-    folder that it reads back unchecked. Building this one takes about a second, once.
-    """
-    made = require_jieba().Tokenizer()
-    with suppress_warnings():
-        made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())
-    made.initialized = True
-    return made
-
-
-def require_jieba() -> Any:
-    """The library that finds words in Chinese text; `MissingExtra` if it is not installed."""
-    try:
-        with suppress_warnings():
-            import jieba
-    except ImportError as error:
-        raise MissingExtra.named("multi", needed_for="MULTI's open questions") from error
-    return jieba
 
 
 # -- The scorers of a run: `multi`, `multi-end`, and one per earlier generation
