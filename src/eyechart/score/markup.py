@@ -1,7 +1,6 @@
-"""Transcripts of pages and tables: edit distance, TEDS, the words of CC-OCR.
+"""Transcripts of pages and tables: edit distance, TEDS.
 
 TEDS: Zhong et al., 2020 (https://arxiv.org/abs/1911.10683), the tree edit distance of two HTML tables.
-CC-OCR: Yang et al., 2024 (https://arxiv.org/abs/2412.02210), as VLMEvalKit scores it (ms-vlmeval 0.0.20).
 Page-level ``edit-similarity`` is what OmniDocBench (https://arxiv.org/abs/2412.07626) reports as 1 - edit
 distance, without the official matching of single blocks.
 """
@@ -9,12 +8,11 @@ distance, without the official matching of single blocks.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from eyechart.registry import scorer
-from eyechart.score.judges import get_fact
 from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
 
@@ -198,38 +196,44 @@ def _number(root: Node) -> _Numbered:
     return _Numbered(nodes, leftmost, sorted(last_with.values()))
 
 
-def compute_tree_distance(left: Node, right: Node, rename: Callable[[Node, Node], float]) -> float | None:
+def compute_tree_distance(
+    left: Node,
+    right: Node,
+    rename: Callable[[Node, Node], float],
+    weigh: Callable[[Node], float] = lambda node: 1.0,
+) -> float | None:
     """The least cost of turning one tree into the other (Zhang and Shasha, 1989); None if they are too large.
 
-    Inserting or deleting a node costs 1, renaming at most 1.
+    `weigh` is the cost of inserting or deleting a node, `rename` that of turning a node into another.
     """
     one, other = _number(left), _number(right)
     if len(one.nodes) * len(other.nodes) > MAX_NODE_PAIRS:
         return None
     costs = [[0.0] * len(other.nodes) for _ in one.nodes]
     renaming = [[rename(mine, theirs) for theirs in other.nodes] for mine in one.nodes]
+    deleting, inserting = ([weigh(node) for node in tree.nodes] for tree in (one, other))
     for i in one.keyroots:
         for j in other.keyroots:
-            _fill(one, other, i, j, costs, renaming)
+            _fill(one, other, i, j, costs, renaming, deleting, inserting)
     return costs[-1][-1]
 
 
 def _fill(
-    one: _Numbered, other: _Numbered, i: int, j: int, costs: list[list[float]], renaming: list[list[float]]
-) -> None:
+    one: _Numbered, other: _Numbered, i: int, j: int, costs: list[list[float]], renaming: list[list[float]],
+    deleting: list[float], inserting: list[float],
+) -> None:  # fmt: skip
     first_i, first_j = one.leftmost[i], other.leftmost[j]
-    width = j - first_j + 2
-    above = [float(n) for n in range(width)]
-    rows = [above]
+    rows = [[0.0, *accumulate(inserting[first_j : j + 1])]]
     for x in range(first_i, i + 1):
-        row = [rows[-1][0] + 1]
+        above = rows[-1]
+        row = [above[0] + deleting[x]]
         is_left_whole = one.leftmost[x] == first_i
         skip_x = one.leftmost[x] - first_i
         for y in range(first_j, j + 1):
             at = y - first_j + 1
-            best = min(rows[-1][at] + 1, row[at - 1] + 1)
+            best = min(above[at] + deleting[x], row[at - 1] + inserting[y])
             if is_left_whole and other.leftmost[y] == first_j:
-                best = min(best, rows[-1][at - 1] + renaming[x][y])
+                best = min(best, above[at - 1] + renaming[x][y])
                 costs[x][y] = best
             else:
                 best = min(best, rows[skip_x][other.leftmost[y] - first_j] + costs[x][y])
@@ -248,82 +252,3 @@ def _rename(one: Node, other: Node) -> float:
     if _rename_structure(one, other) or not longest or one.content == other.content:
         return _rename_structure(one, other)
     return Levenshtein.distance(one.content, other.content) / longest
-
-
-# -- CC-OCR: texts, documents, tables, formulas
-
-_PREAMBLE = re.compile(
-    r"\\documentclass\{[^\n}]{0,300}\}|\\usepackage\[[^\n\]]{0,300}\]\{[^\n}]{0,300}\}"
-    r"|\\usepackage\{[^\n}]{0,300}\}"
-    r"|\\geometry\{[^\n}]{0,300}\}|\\begin\{document\}|\\end\{document\}|\\noindent"
-)
-_BY_CHARACTER = ("Arabic", "Japanese", "Korean")
-
-
-@scorer("ccocr", version="1", parity="official")
-def score_ccocr(reply: Reply, sample: Sample) -> Score:
-    """CC-OCR by the kind of row: words or characters, document, table, formula, molecule.
-
-    The columns `category` (lan_ocr, scene_ocr, doc_parsing), `l2-category` and `split` name it, as in
-    VLMEvalKit's file. Extraction of key information (kie) is not scored.
-    """
-    group, kind, part = (get_fact(sample, name) for name in ("category", "l2-category", "split"))
-    if "kie" in group:
-        return Score(outcome="unscored", value=0.0, route="ccocr:kie", detail={"fail_reason": "kie"})
-    if "doc_parsing" in group:
-        route = next((name for name in ("table", "molecular", "formula") if name in kind), "doc")
-        values = [compare_ccocr(reply.text, gold, route) for gold in sample.golds]
-    else:
-        route = "words"
-        is_by_character = part in _BY_CHARACTER or "zh" in part
-        is_plain = "scene_ocr" in group and not is_by_character
-        values = [
-            compute_word_f1(reply.text, gold, is_by_character=is_by_character, is_plain=is_plain)
-            for gold in sample.golds
-        ]
-    read = reply.text.strip() or None
-    return score_official(reply, sample, value=max(values, default=0.0), read=read, route=f"ccocr:{route}")
-
-
-def compare_ccocr(reply: str, gold: str, kind: str) -> float:
-    """The similarity of a document, table, formula or molecule, without white space.
-
-    >>> compare_ccocr("```latex x ^ 2```", "x^2", "formula")
-    1.0
-    """
-    gold = gold.replace(" ", "")
-    if kind == "molecular":
-        for mark in ("\n", " ", "<smiles>", "</smiles>"):
-            reply = reply.replace(mark, "")
-        return compute_edit_similarity(reply, gold)
-    if kind == "formula":
-        for mark in ("```latex", "```", "\n", "\t", " "):
-            reply = reply.replace(mark, "")
-        return compute_edit_similarity(reply, gold)
-    text = _PREAMBLE.sub("", reply)
-    fence = "```html" if kind == "table" else "```"
-    parts = text.split(fence)
-    text = (parts[1] if len(parts) > 1 else text).replace("```latex", "").replace("```", "")
-    text, gold = (one.replace(" ", "").replace("\n", "") for one in (text, gold))
-    if kind != "table":
-        return compute_edit_similarity(text, gold)
-    return compute_teds(text.replace("，", ","), gold)
-
-
-def compute_word_f1(reply: str, gold: str, *, is_by_character: bool, is_plain: bool) -> float:
-    """F1 of the words that two texts share, in any order; `is_plain`: of their ASCII letters and digits.
-
-    >>> round(compute_word_f1("stop sign", "STOP", is_by_character=False, is_plain=True), 6)
-    0.666667
-    """
-    said, true = (_split_words(text, is_by_character, is_plain) for text in (reply, gold))
-    shared = sum((Counter(said) & Counter(true)).values())
-    recall, precision = shared / (len(true) + 1e-9), shared / (len(said) + 1e-9)
-    return min(1.0, 2 * recall * precision / (recall + precision + 1e-9))
-
-
-def _split_words(text: str, is_by_character: bool, is_plain: bool) -> Sequence[str]:
-    text = text.strip().replace("###", "").replace("***", "")
-    words = list("".join(text.split())) if is_by_character else text.split()
-    lower = (word.lower() for word in words)
-    return [one for word in lower if (one := re.sub("[^A-Za-z0-9]+", "", word) if is_plain else word)]

@@ -259,9 +259,69 @@ declare_means(
 # -- We-Math: what a model knows, by its answers to a problem and to its steps
 #
 # Qiao et al., 2024 (https://arxiv.org/abs/2407.01284). The `key` of a row is ``2steps_1`` … ``3steps_multi``,
-# the rows of a problem share their `ID`. As published, every share is of 525 problems.
+# the rows of a problem share their `ID`. As published, every share is of 525 problems. A topic's accuracy
+# is the mean over its concepts, each the mean of the single steps that ask for it.
 
 WEMATH_PROBLEMS = 525
+WEMATH_TOPICS: Mapping[str, tuple[str, ...]] = {
+    "Understanding and Conversion of Units": (
+        *(f"Conversion Rates and Calculations Between {unit} Units" for unit in ("Area", "Length")),
+        "Conversion Rates and Calculations Between Volume Units (Including Liters and Milliliters)",
+    ),
+    "Angles and Length": (
+        "Understanding Angles (Using a Protractor)", "Understanding Length (Using a Ruler)",
+    ),
+    "Calculation of Solid Figures": (
+        *(f"Surface Area of {solid}" for solid in ("Cylinders", "Rectangular Cuboids", "Cubes")),
+        *(f"Volume and Capacity of {solid}" for solid in ("Cylinders", "Cones")),
+        "Volume and Capacity of Rectangular Cuboids", "Volume and Capacity of Cubes",
+    ),
+    "Understanding of Solid Figures": (
+        *(f"Expanded View of {solid}" for solid in ("Cylinders", "Rectangular Cuboids", "Cubes")),
+        "Properties of Cylinders", "Properties of Cones", "Observing Objects",
+        *(f"Properties and Understanding of {solid}" for solid in ("Rectangular Cuboids", "Cubes")),
+    ),
+    "Calculation of Plane Figures": (
+        "Sum of Interior Angles of Other Polygons", "Sum of Interior Angles of Triangles",
+        "Calculation and Comparison of Angles", "Circumference of Circles",
+        *(
+            f"Area of {figure}"
+            for figure in (
+                "Parallelograms", "Triangles", "Sectors", "Trapezoids", "Circles", "Rectangles", "Squares",
+            )
+        ),
+        *(
+            f"Perimeter of {figure}"
+            for figure in ("Parallelograms", "Triangles", "Trapezoids", "Rectangles", "Squares")
+        ),
+    ),
+    "Understanding of Plane Figures": (
+        *(
+            f"Properties and Understanding of {figure}"
+            for figure in ("Parallelograms", "Triangles", "Trapezoids", "Rectangles", "Squares")
+        ),
+        "Understanding Triangular Rulers", "Understanding and Representing Angles",
+        "Distance Between Two Points", "Understanding Line Segments, Lines, and Rays", "perpendicularity",
+        "Parallel", "Understanding Sectors", "Understanding Circles", "Observing Figures",
+    ),
+    "Basic Transformations of Figures": ("Axial Symmetry", "Translation", "Rotation"),
+    "Cutting and Combining of Figures": (
+        "Combining and Dividing Solids", "Division of Plane Figures", "Combining Plane Figures",
+        "Tessellation of Figures", "Folding Problems of Figures",
+    ),
+    "Direction": (
+        "Southeast, Southwest, Northeast, Northwest Directions",
+        "Cardinal Directions (East, South, West, North)",
+    ),
+    "Route Map": (
+        "Determining the Positions of Objects Based on Direction, Angle, and Distance",
+        "Describing Simple Routes Based on Direction and Distance",
+    ),
+    "Correspondence of Coordinates and Positions": (
+        "Representing Positions Using Ordered Pairs", "Finding Positions Based on Ordered Pairs",
+    ),
+    "Position": ("Front-Back Position", "Up-Down Position", "Left-Right Position"),
+}  # fmt: skip
 
 
 def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
@@ -281,6 +341,13 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
         }  # fmt: skip
         for name, holds in facts.items():
             found[name] = found.get(name, 0) + holds
+    for row in rows:
+        n_steps, _, step = get_column(row, "key").partition("steps_")
+        kind = f"{n_steps} steps" if step == "multi" else "1 step"
+        concepts = () if step == "multi" else (get_column(row, "knowledge concept", "knowledge_concept"),)
+        for group in (kind, *(("concept", one) for one in concepts)):
+            found[group, "n"] = found.get((group, "n"), 0) + 1
+            found[group, "value"] = found.get((group, "value"), 0) + row.value
     return found
 
 
@@ -298,6 +365,17 @@ def _combine_wemath(total: Counts) -> MetricTable:
             "rote memorization": divide(rote, mastery + rote),
             "n insufficient": gaps, "n inadequate": unable, "n mastery": mastery, "n rote": rote,
         }  # fmt: skip
+    for kind in ("1 step", "2 steps", "3 steps"):
+        table[ALL][kind] = divide(total.get((kind, "value"), 0), total.get((kind, "n"), 0))
+    for topic, concepts in WEMATH_TOPICS.items():
+        counts = [
+            (total[("concept", one), "value"], n)
+            for one in concepts
+            if (n := total.get((("concept", one), "n")))
+        ]
+        if counts:
+            mean = sum(value / n for value, n in counts) / len(counts)
+            table[f"topic: {topic}"] = {"accuracy": mean, "n": sum(n for _, n in counts)}
     return table
 
 
@@ -566,7 +644,7 @@ for _name, _is_none, _note in (
     )
 
 
-# -- CC-OCR: the mean of three kinds, each the mean of its parts
+# -- CC-OCR: the mean of four kinds, each the mean of its parts
 
 
 def _find_part(row: ScoredRow) -> Iterable[str]:
@@ -576,8 +654,9 @@ def _find_part(row: ScoredRow) -> Iterable[str]:
 def _combine_ccocr(total: Counts) -> MetricTable:
     parts = {group: one["accuracy"] or 0.0 for group, one in average(total).items() if group != ALL}
     kinds = {}
-    for kind in ("lan_ocr", "scene_ocr", "doc_parsing"):
-        values = [value for part, value in parts.items() if kind in part]
+    names = ("lan_ocr", "scene_ocr", "kie", "doc_parsing")
+    for kind in names:
+        values = [value for part, value in parts.items() if next((n for n in names if n in part), "") == kind]
         if values:
             kinds[kind] = sum(values) / len(values)
     whole = {"total": divide(sum(kinds.values()), len(kinds)), **kinds}
@@ -588,9 +667,10 @@ record_aggregate(
     Aggregate(
         name="ccocr",
         version="1",
-        about="the mean of texts in languages, texts in scenes and documents, each of its parts' means",
+        about="the mean of texts in languages and scenes, key information and documents, each of its parts",
         count=count_by(_find_part),
         combine=_combine_ccocr,
         headline="total",
+        parity="official",
     )
 )
