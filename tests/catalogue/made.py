@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from eyechart.catalogue.transcripts import DESCRIBE
 from eyechart.data.hub import names_file
 from support.files import picture, picture_base64
 from support.tables import write_tsv
@@ -116,6 +117,17 @@ def variant(at: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+CAPTIONS = [["a cat on a mat", "a cat"], ["two dogs run", "dogs"]]
+TABLE = "<table><tr><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table>"
+PAGE = {
+    "layout_dets": [
+        {"category_type": "title", "order": 1, "anno_id": 1, "text": "A title"},
+        {"category_type": "table", "order": 2, "anno_id": 2, "html": TABLE},
+        {"category_type": "text_block", "order": 3, "anno_id": 3, "text": "Some text"},
+    ],
+    "page_info": {"page_attribute": {"language": "english"}},
+}
+
 MADE: dict[str, Made] = {
     "mmstar": Made(
         rows=letters(category="math", **{"l2-category": "geometry"}),
@@ -131,10 +143,14 @@ MADE: dict[str, Made] = {
         ),
     ),
     "ai2d": Made(
-        rows=letters(), hub=pair(lambda at: {"question": ASKED[at], "options": TWO[at], "answer": "10"[at]})
+        rows=letters(),
+        hub=pair(lambda at: {"question": ASKED[at], "options": TWO[at], "answer": "10"[at]}),
+        kits={"lmms-eval": 0.5},
     ),
     "ai2d-no-mask": Made(
-        rows=letters(), hub=pair(lambda at: {"question": ASKED[at], "options": TWO[at], "answer": "10"[at]})
+        rows=letters(),
+        hub=pair(lambda at: {"question": ASKED[at], "options": TWO[at], "answer": "10"[at]}),
+        kits={"lmms-eval": 0.5},
     ),
     "realworldqa": Made(
         rows=letters(),
@@ -155,6 +171,7 @@ MADE: dict[str, Made] = {
             | {"sub_task": "Jigsaw", "image_1": IMAGE, "image_2": None, "prompt": ""}
             for at in range(2)
         ],
+        kits={"lmms-eval": 0.5},
     ),
     "muirbench": Made(
         rows=[row | {"question": f"<image> {row['question']}"} for row in letters(category="Ordering")],
@@ -163,6 +180,7 @@ MADE: dict[str, Made] = {
             | {"answer": "BA"[at], "image_list": [IMAGE]}
             for at in range(2)
         ],
+        kits={"lmms-eval": 0.5},
     ),
     "seedbench-img": Made(
         rows=letters(),
@@ -172,6 +190,7 @@ MADE: dict[str, Made] = {
             | {"image": [IMAGE]}
             for at in range(2)
         ],
+        kits={"lmms-eval": 0.5},
     ),
     "seedbench2-plus": Made(
         rows=letters(category="Chart"),
@@ -186,9 +205,12 @@ MADE: dict[str, Made] = {
                 | {f"choice_{letter}": text for letter, text in zip("ABCD", TWO[at], strict=True)}
             )
         ),
+        kits={"lmms-eval": 0.5},
     ),
     "scienceqa-test": Made(
-        rows=letters(), hub=pair(lambda at: {"question": ASKED[at], "choices": TWO[at], "answer": 1 - at})
+        rows=letters(),
+        hub=pair(lambda at: {"question": ASKED[at], "choices": TWO[at], "answer": 1 - at}),
+        kits={"lmms-eval": 0.5},
     ),
     "mmvp": Made(
         rows=[
@@ -204,6 +226,7 @@ MADE: dict[str, Made] = {
             }
         ),
         replies=["A", "A"],
+        kits={"lmms-eval": 0.5},
     ),
     "vstar-vlmevalkit": Made(
         rows=letters(category="direct_attributes"),
@@ -217,6 +240,7 @@ MADE: dict[str, Made] = {
                 "category": "direct_attributes",
             }
         ),
+        kits={"lmms-eval": 0.5},
     ),
     "hr-bench-4k-vlmevalkit": Made(
         rows=letters(category="single", cycle_category="0"),
@@ -280,6 +304,7 @@ MADE: dict[str, Made] = {
         ],
         more_hub={"images.zip": [{"name": f"images/{at}.png"} for at in range(2)]},
         replies=["Answer: \\boxed{B}", "Answer: \\boxed{C}"],
+        kits={"lmms-eval": 0.5},
     ),
     "mmmu-val": Made(
         rows=[
@@ -435,6 +460,7 @@ MADE: dict[str, Made] = {
         rows=opened("4", "5"),
         hub=pair(lambda at: {"question": OPEN[at], "number": 4 + at}),
         replies=["4", "6"],
+        kits={"lmms-eval": 0.5},
     ),
     "pixmo-count": Made(
         rows=opened("4", "5"),
@@ -450,6 +476,7 @@ MADE: dict[str, Made] = {
             for at in range(2)
         ],
         replies=["{42}", "{8}"],
+        kits={"lmms-eval": 0.0},
     ),
     "zerobench-sub": Made(
         rows=opened("42", "7"),
@@ -459,6 +486,7 @@ MADE: dict[str, Made] = {
             for at in range(2)
         ],
         replies=["{42}", "{8}"],
+        kits={"lmms-eval": 0.0},
     ),
     "mtvqa": Made(
         rows=opened("Haus", "Baum", category="DE"),
@@ -684,6 +712,7 @@ MADE |= {
         ],
         replies=["4", "6"],
         judge={"": "6"},
+        kits={"lmms-eval": 0.5},
     ),
     "wemath": Made(
         rows=[
@@ -752,12 +781,14 @@ MADE |= {
         ),
         replies=["It is a cat.", "It is a bird."],
         judge={"It is a cat.": "10 10\nGood.", "": "10 0\nBad."},
+        kits={"lmms-eval": 0.5},
     ),
     "simplevqa": Made(
         rows=opened("a cat", "a dog"),
         hub=pair(lambda at: {"data_id": str(at), "question": OPEN[at], "answer": ["a cat", "a dog"][at]}),
         replies=["It is a cat.", "It is a bird."],
         judge={"It is a cat.": '{"a": "正确"}', "": '{"a": "错误"}'},
+        kits={"lmms-eval": 0.0},
     ),
     "charxiv-reasoning": Made(
         rows=[
@@ -810,11 +841,60 @@ MADE |= {
         ],
         more_hub={"documents/": [{"name": "a.pdf"}]},
         replies=["4", "6"],
+        kits={"lmms-eval": 0.5},
+    ),
+}
+MADE |= {
+    "ocrbench-v2": Made(
+        rows=[
+            {"index": 0, "question": OPEN[0], "answer": "['4', 'four']", "category": "cognition VQA en"}
+            | {"eval": "without eval", "bbox": "without bbox", "content": "without content"},
+            {"index": 1, "question": OPEN[1], "answer": "[0, 0, 10, 10]", "category": "text grounding en"}
+            | {"eval": "without eval", "bbox": "without bbox", "content": "without content"},
+        ],
+        hub=pair(
+            lambda at: (
+                {"id": at, "question": OPEN[at], "answers": [["4", "four"], ["0", "0", "10", "10"]][at]}
+                | {"type": ["cognition VQA en", "text grounding en"][at], "eval": None, "bbox": None}
+                | {"content": None}
+            )
+        ),
+        replies=["It is four.", "[20, 20, 30, 30]"],
+    ),
+    "ocrbench-v2-mini": Made(
+        rows=[
+            {"index": at, "question": OPEN[at], "answer": "['']", "category": "text spotting en"}
+            | {"eval": "without eval", "bbox": "[[0, 0, 10, 0, 10, 10, 0, 10]]", "content": "['STOP']"}
+            for at in range(2)
+        ],
+        replies=["[(0, 0, 10, 9, stop)]", "none"],
+    ),
+    "ccocr": Made(
+        rows=[
+            {"index": 0, "question": OPEN[0], "answer": '{"total": "4", "date": "2024"}', "category": "kie"}
+            | {"l2-category": "constrained_category", "split": "CORD"},
+            {"index": 1, "question": OPEN[1], "answer": "STOP here", "category": "multi_scene_ocr"}
+            | {"l2-category": "scene_text", "split": "IC15"},
+        ],
+        replies=['```json\n{"total": "4", "date": "2024"}\n```', "go"],
+    ),
+    "omnidocbench": Made(
+        rows=[{"index": at, "question": OPEN[at], "answer": json.dumps(PAGE)} for at in range(2)],
+        replies=["# A title\n\n| 1 | 2 |\n|---|---|\n| 3 | 4 |\n\nSome text"] * 2,  # the prompts are the same
+        score=1.0,
+    ),
+    "coco-caption-val": Made(
+        rows=[{"index": at, "question": DESCRIBE, "answer": str(CAPTIONS[at])} for at in range(2)],
+        hub=pair(lambda at: {"id": at, "question": "Caption?", "answer": CAPTIONS[at]}),
+        replies=["a cat on a mat"] * 2,  # the prompts are the same
+        kits={"lmms-eval": 0.5},
     ),
 }
 MADE["mathvision-mini"] = MADE["mathvision"]
 MADE["hallusionbench"] = replace(
-    MADE["hallusionbench"], kits={"lmms-eval": 0.5}, judge={"Is it red?": "correct", "": "incorrect"}
+    MADE["hallusionbench"],
+    kits={"lmms-eval": 0.5, "lmms-eval-no-judge": 0.5},
+    judge={"Is it red?": "correct", "": "incorrect"},
 )
 
 

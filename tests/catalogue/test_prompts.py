@@ -70,6 +70,15 @@ TASKS: Mapping[str, tuple[str, str]] = {
     "vizwiz_vqa_val": ("vizwiz-val", "lmms-eval"),
     "mathvista_testmini_cot": ("mathvista-mini", "lmms-eval"),
     "pixmo_count": ("pixmo-count", "lmms-eval"),
+    "ai2d": ("ai2d", "lmms-eval"),
+    "ai2d_no_mask": ("ai2d-no-mask", "lmms-eval"),
+    "scienceqa_img": ("scienceqa-test", "lmms-eval"),
+    "visulogic": ("visulogic", "lmms-eval"),
+    "countbenchqa": ("countbenchqa", "lmms-eval"),
+    "simplevqa": ("simplevqa", "lmms-eval"),
+    "mmlongbench_doc": ("mmlongbench-doc", "lmms-eval"),
+    "mathvision_test": ("mathvision", "lmms-eval"),
+    "llava_in_the_wild": ("llavabench", "lmms-eval"),
 }
 
 

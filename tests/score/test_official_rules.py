@@ -260,3 +260,81 @@ def test_teds_of_a_table_with_itself_is_one(rows: int, columns: int) -> None:
     )
     assert compute_teds(table, table) == 1
     assert math.isclose(compute_teds("<table></table>", table), 0, abs_tol=1e-9)
+
+
+# -- OCRBench v2, CC-OCR, OmniDocBench, captions: values of the official code, or counted by hand
+
+
+@pytest.mark.parametrize(
+    ("task", "reply", "gold", "facts", "value"),
+    [
+        ("text recognition en", "It says STOP", "['stop']", {}, 1.0),
+        ("text recognition en", "stop", "['Stop']", {"eval": "case sensitive"}, 0.0),
+        ("science QA en", "(B).", "['B']", {"eval": "multiple choice"}, 1.0),
+        ("text counting en", "about 8", "['10']", {"eval": "regression"}, 0.8),
+        ("text counting en", "about 4", "['10']", {"eval": "regression"}, 0.0),
+        ("formula recognition en", "so x ^ 2", "['x^2']", {}, 1.0),
+        ("text grounding en", "[0, 0, 1, 1] or [0, 0, 10, 5]", "[0, 0, 10, 10]", {}, 0.5),
+        ("key information mapping en", '{"total": "12", "date": "x"}', "[{'total': ['12', '13']}]", {}, 0.5),
+        ("table parsing en", "| a |\n|---|\n| 1 |", "['| a |\\n|---|\\n| 2 |']", {}, 0.75),
+        ("document parsing en", "# One\ntext", "['# Two\\nwords']", {}, 1.0),
+        ("chart parsing en", "{'a': '12'}", "[{'a': '12'}]", {}, 1.0),
+        (
+            "text spotting en",
+            "[(0, 0, 10, 10, stop), (50, 50, 60, 60, go)]",
+            "['-']",
+            {"bbox": "[[0, 0, 10, 0, 10, 10, 0, 10]]", "content": "['STOP!']"},
+            2 / 3,
+        ),
+        (
+            "VQA with position en",
+            '{"answer": "a cat", "bbox": "[0, 0, 10, 5]"}',
+            "['cat']",
+            {"bbox": "[0, 0, 10, 10]"},
+            0.75,
+        ),
+    ],
+)  # fmt: skip
+def test_ocrbench_v2(task: str, reply: str, gold: str, facts: dict[str, str], value: float) -> None:
+    question = "Write it as markdown" if "table" in task else "?"
+    sample = Sample(id="1", question=question, golds=(gold,), meta={"category": task, **facts})
+    assert scorers.get("ocrbench-v2")(Reply(text=reply), sample).value == pytest.approx(value)
+
+
+def test_ocrbench_v2_averages_rows_then_parts_then_languages() -> None:
+    rows = [
+        ScoredRow(value=value, meta={"category": task})
+        for task, value in (
+            ("text recognition en", 1.0), ("full-page OCR en", 0.0), ("full-page OCR en", 0.5),
+            ("text spotting en", 1.0), ("full-page OCR cn", 0.25),
+        )
+    ]  # fmt: skip
+    found = aggregates.get("ocrbench-v2")(rows)
+    assert found["en_text_recognition"]["score"] == 0.5
+    assert found[""] == {"English": 0.75, "Chinese": 0.25}
+
+
+def test_omnidocbench_joins_what_is_divided_differently() -> None:
+    from eyechart.score.omnidocbench import compare_pages, split_page
+
+    gold = split_page("One two three\n\nfour five six\n\nseven\n\n$$x^2$$")
+    said = split_page("One two\n\nthree\n\nfour five sixseven\n\n\\[x^3\\]")
+    assert compare_pages(said, gold) == {
+        "text edit": 0.0,
+        "order edit": 0.0,
+        "formula edit": pytest.approx(1 / 3),
+    }
+    swapped = split_page("four five six\n\nOne two three\n\nseven")
+    assert compare_pages(swapped, gold)["order edit"] > 0
+
+
+def test_wemath_topics_are_means_over_concepts() -> None:
+    rows = [
+        ScoredRow(value=value, id=key, meta={"ID": "1", "key": key, "knowledge concept": concept})
+        for key, concept, value in (
+            ("2steps_1", "Rotation", 1.0), ("2steps_2", "Translation", 0.0), ("2steps_multi", "", 1.0),
+        )
+    ]  # fmt: skip
+    found = aggregates.get("wemath")(rows)
+    assert (found[""]["1 step"], found[""]["2 steps"], found[""]["3 steps"]) == (0.5, 1.0, None)
+    assert found["topic: Basic Transformations of Figures"]["accuracy"] == 0.5

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eyechart.catalogue.declare import LMMS_EVAL, VLMEVALKIT, Apart, Kit, declare, read_letter
-from eyechart.catalogue.prompts import ask_with, choose, frame, list_options, put_in_place
+from eyechart.catalogue.prompts import LETTER, ask, ask_with, choose, frame, list_options, put_in_place
 from eyechart.types import Message, Prompt, Sample
 
 _INLINE = re.compile(r"\n?Options:\s*A: (.*?), B: (.*?), C: (.*?), D: (.*)$", re.DOTALL)
@@ -60,6 +60,19 @@ def ask_in_place(*, closing: str = "", trim: bool = False) -> Prompt:
     return prompt
 
 
+def ask_blink(sample: Sample) -> str:
+    """lmms-eval's prompt of BLINK: which letters there are, then the question as published."""
+    letters = ", ".join(sample.choices)
+    asked = str(sample.meta.get("prompt") or sample.question)
+    return f"Note: You only need to respond with {letters} without providing any additional information.\n{asked}"
+
+
+def ask_scienceqa(sample: Sample) -> str:
+    """lmms-eval's prompt of ScienceQA."""
+    context = f"Context: {sample.hint}\n" if sample.hint else ""
+    return f"{context}{sample.question}\n{list_options(sample)}{LETTER}"
+
+
 declare(
     "mmstar",
     "six abilities, questions that need the image",
@@ -92,8 +105,9 @@ declare(
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="ai2d-lmms")},
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
 )
 
 declare(
@@ -108,8 +122,9 @@ declare(
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="ai2d-lmms")},
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
 )
 
 declare(
@@ -171,11 +186,18 @@ declare(
     },
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask_with(ask_blink),
+            scorer="blink-lmms",
+            more={"group_by": ("category",), "aggregate": "macro-category"},
+        )
+    },
     group_by=("category",),
     macro="category",
     aggregate="macro-category",
     metric="mean of the tasks' accuracies; the score is the mean over questions, as in VLMEvalKit",
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
     note="The paper and lmms-eval average tasks, VLMEvalKit questions; both are shown.",
 )
 
@@ -191,9 +213,16 @@ declare(
     change_row=lambda row: {"index": row["idx"], "category": row["task"]},
     prompt=ask_in_place(closing="Answer with the option's letter from the given choices directly."),
     scorer="choice-vlmevalkit",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=choose(),
+            scorer="muirbench-lmms",
+            more={"group_by": ("category",), "aggregate": "muirbench"},
+        )
+    },
     group_by=("category",),
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
     note="VLMEvalKit drops images that no `<image>` in the question stands for; here they come first.",
 )
 
@@ -219,8 +248,9 @@ declare(
     ),
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="seedbench-lmms")},
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
     note="The questions on videos, which the hub data set holds too, are left out.",
 )
 
@@ -241,8 +271,9 @@ declare(
     },
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="seedbench-lmms", more={"aggregate": "seedbench-lmms"})},
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
 )
 
 declare(
@@ -258,8 +289,9 @@ declare(
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["choices"]))},
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=ask_with(ask_scienceqa), scorer="scienceqa-lmms")},
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
 )
 
 declare(
@@ -279,10 +311,11 @@ declare(
     },
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="mmvp-lmms", more={"aggregate": "mmvp-lmms"})},
     aggregate="mmvp",
     metric="pairs of which both questions are right",
     parity="VLMEvalKit, lmms-eval",
-    note="A pair is two neighbouring rows with the same question.",
+    note="A pair is two neighbouring rows with the same question; in lmms-eval two rows 2n - 1 and 2n.",
 )
 
 declare(
@@ -303,8 +336,9 @@ declare(
     },
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="vstar-lmms")},
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
 )
 
 for _side in ("4k", "8k"):
@@ -511,7 +545,12 @@ declare(
         )
     ),
     scorer="visulogic",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask("\nAnswer with the option letter only.", strip=True), scorer="visulogic-lmms"
+        )
+    },
     group_by=("category",),
     metric=EXACT,
-    parity=KIT,
+    parity="VLMEvalKit, lmms-eval",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eyechart.catalogue.declare import Apart, declare
+from eyechart.catalogue.declare import LMMS_EVAL, Apart, Kit, declare
 from eyechart.catalogue.prompts import ask
 from eyechart.types import Sample
 
@@ -45,10 +45,17 @@ declare(
     fields={"answer": "gpt4_ans"},
     prompt=ask(),
     scorer="llavabench",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask(),
+            scorer="llavabench-lmms",
+            more={"group_by": ("category",), "aggregate": "llavabench-lmms"},
+        )
+    },
     group_by=("category",),
     aggregate="llavabench",
     metric="the reply's score by the judge, divided by that of GPT-4's answer",
-    parity="VLMEvalKit",
+    parity="VLMEvalKit, lmms-eval",
     note="Needs a judge. VLMEvalKit lets a failed judge call count as −1; here such a row has no score.",
 )
 
@@ -64,10 +71,15 @@ declare(
     change_row=lambda row: {"index": row["data_id"]},
     prompt=ask(),
     scorer="simplevqa",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask("\nAnswer the question using a short phrase.", strip=True), scorer="simplevqa-lmms"
+        )
+    },
     group_by=(),
     aggregate="simplevqa",
     metric="F1 of accuracy and accuracy given attempted",
-    parity="VLMEvalKit",
+    parity="VLMEvalKit, lmms-eval",
     note="Needs a judge: correct, incorrect, not attempted.",
 )
 
@@ -93,10 +105,20 @@ declare(
     prepare=limit_pages,
     prompt=ask(),
     scorer="mmlongbench",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask(
+                "\nAnswer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'.",
+                strip=True,
+            ),
+            scorer="mmlongbench-lmms",
+            more={"group_by": ("doc_type",), "aggregate": "mmlongbench-lmms"},
+        )
+    },
     group_by=("doc_type",),
     aggregate="mmlongbench",
     metric="accuracy and F1",
-    parity="VLMEvalKit",
+    parity="VLMEvalKit, lmms-eval",
     note="Needs a judge, which extracts the answer. The first 120 pages are sent, each as an image, as VLMEvalKit does for "
     "GPT-4o. Pages of the hub's PDF files need the extra `[pdf]`; VLMEvalKit's file, which has the documents as base64, is not "
     "read: use the hub, or a file whose image column names PDF files.",

@@ -85,6 +85,15 @@ def change_wemath(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"option": None, "split": None, "options": options, **words}
 
 
+def ask_mathvision(sample: Sample) -> str:
+    """lmms-eval's prompt of MathVision."""
+    text = f'Please solve the problem step by step and put your answer in one "\\boxed{{}}".{sample.question}'
+    if not sample.choices:
+        return text
+    listed = "\n".join(f"{letter}. {choice}" for letter, choice in sample.choices.items())
+    return f"{text}\nChoices: {listed}\nAnswer the question with the option's letter from the given choices directly."
+
+
 def ask_dynamath(sample: Sample) -> str:
     """The question, then the JSON that is asked for."""
     told = {
@@ -145,12 +154,19 @@ for _name, _file, _split, _size in (
         change_row=lambda row: {"index": row["id"], "category": row["subject"]},
         prompt=ask_with(ask_with_choices),
         scorer="mathvision",
+        kits={
+            LMMS_EVAL: Kit(
+                prompt=ask_with(ask_mathvision),
+                scorer="mathvision-lmms",
+                more={"group_by": ("category",), "aggregate": "mathvision"},
+            )
+        },
         group_by=("category",),
         aggregate="mathvision",
         metric="accuracy",
-        parity="VLMEvalKit",
-        note="Needs a judge for replies that are not the answer alone. VLMEvalKit takes the reply `a` as equal to any "
-        "number; here it is not.",
+        parity="VLMEvalKit, lmms-eval",
+        note="Needs a judge for replies that are not the answer alone. As published, the free answer `a` equals any "
+        "number. lmms-eval takes the box and needs no judge.",
     )
 
 _Files = str | dict[str, str]
@@ -227,7 +243,7 @@ declare(
     aggregate="wemath",
     metric="strict score over problems of two and three steps",
     parity="VLMEvalKit",
-    note="The accuracies by branch of the tree of knowledge are not computed.",
+    note="The accuracies by number of steps and by topic are shown beside the score.",
 )
 
 declare(

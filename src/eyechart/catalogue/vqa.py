@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from eyechart.catalogue.declare import LMMS_EVAL, Apart, Kit, declare
-from eyechart.catalogue.prompts import BRIEFLY, ask
+from eyechart.catalogue.prompts import BRIEFLY, ask, ask_with
 from eyechart.data.rows import read_literal
+from eyechart.types import Sample
 
 _UNANSWERABLE = "When the provided information is insufficient, respond with 'Unanswerable'."
 
@@ -37,6 +38,12 @@ def list_cover_questions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"question": question, "answers": None, "answer": answer} for question, answer in pairs]
 
 
+def ask_count(sample: Sample) -> str:
+    """lmms-eval's prompt of CountBenchQA: the image's caption, where the row has it, and the question."""
+    caption = f"{sample.meta['text']}\n\n" if sample.meta.get("text") else ""
+    return f"{caption}{sample.question}\nAnswer with a single number."
+
+
 declare(
     "vqav2-val",
     "photographs, ten answers each",
@@ -48,11 +55,10 @@ declare(
     also_hub=["lmms-lab-encoder/VQAv2"],
     change_row=list_answers,
     prompt=ask(f"\n{BRIEFLY}"),
-    scorer="vqa-accuracy-lmms",
+    scorer="vqav2-lmms",
     kit=LMMS_EVAL,
     metric="VQA accuracy",
     parity="lmms-eval",
-    note="lmms-eval compares answers with their ids and so drops equal ones of one person twice; here as for OK-VQA.",
 )
 
 declare(
@@ -154,9 +160,10 @@ declare(
     change_row=lambda row: {"answer": str(row["number"])},
     prompt=ask(" Note that: answer with a number directly e.g. 3. Do not include any additional text."),
     scorer="countbenchqa",
+    kits={LMMS_EVAL: Kit(prompt=ask_with(ask_count), scorer="countbenchqa-lmms")},
     metric="accuracy",
-    parity="VLMEvalKit",
-    note="The gold is searched in the reply: 3 is found in 13.",
+    parity="VLMEvalKit, lmms-eval",
+    note="The gold is searched in the reply: 3 is found in 13. lmms-eval wants the reply to be the number, and shows the image's caption.",
 )
 
 declare(
@@ -169,11 +176,11 @@ declare(
     hub="kcz358/pixmo-count:test",
     change_row=lambda row: {"question": row["question"].replace("<image>", "").strip()},
     prompt=ask("\nAnswer with a single number."),
-    scorer="number",
+    scorer="pixmo-count-lmms",
     kit=LMMS_EVAL,
     metric="accuracy",
-    parity="none: our own reading of numbers",
-    note="lmms-eval takes the first digits of the reply.",
+    parity="lmms-eval",
+    note="The first digits of the reply count; `--scorer number` reads numbers in words, too.",
 )
 
 declare(
@@ -219,8 +226,13 @@ for _name, _about, _size, _files, _part in (
             " \n\n\nLet's think step by step and give the final answer in curly braces,  like this: {final answer}"
         ),
         scorer="zerobench",
+        kits={
+            LMMS_EVAL: Kit(
+                prompt=ask("\nAnswer with only the final answer.", strip=True), scorer="zerobench-lmms"
+            )
+        },
         metric="accuracy",
-        parity="VLMEvalKit",
+        parity="VLMEvalKit, lmms-eval",
         note="The gold is searched in the last curly braces of the reply.",
     )
 

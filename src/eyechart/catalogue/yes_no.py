@@ -88,6 +88,9 @@ declare(
     aggregate="hallusion",
     kits={
         LMMS_EVAL: Kit(prompt=ask(), scorer="hallusion-lmms", more={"aggregate": "hallusion-lmms"}),
+        "lmms-eval-no-judge": Kit(
+            prompt=ask(), scorer="hallusion-yes-lmms", more={"aggregate": "hallusion-yes-lmms"}
+        ),
     },
     metric="mean of aAcc (questions), fAcc (figures) and qAcc (pairs)",
     parity="VLMEvalKit, lmms-eval",

@@ -23,7 +23,8 @@ authors' parser. `aggregates/` has the official numbers over all rows.
 | | hallusion-lmms, llavabench-lmms |
 | boxes | screenspot, screenspot-pro, refcoco; screenspot-lmms, screenspot-v2-lmms, screenspot-pro-lmms, |
 | | refcoco-lmms, refcoco-grounding-lmms; several with a declared scale: -unit, -1000, -pixels |
-| markup, captions | edit-similarity, teds, ccocr; rouge-l |
+| markup, captions | edit-similarity, teds; rouge-l, rouge-l-words |
+| ccocr, ocrbench_v2, omnidocbench | the same |
 """
 
 from __future__ import annotations

@@ -137,7 +137,8 @@ def compare_fields(reply: str, gold: str) -> float:
     if wanted is None:
         wanted = parse_literal(gold)
     try:
-        trees = [_grow("<root>", _arrange(_tidy_values(one))) for one in (_read_json(reply), wanted, {})]
+        data: tuple[Any, ...] = (_read_json(reply), wanted, {})
+        trees = [_grow("<root>", _arrange(_tidy_values(one))) for one in data]
     except RecursionError:
         return 0.0
     cost, whole = (compute_tree_distance(one, trees[1], _change, _weigh) for one in (trees[0], trees[2]))

@@ -12,6 +12,7 @@ reader might not expect; docs/metrics.md has a section on each.
 | `hallusion`, `hallusion-lmms`, … | HallusionBench | mean of aAcc, fAcc, qAcc; also by category |
 | `amber` | AMBER | mean accuracy of attribute, existence, relation |
 | `mmvp`, `mmvp-lmms` | MMVP | pairs with both questions right, rows |
+| `ocrbench-v2`, `ccocr`, `omnidocbench`, `captions` | the same | means of parts; of edit distances; CIDEr |
 | `ocrbench` | OCRBench | points of 1000 and by part |
 | `mmmu`, `mmmu-pro-lmms` | MMMU, MMMU-Pro | all rows, six domains, subjects; what random picks would add |
 | `macro-category`, `macro-l2-category`, `macro-task`, … | BLINK, MMStar | mean of groups, all alike |

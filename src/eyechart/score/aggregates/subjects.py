@@ -342,8 +342,8 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
         for name, holds in facts.items():
             found[name] = found.get(name, 0) + holds
     for row in rows:
-        n_steps, _, step = get_column(row, "key").partition("steps_")
-        kind = f"{n_steps} steps" if step == "multi" else "1 step"
+        number, _, step = get_column(row, "key").partition("steps_")
+        kind = f"{number} steps" if step == "multi" else "1 step"
         concepts = () if step == "multi" else (get_column(row, "knowledge concept", "knowledge_concept"),)
         for group in (kind, *(("concept", one) for one in concepts)):
             found[group, "n"] = found.get((group, "n"), 0) + 1
