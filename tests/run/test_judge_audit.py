@@ -19,7 +19,7 @@ from eyechart.report.export import guard_formula, strip_guard
 from eyechart.report.judges import Label, compute_audit
 from eyechart.run.judge_audit import read_audit_sheet, read_verdict_word, write_audit_sheet
 from eyechart.run.results import Run
-from eyechart.types import Reply, Result, Sample, Score
+from eyechart.types import Message, Reply, Result, Sample, Score
 from support.command import eyechart
 from support.files import choice_tsv, jsonl
 from support.runs import StubModel, run_here
@@ -157,6 +157,37 @@ def test_a_reply_that_has_changed_is_left_out(done: Run, tmp_path: Path) -> None
         shown.err
     )
     assert "rows without a verdict, left out" in shown.err
+
+
+def test_a_sheet_of_another_run_is_refused(done: Run, tmp_path: Path) -> None:
+    """Both runs gave some replies alike: these alone are no random sample of either."""
+
+    class Other:
+        async def generate(self, messages: list[Message]) -> str:
+            return "A" if any(f"Question {k}?" in str(messages) for k in range(3)) else "B"
+
+    other = run_here(tmp_path / "q.tsv", Other())
+    write_audit_sheet(other.folder, tmp_path / "a.csv")
+    sheet = fill(tmp_path / "a.csv", {str(k): "right" for k in range(12)})
+    with pytest.raises(DataError, match=rf"row 1 .*column 'run': this row is of {other.folder.name}"):
+        read_audit_sheet(done.folder, sheet)
+    sheet.write_text(sheet.read_text(encoding="utf-8").replace(other.folder.name, ""), encoding="utf-8")
+    with pytest.raises(DataError, match="9 of 12 verdicts are on other replies"):
+        read_audit_sheet(done.folder, sheet)
+    assert len(read_audit_sheet(other.folder, sheet)[1].labels) == 12, "the column may be empty"
+
+
+def test_a_sheet_as_spreadsheet_programs_save_it(done: Run, tmp_path: Path) -> None:
+    write_audit_sheet(done.folder, tmp_path / "a.csv")
+    rows = [{**row, "verdict": "right", "note": "für später"} for row in read(tmp_path / "a.csv")]
+    with (tmp_path / "b.csv").open("w", encoding="cp1252", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    assert len(read_audit_sheet(done.folder, tmp_path / "b.csv")[1].labels) == 12
+    (tmp_path / "c.xlsx").write_text("id;verdict", encoding="utf-8")
+    with pytest.raises(DataError, match="not a workbook or a CSV file"):
+        read_audit_sheet(done.folder, tmp_path / "c.xlsx")
 
 
 def test_every_trial_is_a_row_of_its_own(tmp_path: Path) -> None:

@@ -20,13 +20,16 @@ from eyechart.types import Result
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
-    from eyechart.data.rows import Row
+    from eyechart.data.rows import Reader, Row
     from eyechart.report.judges import Key, Label
     from eyechart.report.rows import Cell
     from eyechart.types import ImageRef
 
 FILE_NAME = "judge-audit.xlsx"  # in the run folder, if no other is named
-COLUMNS = ("id", "image", "question", "options", "gold", "reply", "verdict", "note", "trial", "reply_hash")
+COLUMNS = (
+    *("id", "image", "question", "options", "gold", "reply", "verdict", "note"),
+    *("trial", "reply_hash", "run"),  # by which the verdicts find their replies again
+)
 SCORED_COLUMNS = ("outcome", "read")  # what the run made of the reply; only on request
 INSTRUCTIONS = (
     "Fill in the column verdict for each row: is the reply's final answer right?",
@@ -92,12 +95,12 @@ def write_audit_sheet(
         )
     chosen = draw_sample(scored, n, seed)
     columns = (*COLUMNS, *(() if is_blind else SCORED_COLUMNS))
-    results = (run.sample(*key) for key in chosen)
+    rows = ((result := run.sample(*key), _make_row(run, result, columns)) for key in chosen)
     if file.suffix.lower() == ".csv":
-        _write_csv(file, columns, results)
+        _write_csv(file, columns, (row for _, row in rows))
     else:
         with_images = with_images and len(chosen) <= _MOST_THUMBNAILS
-        _write_workbook(file, columns, results, with_images=with_images)
+        _write_workbook(file, columns, rows, with_images=with_images)
     draw = Draw(sheet=str(file), n=len(chosen), population=len(scored), seed=seed)
     _update_audit(
         run, {"draws": [*_read_audit(run).get("draws", []), {**draw.to_json(), "sheet": file.name}]}
@@ -117,7 +120,7 @@ def _check_place(file: Path) -> None:
         )
 
 
-def _make_row(result: Result, columns: Sequence[str]) -> list[Cell]:
+def _make_row(run: Run, result: Result, columns: Sequence[str]) -> list[Cell]:
     from eyechart.report.judges import hash_reply
 
     sample, reply, score = result.sample, result.reply, result.score
@@ -132,26 +135,26 @@ def _make_row(result: Result, columns: Sequence[str]) -> list[Cell]:
         "reply": reply.text,
         "trial": result.trial,
         "reply_hash": hash_reply(reply),
+        "run": run.folder.resolve().name,
         "outcome": score.outcome if score else None,
         "read": score.read if score else None,
     }
     return [cells.get(column) for column in columns]
 
 
-def _write_csv(file: Path, columns: Sequence[str], results: Iterable[Result]) -> None:
+def _write_csv(file: Path, columns: Sequence[str], rows: Iterable[list[Cell]]) -> None:
     from eyechart.report.export import guard_formula
     from eyechart.report.rows import open_text_file
 
     with open_text_file(file) as out:
         writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(columns)
-        for result in results:
-            row = _make_row(result, columns)
+        for row in rows:
             writer.writerow([guard_formula(cell) if isinstance(cell, str) else cell for cell in row])
 
 
 def _write_workbook(
-    file: Path, columns: Sequence[str], results: Iterable[Result], *, with_images: bool
+    file: Path, columns: Sequence[str], rows: Iterable[tuple[Result, list[Cell]]], *, with_images: bool
 ) -> None:
     from eyechart.data.images import ImageLoader
     from eyechart.report.export import open_workbook
@@ -165,8 +168,7 @@ def _write_workbook(
             sheet.set_column(index, index, _WIDTHS.get(column, 12), book.wrapped)
         book.write_row(sheet, 0, columns, is_heading=True)
         number = 0
-        for number, result in enumerate(results, start=1):
-            row = _make_row(result, columns)
+        for number, (result, row) in enumerate(rows, start=1):
             thumbnail = _load_thumbnail(loader, result.sample.images) if with_images else None
             if thumbnail is not None:
                 sheet.set_row(number, _ROW_HEIGHT)
@@ -228,6 +230,7 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
     for row in _read_rows(file):
         where = name_row(file, row.number, row.line)
         key = _read_key(row, where)
+        _check_run(run, row, where)
         if key in places:
             raise DataError(
                 f"{where}: a second row for {_name(key)}; the first is {places[key]}", hint="keep one"
@@ -258,6 +261,12 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
             "; ".join(bad[:_MOST_NAMED]) + more,
             hint="write right, wrong or unsure, a number from 0 to 1, or leave the cell empty",
         )
+    if len(changed) > len(labels) > 0:  # those that are left are no random sample: the replies in common
+        raise DataError(
+            f"{file.name}: {len(changed)} of {len(changed) + len(labels)} verdicts are on other replies than "
+            f"{run.folder} has, e.g. {changed[0]}",
+            hint="is it a sheet of another run? A new one: eyechart judge audit RUN --out FILE",
+        )
     if not labels:
         raise DataError(
             f"{file.name}: no row has a verdict" + (" on a reply of this run" if changed else ""),
@@ -267,16 +276,9 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
 
 
 def _read_rows(file: Path) -> Iterator[Row]:
-    from eyechart.data.formats import guess_format
-    from eyechart.data.sheets import SheetReader, is_workbook
-    from eyechart.data.source import SourceOptions, open_reader
-
     if not file.is_file():
         raise DataError(f"{file}: no such file", hint="give the sheet that was filled in")
-    if is_workbook(file):
-        reader: Any = SheetReader(file)
-    else:
-        reader = open_reader(file, guess_format(file)[0], "utf-8", SourceOptions())
+    reader = _open_reader(file)
     columns = reader.columns()
     if missing := [name for name in ("id", "verdict") if name not in columns]:
         raise DataError(
@@ -284,6 +286,33 @@ def _read_rows(file: Path) -> Iterator[Row]:
             hint="the first row names the columns; those of the sheet must stay",
         )
     yield from reader.rows(())
+
+
+def _open_reader(file: Path) -> Reader:
+    """A workbook, or a table as spreadsheet programs save it: other separators and encodings included."""
+    from eyechart.data.formats import guess_format
+    from eyechart.data.sheets import SheetReader, is_workbook
+    from eyechart.data.sniff import SEPARATORS, sniff_table
+    from eyechart.data.source import SourceOptions, open_reader
+
+    if is_workbook(file):
+        return SheetReader(file)
+    format = guess_format(file)[0] if file.suffix.lower() != ".xlsx" else ""
+    if format not in SEPARATORS:
+        raise DataError(f"{file.name}: not a workbook or a CSV file", hint="save the sheet as .xlsx or .csv")
+    layout = sniff_table(file, format, lambda names: {"id", "verdict"} <= {*names}, lambda names: False)
+    return open_reader(file, format, layout.encoding, SourceOptions(), layout)
+
+
+def _check_run(run: Run, row: Row, where: str) -> None:
+    from eyechart.data.sheets import format_cell
+
+    named = format_cell(row.values.get("run"))
+    if named and named != run.folder.resolve().name:
+        raise DataError(
+            f"{where}, column 'run': this row is of {named}, not of {run.folder}",
+            hint="name that run; if its folder was renamed, clear the column run",
+        )
 
 
 def _read_key(row: Row, where: str) -> Key:
