@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 Rng: TypeAlias = np.random.Generator
 Array: TypeAlias = NDArray[np.float64]
 
+_NEVER = 1e-13  # outcomes rarer than this are left out
 _GRID = 2000  # quantiles by which two models share the difficulty of an image
 
 
@@ -96,6 +99,45 @@ def draw_image_pairs(
     x, y = luck < _make_rates(a, icc)[first][:, None], other < _make_rates(b, icc)[second][:, None]
     clusters = [image for image in range(images) for _ in range(size)]
     return x.astype(float).ravel(), y.astype(float).ravel(), clusters
+
+
+# -- All outcomes of right-or-wrong scores, with their probabilities: no draws are needed
+
+
+def list_counts(n: int, p: float) -> Iterator[tuple[int, float]]:
+    """How many of n independent samples are right, and how likely that is."""
+    for right in range(n + 1):
+        chance = math.exp(_log_ways(n, right) + right * math.log(p) + (n - right) * math.log1p(-p))
+        if chance > _NEVER:
+            yield right, chance
+
+
+def list_discordant(n: int, a: float, b: float, correlation: float) -> Iterator[tuple[int, int, float]]:
+    """How many of n samples only the first and only the second of two models got right: `draw_pairs`."""
+    both = a * b + correlation * (a * (1 - a) * b * (1 - b)) ** 0.5
+    for wins, chance in list_counts(n, a - both):
+        for losses, share in list_counts(n - wins, (b - both) / (1 - a + both)):
+            if chance * share > _NEVER:
+                yield wins, losses, chance * share
+
+
+def is_attainable(n: int, p: float, low: float = 0.93, high: float = 0.98) -> bool:
+    """Whether any set of neighbouring counts has a probability from low to high.
+
+    The counts whose interval holds p are such a set, by whatever rule the interval is computed.
+    """
+    chances = [chance for _, chance in list_counts(n, p)]
+    for first in range(len(chances)):
+        total = 0.0
+        for chance in chances[first:]:
+            total += chance
+            if low <= total <= high:
+                return True
+    return False
+
+
+def _log_ways(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 # -- Failures and judges

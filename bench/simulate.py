@@ -4,9 +4,10 @@
     python bench/simulate.py --repetitions 200 --only clusters
 
 Every cell draws samples whose true score is known, computes the interval, and counts how often it holds
-that score. A share of 95 % from 1,000 repetitions has a standard error of 0.7 points. Shares below 93 %
-are bold (the interval is too short), shares above 98 % italic (it is longer than it need be). Prints
-Markdown.
+that score. A share of 95 % from 1,000 repetitions has a standard error of 0.7 points. Right-or-wrong
+scores without clusters need no draws: all possible counts are summed, each with its probability. Shares
+below 93 % are bold (the interval is too short), shares above 98 % italic (it is longer than it need be); †
+marks those where no interval can reach 93 to 98 %. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from populations import (
     draw_rates,
     draw_steps,
     draw_trials,
+    is_attainable,
+    list_counts,
+    list_discordant,
     make_points,
 )
 
@@ -48,6 +52,7 @@ Section = Callable[[Rng, int], Iterator[Row]]
 Draw = Callable[[Rng, int], Array]
 
 _ROUNDING = 1e-12
+_MORE = 4  # times as many repetitions for the intervals of means: a standard error of 0.35 points
 
 
 def main() -> None:
@@ -98,13 +103,8 @@ def find_ends(found: stats.Interval | None) -> Ends:
 
 
 _SIX = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+SHARES = (0.1, 0.5, 0.7, 0.9, 0.95, 0.975, 0.98, 0.99)
 MEANS: dict[str, tuple[float, tuple[float, ...], Draw]] = {
-    "right or wrong, p .1": (0.1, (1,), partial(draw_binary, p=0.1)),
-    "right or wrong, p .5": (0.5, (1,), partial(draw_binary, p=0.5)),
-    "right or wrong, p .7": (0.7, (1,), partial(draw_binary, p=0.7)),
-    "right or wrong, p .9": (0.9, (1,), partial(draw_binary, p=0.9)),
-    "right or wrong, p .95": (0.95, (1,), partial(draw_binary, p=0.95)),
-    "right or wrong, p .98": (0.98, (1,), partial(draw_binary, p=0.98)),
     "points 1 to 6, p .5": (0.5, _SIX, partial(draw_binary, p=0.5)),
     "points 1 to 6, p .9": (0.9, _SIX, partial(draw_binary, p=0.9)),
     "points (1, 1, 1, 10), p .9": (0.9, (1, 1, 1, 10), partial(draw_binary, p=0.9)),
@@ -123,12 +123,20 @@ MEANS: dict[str, tuple[float, tuple[float, ...], Draw]] = {
 
 
 def simulate_means(rng: Rng, repetitions: int) -> Iterator[Row]:
+    for p in SHARES:
+        yield [f"right or wrong, p {format_number(p)}", *(_sum_up(n, p) for n in SIZES)]
     for name, (truth, points, draw) in MEANS.items():
-        shares = [
-            count_hits(truth, repetitions * (4 if n <= 50 else 1), _draw_mean, rng, n, points, draw)
-            for n in SIZES
-        ]
+        shares = [count_hits(truth, _MORE * repetitions, _draw_mean, rng, n, points, draw) for n in SIZES]
         yield [name, *map(format_share, shares)]
+
+
+def _sum_up(n: int, p: float) -> str:
+    """The exact coverage of Wilson's interval."""
+    share = 0.0
+    for right, chance in list_counts(n, p):
+        low, high = find_ends(stats.interval([1.0] * right + [0.0] * (n - right)))
+        share += chance * (low - _ROUNDING <= p <= high + _ROUNDING)
+    return format_share(share) + ("" if is_attainable(n, p) else " †")
 
 
 def _draw_mean(rng: Rng, n: int, points: tuple[float, ...], draw: Draw) -> Ends:
@@ -145,7 +153,7 @@ def simulate_clusters(rng: Rng, repetitions: int) -> Iterator[Row]:
             for size in (4, 10, 20):
                 counts = dict.fromkeys((10, 20, 50, 1000 // size))  # 1,000 questions are 50 images of 20
                 for images in counts:
-                    share = count_hits(p, repetitions, _draw_clustered, rng, images, size, p, icc)
+                    share = count_hits(p, _MORE * repetitions, _draw_clustered, rng, images, size, p, icc)
                     counts[images] = format_share(share)
                 shares = [str(counts[images]) for images in (10, 20, 50, 1000 // size)]
                 plain = count_hits(p, repetitions // 4, _draw_plain, rng, 1000 // size, size, p, icc)
@@ -165,7 +173,7 @@ def simulate_uneven_clusters(rng: Rng, repetitions: int) -> Iterator[Row]:
     for p in (0.5, 0.9, 0.95):
         for icc in (0.0, 0.3, 0.6):
             shares = [
-                count_hits(p, repetitions, draw, rng, images, p, icc)
+                count_hits(p, _MORE * repetitions, draw, rng, images, p, icc)
                 for draw in (_draw_uneven, _draw_quarters)
                 for images in (20, 50, 200)
             ]
@@ -242,7 +250,7 @@ def _draw_macro(rng: Rng, rates: Sequence[float], sizes: Sequence[int]) -> Ends:
 def simulate_pairs(rng: Rng, repetitions: int) -> Iterator[Row]:
     sizes = (30, *SIZES[1:])
     for a, b, r in ((0.5, 0.5, 0.5), (0.9, 0.9, 0.6), (0.73, 0.7, 0.6), (0.9, 0.85, 0.5), (0.98, 0.96, 0.5)):
-        cells = [_compare(repetitions, a - b, draw_pairs, rng, n, a, b, r) for n in sizes]
+        cells = [_sum_up_pairs(n, a, b, r) for n in sizes]
         yield [f"right or wrong, {format_number(a)} and {format_number(b)}, r {format_number(r)}", *cells]
     for a, b in ((0.5, 0.5), (0.9, 0.9), (0.9, 0.85)):
         cells = [_compare(repetitions, a - b, draw_partial_pairs, rng, n, a, b) for n in sizes]
@@ -259,6 +267,16 @@ def simulate_image_pairs(rng: Rng, repetitions: int) -> Iterator[Row]:
             yield [f"{format_number(a)} and {format_number(b)}", str(size), *cells]
 
 
+def _sum_up_pairs(n: int, a: float, b: float, correlation: float) -> str:
+    """The exact coverage of Bonett and Price's interval, and how often McNemar's test rejects."""
+    share = found = 0.0
+    for wins, losses, chance in list_discordant(n, a, b, correlation):
+        low, high = stats.compute_bonett_price(wins, losses, n)
+        share += chance * (low - _ROUNDING <= a - b <= high + _ROUNDING)
+        found += chance * (stats.compute_sign_test(wins, losses) < 0.05)
+    return _format_pair(share, found, a - b)
+
+
 def _compare(repetitions: int, truth: float, draw: Callable[..., tuple[Any, ...]], *args: object) -> str:
     """Coverage, and how often a difference is found."""
     hits = found = 0
@@ -268,9 +286,12 @@ def _compare(repetitions: int, truth: float, draw: Callable[..., tuple[Any, ...]
         assert result is not None
         hits += result.low - _ROUNDING <= truth <= result.high + _ROUNDING
         found += result.p < 0.05
-    share = found / repetitions
-    rejected = f"{share:.3f}".removeprefix("0") if truth else format_share(share, low=0.03, high=0.07)
-    return f"{format_share(hits / repetitions)}, {rejected}"
+    return _format_pair(hits / repetitions, found / repetitions, truth)
+
+
+def _format_pair(share: float, found: float, truth: float) -> str:
+    rejected = f"{found:.3f}".removeprefix("0") if truth else format_share(found, low=0.03, high=0.07)
+    return f"{format_share(share)}, {rejected}"
 
 
 # -- The rest
@@ -375,17 +396,17 @@ def _simulate_pass_at(rng: Rng, repetitions: int) -> Iterator[Row]:
 _BY_N = [f"n = {n}" for n in SIZES]
 SECTIONS: dict[str, tuple[str, list[str], Section]] = {
     "means": (
-        "Coverage, independent samples (up to n = 50 four times the repetitions)",
+        "Coverage, independent samples (right or wrong: exact; others: 4 times the repetitions)",
         ["setting", *_BY_N],
         simulate_means,
     ),
     "clusters": (
-        "Coverage, several questions per image, right or wrong",
+        "Coverage, several questions per image, right or wrong (4 times the repetitions)",
         ["p", "ICC", "per image", "10 images", "20", "50", "1,000 questions", "1,000, clusters ignored"],
         simulate_clusters,
     ),
     "uneven": (
-        "Coverage, 1 to 30 questions per image; 5 questions per image with points and partial credit",
+        "Coverage, 1 to 30 questions per image; 5 per image with points and partial credit (4 times as many)",
         ["p", "ICC", "1 to 30: 20 images", "50", "200", "points: 20 images", "50", "200"],
         simulate_uneven_clusters,
     ),
@@ -396,7 +417,7 @@ SECTIONS: dict[str, tuple[str, list[str], Section]] = {
     ),
     "macro": ("Coverage, macro means", ["groups", "coverage"], simulate_macro),
     "pairs": (
-        "Paired comparison: coverage, and how often p < .05 (no difference: 3 to 7 %)",
+        "Paired comparison: coverage, and how often p < .05 (no difference: 3 to 7 %; right or wrong: exact)",
         ["setting", "n = 30", *_BY_N[1:]],
         simulate_pairs,
     ),

@@ -1,7 +1,8 @@
 """The short form of `make simulate`: do the intervals hold a truth that is known, and the tests their level?
 
-Some hundred draws per setting, with fixed seeds. The limits leave room for the luck of the draw (three
-standard errors), and the rules that were tried and found short fall outside them.
+Some hundred draws per setting, with fixed seeds; for right-or-wrong scores all outcomes, without draws. The
+limits leave room for the luck of the draw (three standard errors), and the rules that were tried and found
+short fall outside them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from populations import (
     draw_partial_pairs,
     draw_rare,
     draw_trials,
+    is_attainable,
+    list_counts,
+    list_discordant,
     make_points,
 )
 
@@ -57,9 +61,37 @@ def compute_normal(values: list[float]) -> stats.Interval:
 
 
 @pytest.mark.parametrize("n", [20, 50, 200])
-@pytest.mark.parametrize("p", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize("p", [0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.975, 0.98, 0.99])
 def test_right_or_wrong(p: float, n: int) -> None:
-    assert LOWEST <= cover(p, lambda rng: stats.interval(draw_binary(rng, n, p).tolist())) <= HIGHEST
+    """No draws: every count with its probability. Where 93 to 98 % can be reached, it is."""
+    share = 0.0
+    for right, chance in list_counts(n, p):
+        found = stats.interval([1.0] * right + [0.0] * (n - right))
+        assert found is not None
+        share += chance * (found.low - 1e-12 <= p <= found.high + 1e-12)
+    assert 0.93 <= share <= 0.98 or (not is_attainable(n, p) and share > 0.91)
+
+
+def test_what_no_interval_can_reach() -> None:
+    """18 to 20 right of 20 at p .95: too few; 17 to 20: too many."""
+    assert not is_attainable(20, 0.95)
+    assert is_attainable(50, 0.95)
+    chances = dict(list_counts(20, 0.95))
+    assert sum(chances[right] for right in (18, 19, 20)) == pytest.approx(0.9245, abs=1e-4)
+    assert sum(chances[right] for right in (17, 18, 19, 20)) == pytest.approx(0.9841, abs=1e-4)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.7, 0.9, 0.95])
+def test_a_few_heavy_samples(p: float) -> None:
+    """15 samples of 1 point and 5 of 10: exact as well. With the normal quantile, .919 at p .9."""
+    share = 0.0
+    for light, chance in list_counts(15, p):
+        for heavy, likely in list_counts(5, p):
+            values = [1.0] * light + [0.0] * (15 - light) + [1.0] * heavy + [0.0] * (5 - heavy)
+            found = stats.interval(values, [1.0] * 15 + [10.0] * 5)
+            assert found is not None
+            share += chance * likely * (found.low - 1e-12 <= p <= found.high + 1e-12)
+    assert 0.93 <= share <= 0.98
 
 
 HARD: list[tuple[str, float, int, Callable[[Rng, int], Array]]] = [
@@ -86,7 +118,14 @@ def test_points(points: tuple[float, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("images", "size", "p", "icc"),
-    [(50, 4, 0.5, 0.0), (50, 4, 0.5, 0.3), (20, 10, 0.5, 0.6), (20, 10, 0.95, 0.6), (10, 20, 0.9, 0.6)],
+    [
+        (50, 4, 0.5, 0.0),
+        (10, 20, 0.5, 0.0),
+        (50, 4, 0.5, 0.3),
+        (20, 10, 0.5, 0.6),
+        (20, 10, 0.95, 0.6),
+        (10, 20, 0.9, 0.6),
+    ],
 )
 def test_questions_on_one_image(images: int, size: int, p: float, icc: float) -> None:
     def compute(rng: Rng, *, is_clustered: bool) -> stats.Interval | None:
@@ -173,6 +212,32 @@ def test_equal_models_are_told_apart_in_one_of_twenty(draw: Callable[[Rng], tupl
     coverage, rejected = compare(draw, 0.0)
     assert LOWEST <= coverage <= HIGHEST
     assert 0.02 <= rejected <= 0.08  # 3 to 7 %, and the luck of 500 draws
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "correlation", "lowest"),
+    [
+        (30, 0.5, 0.5, 0.03),
+        (50, 0.7, 0.3, 0.03),
+        (200, 0.9, 0.6, 0.03),
+        (
+            50,
+            0.9,
+            0.6,
+            0.01,
+        ),  # 3.6 samples differ on average, and 5 that agree are the least that is significant
+        (30, 0.9, 0.6, 0.0),
+    ],
+)
+def test_the_level_of_mcnemar(n: int, p: float, correlation: float, lowest: float) -> None:
+    """Exact: how often equal models are told apart, and the coverage of the interval."""
+    rejected = share = 0.0
+    for wins, losses, chance in list_discordant(n, p, p, correlation):
+        low, high = stats.compute_bonett_price(wins, losses, n)
+        share += chance * (low <= 0 <= high)
+        rejected += chance * (stats.compute_sign_test(wins, losses) < 0.05)
+    assert lowest <= rejected <= 0.055
+    assert share >= 0.95
 
 
 def test_ignored_clusters_raise_false_alarms() -> None:

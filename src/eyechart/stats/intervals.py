@@ -23,6 +23,8 @@ _BINARY = (0.0, 1.0)
 # Values and weights are summed as whole multiples of 2^-80: such sums do not depend on the order.
 _UNIT = 2.0**80
 _WHOLE = 2**80  # the same, as a whole number
+# With this many errors the measured design effect counts half. Chosen by simulation: see docs/intervals.md.
+_FEW_ERRORS = 2.25
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +161,7 @@ class Moments:
         >>> for value in (1.0, 0.5, 0.0, 0.5): m.add(value)
         >>> found = m.interval()
         >>> round(found.low, 3), round(found.high, 3), found.method
-        (0.088, 0.912, 'wilson-partial')
+        (0.086, 0.914, 'wilson-partial')
         """
         check_confidence(confidence)
         mean, n = self.mean, self.n
@@ -173,8 +175,12 @@ class Moments:
             effect = _estimate_design_effect(mean, units, is_binary=self._is_binary)
             df = max(1.0, units.kish - 1) / share**2
             method = "wilson-clustered" if units.n < n else "wilson-partial"
+        elif units.is_even:
+            method = "wilson"
         else:
-            method = "wilson" if units.is_even else "wilson-weighted"
+            # A mean that rests on a few heavy samples has longer tails than that of Kish's n equal ones.
+            df = max(1.0, units.kish - 1) / max(1 - units.kish / n, 1e-6)
+            method = "wilson-weighted"
         effective = units.kish_of_samples / effect
         low, high = _solve_wilson(mean, effective, quantile_t((1 + confidence) / 2, df))
         return Interval(
@@ -272,18 +278,18 @@ def _estimate_design_effect(mean: float, units: _Units, *, is_binary: bool) -> f
     """By which factor the mean varies more than that of independent right-or-wrong samples.
 
     Few errors say little about how they cluster, and few unequal values little about how values vary. So
-    the measured factor is mixed with the one at which each unit counts as one right-or-wrong sample: more of
-    it, the fewer errors and successes the mean and the fewer units the variance rests on. The constants
-    were chosen by simulation: see docs/intervals.md.
+    the measured factor is mixed, as a geometric mean, with the one at which each unit counts as one
+    right-or-wrong sample: more of it, the fewer errors and successes the mean and the fewer units the
+    variance rests on. The constants were chosen by simulation: see docs/intervals.md.
     """
     kish, room = units.kish_of_samples, mean * (1 - mean)
     prior = kish / units.kish
     if units.variance is None or not units.n_varying or not room:
         return prior
     measured = max(units.variance * (kish - is_binary) / room, 1e-12)
-    evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 3 * units.n_varying)
-    trust = 1 / (1 + math.pow(1.5 / evidence, 1.5))
-    return trust * measured + (1 - trust) * prior
+    evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 2 * units.n_varying)
+    trust = 1 / (1 + math.pow(_FEW_ERRORS / evidence, 1.5))
+    return math.pow(measured, trust) * math.pow(prior, 1 - trust)
 
 
 def compute_wilson(
