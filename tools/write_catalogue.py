@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eyechart import registry
-from eyechart.run.sources import make_benchmark
+from eyechart.run.sources import list_setting_choices, make_benchmark
 from eyechart.types import Benchmark, ImageRef, Sample
 
 FOLDER = Path(registry.__file__).parent / "catalogue"
@@ -83,7 +83,9 @@ def write_row(made: Benchmark) -> str:
     """A line of the table."""
     card = made.card
     asked = show_prompt(made)
-    cells = (f"[{made.name}]({card.paper})", card.size, asked, card.metric, card.parity, card.note)
+    kits = list_setting_choices(made.name, "kit")
+    parity = card.parity + (f" (kits: {', '.join(f'`{kit}`' for kit in kits)})" if len(kits) > 1 else "")
+    cells = (f"[{made.name}]({card.paper})", card.size, asked, card.metric, parity, card.note)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

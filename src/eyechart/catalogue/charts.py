@@ -152,6 +152,7 @@ declare(
     aggregate="chartqapro",
     metric="relaxed accuracy for numbers, exact for years, ANLS for text",
     parity="VLMEvalKit, lmms-eval",
-    note="VLMEvalKit computes the exact rule for fact checking and multiple choice and does not apply it; lmms-eval does. "
-    "The direct prompt only, not the ones with reasoning or code.",
+    note="VLMEvalKit, like the authors' own code, computes the exact rule for fact checking and multiple choice and does not "
+    "apply it; lmms-eval does, as the paper says. The direct prompt only: replies to the ones with reasoning or code are "
+    "scored by the same rule in VLMEvalKit, as if they were the answer alone.",
 )

@@ -438,13 +438,24 @@ def fetch_file(spec: HubSpec) -> Path:
     import_datasets()
     with _LOCK, suppress_output(spec):
         from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+        from huggingface_hub.errors import (
+            EntryNotFoundError,
+            LocalEntryNotFoundError,
+            OfflineModeIsEnabled,
+            RepositoryNotFoundError,  # also of one that needs a token
+        )
 
+        page = f"https://huggingface.co/datasets/{spec.place}"
         try:
             revision = spec.revision or None
             return Path(hf_hub_download(spec.place, spec.part, repo_type="dataset", revision=revision))
         except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
             raise_explained(spec, ConnectionError(get_first_line(err)))
+        except EntryNotFoundError as err:
+            raise DataError(f"{spec}: no such file in the repository", hint=f"see {page}/tree/main") from err
+        except RepositoryNotFoundError as err:
+            hint = f"see {page}; for a private or gated data set, log in first: hf auth login"
+            raise DataError(f"{spec}: no such data set on the hub", hint=hint) from err
         except Exception as err:  # as above
             raise_explained(spec, err)
 

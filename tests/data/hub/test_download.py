@@ -189,6 +189,9 @@ def test_files_and_images_kept_apart_are_downloaded(name: str, n_files: int, tmp
         write_clone(clone, card.images, made.more_hub[card.images])
     (clone / "other.tsv").write_text("not wanted")
     with serve(clone, place) as hub:
+        if part.endswith(".tsv"):  # a file is also read without a download before
+            shown = get(hub.url, tmp_path, "show", f"hf:{place}:other2.tsv")
+            assert "no such file in the repository" in shown.err
         done = get(hub.url, tmp_path, "get", name)
         assert done.code == 0, done.err
         assert f"{n_files} of {n_files + 1} files" in done.err
