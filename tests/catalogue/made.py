@@ -620,6 +620,14 @@ MADE |= {
     )
 }  # fmt: skip
 MADE |= {
+    "screenspot": Made(
+        rows=[
+            {"index": at, "question": OPEN[at], "bbox": "[0, 0, 0.5, 0.5]", "data_type": "text"}
+            for at in range(2)
+        ],
+        hub=pair(lambda at: {"instruction": OPEN[at], "bbox": [0.0, 0.0, 0.5, 0.5], "data_type": "text"}),
+        replies=["[0, 0, 0.5, 0.5]", "[0.5, 0.5, 1, 1]"],
+    ),
     "screenspot-v2": Made(
         rows=[
             {"index": at, "question": OPEN[at], "bbox": "[0, 0, 16, 12]", "data_type": "text"}

@@ -70,6 +70,7 @@ def declare(
     file: str | Sequence[str] | Mapping[str, str] = (),
     hub: str | Sequence[str] = (),
     also_hub: Sequence[str] = (),
+    is_subset: bool = False,
     change_row: ChangeRow | None = None,
     change_file_row: ChangeRow | None = None,
     images: Apart | None = None,
@@ -84,7 +85,8 @@ def declare(
     `about` says in a few words what is asked. `file` is VLMEvalKit's file, or several names of it; a mapping
     says in which kit's way a file of that name is asked. `hub` is ``ORG/NAME:split``, ``ORG/NAME:config/split`` or a file ``ORG/NAME:file.tsv``, or
     several parts that belong together; `also_hub` are copies elsewhere: a repository with the same parts and
-    rows, or parts written out. `change_row` takes a row of a Parquet or JSON file on the hub, with the name of
+    rows, or parts written out. With `is_subset`, the benchmark is some of their rows, and the hub's id means
+    another benchmark, with all of them. `change_row` takes a row of a Parquet or JSON file on the hub, with the name of
     its split in ``part`` and that of its repository in ``place``, and returns the columns that differ from the
     file's; a list of several or no such rows is allowed. `change_file_row` does so for the file itself.
     `fields` are columns of other names, as ``--field`` takes them, used where they exist. `kit` names whose
@@ -181,7 +183,7 @@ def declare(
     make.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     make.kits_by_file = {name: one for name, one in kits_by_file.items() if one}  # type: ignore[attr-defined]
     make.__module__ = inspect.stack()[1].frame.f_globals["__name__"]  # the module to import for it
-    return benchmark(name, file=files, hub=[*parts, *copies])(make)
+    return benchmark(name, file=files, hub=[] if is_subset else [*parts, *copies])(make)
 
 
 def _keep_split(samples: Iterable[Sample], split: str) -> Iterator[Sample]:

@@ -33,7 +33,14 @@ _BOX = (
     "region this sentence describes: "
 )
 _LARGEST_FRACTION = 1.5  # as in VLMEvalKit: the boxes of some annotators reach over the edge
+_COMMAND = (
+    "Bounding box coordinates are specified in the format (top-left x, top-left y, bottom-right x, bottom-right y). "
+    "All values are floating point numbers bounded between 0 and 1 with two decimal places of precision (e.g., 0.15). "
+    "Please provide the bounding box coordinates of the region that corresponds to the command: "
+)
 _PAPER = "https://arxiv.org/abs/2401.10935"
+_V2 = "https://arxiv.org/abs/2410.23218"
+_PRO = "https://arxiv.org/abs/2504.07981"
 _NOTE = (
     "VLMEvalKit scores an unreadable reply as the point (0, 0), here it is unparsed; its accuracies of text and icon "
     "weight each row by the size of its group, here rows count the same."
@@ -142,10 +149,11 @@ for _set, _title, _count, _place in (
             f"an element of a {_part.lower()} screenshot to click",
             group="grounding",
             size=f"a part of {_count} tasks",
-            paper=_PAPER if _title == "screenspot" else "https://arxiv.org/abs/2410.23218",
+            paper=_PAPER if _title == "screenspot" else _V2,
             licence="Apache-2.0",
             file=f"{_set}_{_part}",
             hub=f"{_place}:test",
+            is_subset=True,
             change_row=choose_platform(_part),
             prepare=hide_side_box,
             prompt=click,
@@ -175,11 +183,12 @@ for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
         f"professional software in high resolution: {_part}",
         group="grounding",
         size="a part of 1,581 tasks",
-        paper="https://arxiv.org/abs/2504.07981",
+        paper=_PRO,
         licence="MIT",
         file=f"ScreenSpot_Pro_{_part}",
         hub="TIGER-Lab/ScreenSpot-Pro:test",
         also_hub=["lmms-lab/ScreenSpot-Pro:train"],
+        is_subset=True,
         change_row=choose_group(_part),
         prepare=hide_box,
         prompt=click,
@@ -190,6 +199,26 @@ for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
         parity="VLMEvalKit",
         note=_NOTE,
     )
+
+declare(
+    "screenspot",
+    "boxes of elements of screenshots, all platforms",
+    group="grounding",
+    size="1,272 tasks",
+    paper=_PAPER,
+    licence="Apache-2.0",
+    hub="rootsautomation/ScreenSpot:test",
+    change_row=lambda row: {"question": row["instruction"]},
+    prepare=hide_box,
+    prompt=ask(lead=_COMMAND),
+    scorer="screenspot-lmms",
+    kit=LMMS_EVAL,
+    aggregate="boxes-lmms",
+    metric="boxes with IoU of at least 0.5; the paper reports boxes whose centre is inside (`Center_ACC`)",
+    parity="lmms-eval",
+    note="VLMEvalKit asks for a point instead, with a benchmark per platform: `screenspot-mobile`, …. A number above 1 means "
+    "thousandths.",
+)
 
 for _title, _place, _copies, _count, _scorer in (
     ("screenspot-v2", "HongxinLi/ScreenSpot_v2", (), "1,272", "screenspot-v2-lmms"),
@@ -206,9 +235,7 @@ for _title, _place, _copies, _count, _scorer in (
         "elements of screenshots to click, all platforms",
         group="grounding",
         size=f"{_count} tasks",
-        paper="https://arxiv.org/abs/2410.23218"
-        if _title == "screenspot-v2"
-        else "https://arxiv.org/abs/2504.07981",
+        paper=_V2 if _title == "screenspot-v2" else _PRO,
         licence="see its page",
         hub=f"{_place}:test",
         also_hub=_copies,
