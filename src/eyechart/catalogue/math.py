@@ -171,24 +171,24 @@ for _name, _file, _split, _size in (
 
 _Files = str | dict[str, str]
 _VERSIONS: tuple[tuple[str, _Files, str], ...] = (
-    ("mathverse-mini", "MathVerse_MINI", "testmini/testmini"),
+    ("mathverse-mini", "MathVerse_MINI", ""),
     (
         "mathverse-mini-vision-only",
         {"MathVerse_MINI_Vision_Only": "", "MathVerse_MINI_Vision_Only_cot": "vlmevalkit-cot"},
-        "testmini_version_split/vision_only",
+        "_vision_only",
     ),
     (
         "mathverse-mini-vision-dominant",
         "MathVerse_MINI_Vision_Dominant",
-        "testmini_version_split/vision_dominant",
+        "_vision_dominant",
     ),
     (
         "mathverse-mini-vision-intensive",
         "MathVerse_MINI_Vision_Intensive",
-        "testmini_version_split/vision_intensive",
+        "_vision_intensive",
     ),
-    ("mathverse-mini-text-lite", "MathVerse_MINI_Text_Lite", "testmini_version_split/text_lite"),
-    ("mathverse-mini-text-dominant", "MathVerse_MINI_Text_Dominant", "testmini_version_split/text_dominant"),
+    ("mathverse-mini-text-lite", "MathVerse_MINI_Text_Lite", "_text_lite"),
+    ("mathverse-mini-text-dominant", "MathVerse_MINI_Text_Dominant", "_text_dominant"),
 )
 for _name, _version, _part in _VERSIONS:
     declare(
@@ -199,7 +199,12 @@ for _name, _version, _part in _VERSIONS:
         paper="https://arxiv.org/abs/2403.14624",
         licence="MIT",
         file=_version,
-        hub=f"CaraJ/MathVerse-lmmseval:{_part}",
+        hub=f"CaraJ/MathVerse-lmmseval:testmini{_part}.parquet",
+        also_hub=[
+            f"CaraJ/MathVerse-lmmseval:testmini_version_split/{_part[1:]}"
+            if _part
+            else "CaraJ/MathVerse-lmmseval:testmini/testmini"
+        ],
         change_row=lambda row: {"index": row["sample_index"], "question": row["query_wo"]},
         prompt=ask(),
         scorer="mathverse",
