@@ -1,5 +1,6 @@
 """Keys of people's own classes: written nowhere, whatever the class says of them."""
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -57,9 +58,18 @@ REPEATED: dict[str, Callable[[str], Answer]] = {
 }
 
 
+KEYS = ("sk-0123456789-abcdefgh", "sk-secret-1", "sk/with+signs=and%more")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("where", REPEATED)
-@pytest.mark.parametrize("key", ["sk-0123456789-abcdefgh", "sk-secret-1", "sk/with+signs=and%more"])
+@pytest.mark.parametrize(
+    ("where", "key"),
+    [
+        *zip(REPEATED, itertools.cycle(KEYS)),  # each place with one of the keys
+        *(("content", key) for key in KEYS[1:]),
+        *(("error", key) for key in KEYS[1:]),
+    ],
+)
 def test_a_key_that_an_endpoint_repeats_is_in_no_file_and_no_message(
     tmp_path: Path, where: str, key: str
 ) -> None:

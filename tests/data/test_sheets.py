@@ -139,7 +139,7 @@ def test_a_sheet_ends_where_excels_ends(tmp_path: Path, cells: list[str], why: s
 @pytest.mark.slow
 def test_one_cell_in_the_last_column_and_one_in_the_last_row(tmp_path: Path) -> None:
     assert len(SheetReader(sheet_of(tmp_path / "wide.xlsx", "A1", "XFD2")).columns()) == 16_384
-    assert values(sheet_of(tmp_path / "tall.xlsx", "A1", "A1048576")) == [{"index": "index"}]
+    assert SheetReader(sheet_of(tmp_path / "tall.xlsx", "A1", "A1048576")).columns() == ("index",)
 
 
 @pytest.mark.slow

@@ -463,9 +463,9 @@ LASTING = {"400": REFUSED, "401": WRONG_KEY, "404": NO_MODEL, "413": TOO_LARGE, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("concurrency", [1, 4, 32])
-@pytest.mark.parametrize("retries", [0, 5])
-@pytest.mark.parametrize("turns_at", [0, 20])
+@pytest.mark.parametrize(
+    ("concurrency", "retries", "turns_at"), [(1, 0, 0), (4, 5, 20), (32, 5, 0), (32, 0, 20)]
+)
 @pytest.mark.parametrize("error", LASTING.values(), ids=LASTING)
 def test_no_sample_is_lost_to_one_that_refuses(
     error: ModelError, turns_at: int, retries: int, concurrency: int

