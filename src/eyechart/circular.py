@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.choices import LETTERS, ROTATION_OFFSET, parse_choices
-from eyechart.data.source import ChangedSource
+from eyechart.data.wrappers import ChangedSource
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import number_placeholders
 from eyechart.score.choice import JUDGE_TRIES, infer

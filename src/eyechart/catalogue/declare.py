@@ -137,7 +137,8 @@ def declare(
         allow_urls: bool = True,
     ) -> Benchmark:
         from eyechart.data.formats import resolve_origin
-        from eyechart.data.source import ChangedSource, LazySource, SourceOptions
+        from eyechart.data.source import SourceOptions
+        from eyechart.data.wrappers import ChangedSource, LazySource
 
         kit = kit or kits_by_file.get(Path(file or "").stem) or usual
         options = SourceOptions(
@@ -266,7 +267,8 @@ def _open_with_fields(spec: str | Path, options: SourceOptions, fields: Mapping[
 def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _Rows) -> Source:
     """The benchmark's parts of a hub data set or a copy of it, or the part that is named."""
     from eyechart.data.hub import parse_hub
-    from eyechart.data.source import ChangedRows, JoinedSource
+    from eyechart.data.source import ChangedRows
+    from eyechart.data.wrappers import JoinedSource
 
     spec = _find_downloaded(parse_hub(file), card)
     options = replace(options, cells="text", allow_absolute=False, change_formats=_CHANGED)

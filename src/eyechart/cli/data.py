@@ -350,7 +350,7 @@ def _card(benchmark: Benchmark) -> dict[str, str]:
 
 def _why(benchmark: Benchmark) -> list[tuple[str, str]]:
     """How the source was detected."""
-    from eyechart.data.source import get_reasons
+    from eyechart.data.wrappers import get_reasons
 
     return [(f"why ({n})", reason) for n, reason in enumerate(get_reasons(benchmark.source), start=1)]
 
@@ -425,7 +425,7 @@ def _read_data_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def _convert_file(args: argparse.Namespace) -> int:
     from eyechart.data.clean import write_clean
-    from eyechart.data.source import get_reasons
+    from eyechart.data.wrappers import get_reasons
     from eyechart.run.inputs import make_loader
     from eyechart.run.sources import find_benchmark
 

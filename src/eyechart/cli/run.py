@@ -249,7 +249,7 @@ def evaluate_all(
     suite: Suite | None = None,
 ) -> Iterator[Run]:
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
-    from eyechart.data.source import get_reasons
+    from eyechart.data.wrappers import get_reasons
     from eyechart.model.process import keep_servers
     from eyechart.run import evaluate
     from eyechart.run.cost import find_unpriced

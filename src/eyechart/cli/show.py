@@ -134,7 +134,7 @@ def _find(done: Run, args: argparse.Namespace, other: Run | None) -> list[Sample
     outcomes = _read_outcomes(args.outcome or ())
     ids = None if other is None else _find_flipped(done, other)
     if args.where:
-        from eyechart.data.source import select
+        from eyechart.data.selection import select
         from eyechart.option import read_pairs
 
         where = read_pairs(args.where, "--where")

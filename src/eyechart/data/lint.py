@@ -21,7 +21,9 @@ from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.image_columns import MediaColumn, MediaDetector, guess_media
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import find_row_number
-from eyechart.data.source import DuplicateId, FileSource, find_file_source, get_reasons, get_remarks
+from eyechart.data.sample_reader import DuplicateId
+from eyechart.data.source import FileSource
+from eyechart.data.wrappers import find_file_source, get_reasons, get_remarks
 from eyechart.errors import DataError, ImageError
 from eyechart.placeholders import place_images
 from eyechart.registry import find_benchmark_by_columns

@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from eyechart.data.rows import OnProblem, Row, raise_problem
-from eyechart.data.source import FileSource, MemorySource, SourceOptions, detect_rows
+from eyechart.data.source import FileSource, SourceOptions, detect_rows
+from eyechart.data.wrappers import MemorySource
 from eyechart.errors import UsageError
 from eyechart.types import ImageRef, Sample, Source
 from eyechart.validate import check_samples

@@ -1,8 +1,7 @@
 """Sources: a file, a name or a hub data set is opened, and its rows become samples.
 
 `open_source` finds the file, detects what its columns mean and returns a `FileSource`, which can be read any
-number of times. Other sources wrap one (`LazySource`, `ChangedSource`) or hold samples in memory. `select`
-picks samples by number, id or category.
+number of times.
 """
 
 from __future__ import annotations
@@ -11,47 +10,40 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from eyechart.data.answers import write_with_point
 from eyechart.data.chat import ChatReader, find_chat_column
 from eyechart.data.columns import (
     ALIASES,
-    REPEATING_IDS,
     Detection,
     Overrides,
     detect,
     is_json,
     is_published_form,
     names_question,
-    parse_row,
     resolve_target,
-    to_text,
 )
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.hub import is_hub, parse_hub
 from eyechart.data.image_columns import (
     ImageCells,
-    RowReference,
     is_image_name,
-    is_path_column,
-    select_image_cells,
 )
 from eyechart.data.image_search import ImageSearch
 from eyechart.data.json_files import JsonLinesReader, JsonReader
 from eyechart.data.names import find_candidates
 from eyechart.data.nested import NestedReader, list_paths
 from eyechart.data.parquet import ParquetReader
-from eyechart.data.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, name_row, raise_problem
+from eyechart.data.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, raise_problem
+from eyechart.data.sample_reader import SampleReader
 from eyechart.data.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
 from eyechart.data.tables import DelimitedReader, check_encoding
 from eyechart.data.workbooks import WorkbookReader
 from eyechart.errors import DataError, UsageError, join_names
-from eyechart.registry import suggest_name
-from eyechart.types import ImageRef, Sample, Source
+from eyechart.types import ImageRef, Sample
 
 Format = Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"]
 ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any] | Sequence[Mapping[str, Any]]]
@@ -526,412 +518,3 @@ def _path_rules(source: FileSource) -> PathRules:
     roots.append(Path())
     unique = list(dict.fromkeys(str(root.absolute()) for root in roots))
     return PathRules(unique, options.allow_absolute, source._search.find if source._search else None)
-
-
-# -- One pass over a file: rows become samples
-
-
-class SampleReader:
-    """One pass over a file, with the ids and images met so far."""
-
-    def __init__(
-        self,
-        path: Path,
-        reader: Reader,
-        detection: Detection,
-        cells: ImageCells,
-        on_problem: OnProblem,
-        search: ImageSearch | None = None,
-    ) -> None:
-        self.path = path
-        self.search = search
-        self.reader = reader
-        self.detection = detection
-        self.cells = cells
-        self.on_problem = on_problem
-        self.first_rows: dict[str, int] = {}  # id to row number
-        self.repeats: dict[str, int] = {}
-        self.images: dict[str, tuple[ImageRef, ...]] = {}  # of the rows above, by id
-        self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read when first needed
-
-    def samples(self) -> Iterator[Sample]:
-        blobs = self.detection.tried.get("image", ())
-        for row in self.reader.rows(blobs, self.on_problem):
-            try:
-                sample = self._build_sample(row)
-            except DataError as problem:
-                self.on_problem(problem)
-                continue
-            yield sample
-
-    def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
-        """Every row unchanged, with its images."""
-        blobs = self.detection.tried.get("image", ())
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(blobs, self.on_problem):
-            where = name_row(self.path, row.number, row.line)
-            images = self._read_images(select_image_cells(row.values, self.detection.images), row, where)
-            if images:
-                self.images[_key(str(row.values.get(id_column) or row.number))] = images
-            yield row, images
-
-    def look_for_images(self, n_rows: int) -> int:
-        """Look for the images of the first rows, so that `search` knows the missing ones; their number."""
-        assert self.search is not None
-        blobs = self.detection.tried.get("image", ())
-        n_images = 0
-        with contextlib.suppress(DataError):  # malformed rows are reported when they are read
-            for row in islice(self.reader.rows(blobs, lambda problem: None), n_rows):
-                for column, value in select_image_cells(row.values, self.detection.images):
-                    with contextlib.suppress(ValueError):
-                        for ref in self.cells.read(value, row.number, only_paths=is_path_column(column)):
-                            n_images += 1
-                            if isinstance(ref, RowReference) and not self._may_be_file(ref):
-                                self.search.found.pop(ref.id, None)
-        return n_images
-
-    def _may_be_file(self, ref: RowReference) -> bool:
-        """Whether a file has the name in a reference to a row, and no row has it."""
-        if self.search is None or not self.search.list_alike(ref.id):
-            return False
-        self.ahead = self._look_ahead() if self.ahead is None else self.ahead
-        self.search.find(ref.id)
-        return _key(ref.id) not in self.ahead
-
-    def _build_sample(self, row: Row) -> Sample:
-        where = name_row(self.path, row.number, row.line)
-        parts = parse_row(row, self.detection, where)
-        sample_id = self._make_unique(parts.id, row, where)
-        images = self._read_images(parts.images, row, where)
-        if images:
-            self.images[_key(parts.id)] = images
-        return Sample(
-            id=sample_id,
-            question=parts.question,
-            images=images,
-            golds=parts.golds,
-            choices=parts.choices,
-            choices_text=parts.choices_text,
-            hint=parts.hint,
-            meta=parts.meta,
-            row=row.number,
-        )
-
-    def _make_unique(self, sample_id: str, row: Row, where: str) -> str:
-        first = self.first_rows.setdefault(sample_id, row.number)
-        if first == row.number:
-            return sample_id
-        column = self.detection.fields["id"][0]
-        if column.lower() not in REPEATING_IDS:
-            raise DuplicateId(
-                f"{where}: {column} {sample_id!r} is already used by row {first}",
-                hint=f"give every row a unique {column}",
-            )
-        count = self.repeats.get(sample_id, 1)
-        while (name := f"{sample_id}#{count + 1}") in self.first_rows:
-            count += 1
-        self.repeats[sample_id] = count + 1
-        self.first_rows[name] = row.number
-        return name
-
-    def _read_images(
-        self, columns: Iterable[tuple[str, object]], row: Row, where: str
-    ) -> tuple[ImageRef, ...]:
-        images: list[ImageRef] = []
-        for column, value in columns:
-            try:
-                found = self.cells.read(value, row.number, only_paths=is_path_column(column))
-            except ValueError as err:
-                hint = "write base64, a path or a URL"
-                raise DataError(f"{where}, column {column!r}: {err}", hint=hint) from err
-            for ref in found:
-                images += [ref] if isinstance(ref, ImageRef) else self._find_other_row(ref, column, where)
-        return tuple(images)
-
-    def _find_other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
-        """The images of another row: one above, or one further down that has its own."""
-        key = _key(reference.id)
-        if key in self.images:
-            return self.images[key]
-        if self.ahead is None:
-            self.ahead = self._look_ahead()
-        if key not in self.ahead:
-            if self.search and (location := self.search.find(reference.id)):
-                return (ImageRef(kind="file", location=location),)
-            raise DataError(
-                f"{where}, column {column!r}: {reference.id!r} is neither an image nor the index of a row",
-                hint="a short cell refers to another row; a path needs an extension such as .jpg",
-            )
-        return self.ahead[key]
-
-    def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
-        """One more pass: by id, the rows that have their own images."""
-        found: dict[str, tuple[ImageRef, ...]] = {}
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
-            refs: list[ImageRef | RowReference] = []
-            try:
-                for column, value in select_image_cells(row.values, self.detection.images):
-                    refs += self.cells.read(value, row.number, only_paths=is_path_column(column))
-            except ValueError:
-                continue
-            own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
-            if own and len(own) == len(refs):
-                found.setdefault(_key(str(row.values.get(id_column) or row.number)), own)
-        return found
-
-
-class DuplicateId(DataError):
-    """Two rows have the same id, so their answers could not be told apart."""
-
-
-def _key(sample_id: str) -> str:
-    """An id for comparison: as a number where the official loader compares numbers."""
-    text = sample_id.strip()
-    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else text
-
-
-# -- Other sources
-
-
-@dataclass(frozen=True)
-class LazySource:
-    """Calls `opener`, which finds the files and may raise, once, at the first sample."""
-
-    name: str
-    origin: str
-    opener: Callable[[], Source] = field(repr=False)
-
-    @cached_property
-    def opened(self) -> Source:
-        return self.opener()
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self.opened)
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedSource:
-    """A source whose samples go through `change`; its name and origin stay."""
-
-    source: Source = field(repr=False)
-    change: Callable[[Iterable[Sample]], Iterator[Sample]]
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def origin(self) -> str:
-        return self.source.origin
-
-    def __iter__(self) -> Iterator[Sample]:
-        return self.change(self.source)
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedSource:
-    """Several sources, one after the other, such as the shards or configs of a hub data set."""
-
-    name: str
-    origin: str
-    sources: tuple[Source, ...] = field(repr=False)
-
-    def __iter__(self) -> Iterator[Sample]:
-        for source in self.sources:
-            yield from source
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySource:
-    """Samples held in memory, such as the questions of a reply file."""
-
-    name: str
-    origin: str
-    samples: tuple[Sample, ...] = field(repr=False)
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self.samples)
-
-
-class Samples(Sequence[Sample]):
-    """The samples of a source: iterated lazily, and counted, indexed and sliced like a list.
-
-    Counting and indexing read the source once and keep its samples; images stay where they are.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._all: tuple[Sample, ...] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def origin(self) -> str:
-        return self.source.origin
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why a file was read as it was."""
-        return get_reasons(self.source)
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self.source if self._all is None else self._all)
-
-    def __len__(self) -> int:
-        return len(self._read())
-
-    @overload
-    def __getitem__(self, at: int) -> Sample: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Sample, ...]: ...
-
-    def __getitem__(self, at: int | slice) -> Sample | tuple[Sample, ...]:
-        if self._all is None and isinstance(at, int) and at >= 0:
-            try:
-                return next(islice(self.source, at, None))
-            except StopIteration:
-                raise IndexError(f"{self.name} has fewer than {at + 1} samples") from None
-        return self._read()[at]
-
-    def _read(self) -> tuple[Sample, ...]:
-        if self._all is None:
-            self._all = tuple(self.source)
-        return self._all
-
-    def __repr__(self) -> str:
-        return f"<samples of {self.name}: {self.origin}>"
-
-
-def get_remarks(source: Source) -> tuple[str, ...] | None:
-    """Remarks of a source on what can change the score, one line each; None if it makes none. Opens it."""
-    while isinstance(source, LazySource | ChangedSource | Samples):
-        source = source.opened if isinstance(source, LazySource) else source.source
-    return getattr(source, "remarks", None)
-
-
-def find_file_source(source: Source) -> FileSource | None:
-    """The file that a source reads, also through selections and rotations; None if it reads no file.
-
-    Opens a lazy source.
-    """
-    while isinstance(source, LazySource | ChangedSource | Samples):
-        source = source.opened if isinstance(source, LazySource) else source.source
-    return source if isinstance(source, FileSource) else None
-
-
-def get_reasons(source: Source) -> tuple[str, ...]:
-    """Why a file was read as it was; empty for a source without a file."""
-    file = find_file_source(source)
-    return file.detection.reasons if file is not None else ()
-
-
-# -- Selecting samples
-
-_VALUES_REMEMBERED = 200
-_VALUES_SHOWN = 12
-
-
-def select(
-    samples: Iterable[Sample],
-    *,
-    limit: int | None = None,
-    ids: Collection[str] | None = None,
-    where: Mapping[str, str] | None = None,
-) -> Iterator[Sample]:
-    """Samples that match `ids` and `where`, in order, at most `limit` of them.
-
-    `where` compares text: ``{"category": "map,chart"}`` keeps both categories. Unknown names and an empty
-    selection raise `UsageError` at the end of the pass.
-
-    >>> two = [Sample(id="1", question="?", meta={"category": "map"}), Sample(id="2", question="?")]
-    >>> [sample.id for sample in select(two, where={"category": "map"})]
-    ['1']
-    """
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit {limit} selects nothing", hint="leave it out to select all samples")
-    return _Selection(limit, None if ids is None else frozenset(ids), dict(where or {})).of(samples)
-
-
-class _Selection:
-    """One pass, and what it saw, to explain a selection that matches nothing."""
-
-    def __init__(self, limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]) -> None:
-        self.limit = limit
-        self.ids = ids
-        self.where = {key: {value, *map(str.strip, value.split(","))} for key, value in where.items()}
-        self.seen_ids: set[str] = set()
-        self.known_ids: list[str] = []
-        self.known_keys: set[str] = set()
-        self.known_values: dict[str, set[str]] = {key: set() for key in where}
-
-    def of(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        count = 0
-        for sample in samples:
-            if not self._fits(sample):
-                continue
-            yield sample
-            count += 1
-            if count == self.limit:
-                return
-        self._explain(count)
-
-    def _fits(self, sample: Sample) -> bool:
-        if self.ids is not None:
-            if len(self.known_ids) < _VALUES_REMEMBERED:
-                self.known_ids.append(sample.id)
-            if sample.id not in self.ids:
-                return False
-            self.seen_ids.add(sample.id)
-        if not self.where:
-            return True
-        self.known_keys.update(sample.meta)
-        fits = True
-        for key, wanted in self.where.items():
-            text = to_text(sample.meta.get(key))
-            if text and len(self.known_values[key]) < _VALUES_REMEMBERED:
-                self.known_values[key].add(text)
-            fits &= text in wanted
-        return fits
-
-    def _explain(self, count: int) -> None:
-        missing = sorted((self.ids or frozenset()) - self.seen_ids)
-        if missing:
-            alike = f"ids look like {', '.join(self.known_ids[:5])}"
-            hint = suggest_name(missing[0], self.known_ids, otherwise=alike)
-            raise UsageError(f"--ids: no sample {', '.join(missing[:5])}", hint=hint)
-        for key in self.where:
-            if key not in self.known_keys:
-                known = sorted(self.known_keys)
-                have = f"samples have: {', '.join(known[:_VALUES_SHOWN]) or 'nothing'}"
-                hint = suggest_name(key, known, otherwise=have)
-                raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
-        if count == 0:
-            raise UsageError("no sample is selected", hint=self._values_hint())
-
-    def _values_hint(self) -> str:
-        values = {key: ", ".join(sorted(known)[:_VALUES_SHOWN]) for key, known in self.known_values.items()}
-        shown = [f"{key} is one of {text}" for key, text in values.items()]
-        return "; ".join(shown) or "the source has no samples"
-
-
-def select_questions(
-    samples: Iterable[Sample],
-    *,
-    limit: int | None = None,
-    ids: Collection[str] | None = None,
-    where: Mapping[str, str] | None = None,
-) -> Iterator[Sample]:
-    """`select` by question: all rotations of a question of which one matches, at most `limit` questions.
-
-    The samples are read twice: rotations may be anywhere.
-    """
-    chosen: set[str] = set()
-    for sample in select(samples, ids=ids, where=where):
-        chosen.add(sample.circle or sample.id)
-        if len(chosen) == limit:
-            break
-    return (sample for sample in samples if (sample.circle or sample.id) in chosen)

@@ -19,7 +19,7 @@ from eyechart.run.results import Run
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 
 if TYPE_CHECKING:
-    from eyechart.data.source import Samples
+    from eyechart.data.wrappers import Samples
 
 __all__ = ["Run", "arun", "evaluate", "load", "run"]
 
@@ -93,7 +93,7 @@ def load(source: Any, **options: Any) -> Samples:
     >>> len(load("demo", limit=3)), load("demo")[1].id
     (3, 'charts-cups-2')
     """
-    from eyechart.data.source import Samples
+    from eyechart.data.wrappers import Samples
 
     chosen = Options.of(options)
     if others := sorted(options.keys() - LOADING_OPTIONS):

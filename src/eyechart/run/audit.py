@@ -273,7 +273,7 @@ def estimate_audit(plan: AuditPlan) -> list[tuple[str, Estimate]]:
 
 def _drop_first_rotations(plan: Plan) -> Plan:
     """The plan without the questions as they are, which the run with the images asks."""
-    from eyechart.data.source import ChangedSource
+    from eyechart.data.wrappers import ChangedSource
 
     def choose(samples: Iterable[Sample]) -> Iterator[Sample]:
         return (sample for sample in samples if sample.meta.get("rotation"))

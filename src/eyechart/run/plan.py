@@ -183,7 +183,7 @@ def apply_parity(options: Options, benchmark: Benchmark) -> Options:
 
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     """The benchmark's prompt or the user's template, changed as the options say."""
-    from eyechart.data.source import find_file_source
+    from eyechart.data.wrappers import find_file_source
     from eyechart.prompt.default import with_system
     from eyechart.prompt.inputs import drop_images, reword, with_images_only
     from eyechart.prompt.shots import PromptWithShots

@@ -107,7 +107,7 @@ def _find_benchmark(
 
 def read_log_questions(log: ReplyLog, path: Path) -> Source:
     """The questions that a log holds beside its replies."""
-    from eyechart.data.source import MemorySource
+    from eyechart.data.wrappers import MemorySource
 
     found: dict[str, Sample] = {}
     for entry in log.entries:

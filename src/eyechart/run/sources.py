@@ -305,7 +305,7 @@ def make_custom_benchmark(source: Source) -> Benchmark:
     verdicts.
     """
     from eyechart.data.chat import ChatReader
-    from eyechart.data.source import find_file_source
+    from eyechart.data.wrappers import find_file_source
 
     file = find_file_source(source)
     is_chat = file is not None and isinstance(file._reader, ChatReader)
@@ -322,7 +322,8 @@ def apply_selection(benchmark: Benchmark, options: Options) -> Benchmark:
     """The same benchmark with the selected questions; rotations of a question stay together."""
     if not options.get_selection():
         return benchmark
-    from eyechart.data.source import ChangedSource, select, select_questions
+    from eyechart.data.selection import select, select_questions
+    from eyechart.data.wrappers import ChangedSource
 
     is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
     choose = select_questions if is_circular else select
@@ -347,7 +348,7 @@ def apply_circular(benchmark: Benchmark, whole: Source) -> Benchmark:
 
 def _checked(source: Source) -> Source:
     """The same samples, checked before they are selected or changed."""
-    from eyechart.data.source import ChangedSource
+    from eyechart.data.wrappers import ChangedSource
 
     return ChangedSource(source, check_samples)
 

@@ -31,7 +31,7 @@ def infochartqa(
 ) -> Benchmark:
     """The hub's questions, or those of `file`; `image_root` is a folder of charts named by `figure_id`."""
     from eyechart.data.formats import resolve_origin
-    from eyechart.data.source import LazySource
+    from eyechart.data.wrappers import LazySource
     from eyechart.pipelines.infochartqa.data import HUB, PAIR, open_infochartqa, read_model_response
 
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}

@@ -23,7 +23,8 @@ from eyechart.data.formats import find_file, guess_format
 from eyechart.data.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
 from eyechart.data.json_files import read_row_texts, translate_json_errors
 from eyechart.data.rows import Blob, PathRules, Reader, Row, name_row, read_literal
-from eyechart.data.source import MemorySource, SourceOptions, open_reader
+from eyechart.data.source import SourceOptions, open_reader
+from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
 from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, NO_RESPONSE
 from eyechart.types import ImageRef, Replies, Reply, Sample

@@ -143,7 +143,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         think: bool = False,
     ) -> Benchmark:
         """`file` and `image_root` replace the places below `root`; `think` asks for tags."""
-        from eyechart.data.source import LazySource
+        from eyechart.data.wrappers import LazySource
 
         if file and image_root and root:
             raise UsageError(

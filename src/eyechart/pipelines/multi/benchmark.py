@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from eyechart.data.formats import resolve_origin
-from eyechart.data.source import ChangedSource, LazySource
+from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.data import MultiFiles, open_multi, read_replies
 from eyechart.pipelines.multi.prompt import MARK, WORDS, Language, MultiPrompt, read_words

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.source import MemorySource
+from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import (
     OLD_MARK,

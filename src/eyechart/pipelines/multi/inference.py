@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.source import get_remarks
+from eyechart.data.wrappers import get_remarks
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.arguments import (

@@ -47,7 +47,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
     ) -> Benchmark:
         """Return the set. By default `cells` are read like the official loader, pandas, reads them."""
         from eyechart.data.formats import UnknownFile, resolve_origin
-        from eyechart.data.source import LazySource
+        from eyechart.data.wrappers import LazySource
 
         def opened() -> Source:
             if not (file or published):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eyechart.data.image_columns import IMAGE_SUFFIXES
 from eyechart.data.images import ImageLoader
 from eyechart.data.rows import PathRules
-from eyechart.data.source import MemorySource
+from eyechart.data.wrappers import MemorySource
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import NO_ANSWER, DataError, EyechartError, ModelError, UsageError
 from eyechart.model.specs import make_model

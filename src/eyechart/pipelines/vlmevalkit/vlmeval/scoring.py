@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.data.columns import detect, parse_row, to_text
 from eyechart.data.rows import Row
-from eyechart.data.source import MemorySource
+from eyechart.data.wrappers import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
 from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
 from eyechart.pipelines.vlmevalkit.report import (
