@@ -48,6 +48,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _NAME = r"[^\s/:@\[\]]+(?: [^\s/:@\[\]]+)*"  # of a config or a split; some have spaces
 FILE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".zip")
 _FILE_PART = rf"(?:{_NAME}/)*{_NAME}(?:{'|'.join(map(re.escape, FILE_SUFFIXES))})"
+_SHARD = re.compile(r".*-\d+-of-\d+")
 _PART = re.compile(rf"{_NAME}(?:/{_NAME})?|{_FILE_PART}")
 
 
@@ -658,6 +659,9 @@ def choose_part_files(names: Iterable[str], part: str) -> list[str]:
     files = [name for name in names if name.endswith(".parquet")]
     of_split = [name for name in files if _names_split(name, split)]
     of_config = [name for name in of_split if config in name.split("/")[:-1]] if config else of_split
+    shards = [found[0] for name in of_config if (found := _SHARD.match(name))]
+    if len(set(shards)) < len(shards):
+        return []  # a shard twice, from two uploads: the card says which one counts
     if config or len({name.rpartition("/")[0] for name in of_split}) < 2:
         return of_config
     return []  # the same split in several folders: the configs have to be told apart

@@ -14,6 +14,7 @@ import pytest
 
 from catalogue.made import MADE, write_clone, write_file
 from eyechart.data.download import RemoteFile, Repository, choose_files, find_snapshot, verify
+from eyechart.data.hub import choose_part_files
 from eyechart.errors import DataError
 from eyechart.run.sources import make_benchmark
 from support.command import Outcome, eyechart_process
@@ -208,6 +209,9 @@ def test_files_of_parts_are_told_by_their_names() -> None:
     chosen = {file.name for file in choose_files(repository, ["A/test"])}
     assert chosen == {"README.md", "A/test-0-of-1.parquet"}
     assert len(choose_files(repository, ["C/test"])) == len(files), "unknown layout: everything"
+    twice = ["d/test-00000-of-00001-a.parquet", "d/test-00000-of-00001-b.parquet"]
+    assert choose_part_files(twice, "test") == [], "two uploads of the same shard"
+    assert choose_part_files([twice[0], "d/val-00000-of-00001-b.parquet"], "test") == twice[:1]
 
 
 def test_a_damaged_file_is_removed(tmp_path: Path) -> None:
