@@ -248,7 +248,8 @@ declare(
     aggregate="wemath",
     metric="strict score over problems of two and three steps",
     parity="VLMEvalKit",
-    note="The accuracies by number of steps and by topic are shown beside the score.",
+    note="The accuracies by number of steps and by topic are shown beside the score. As published, the score is of 525 problems: "
+    "it says nothing about a part of them (`--limit`). The authors ask for the form of the answer, as `vlmevalkit-cot` does.",
 )
 
 declare(
