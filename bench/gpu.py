@@ -1,11 +1,11 @@
 """How fast local weights run on a GPU: random weights at the size of Qwen2.5-VL-7B, without a network.
 
-    python bench/gpu.py [--samples 512] [--runs 3] [--eager] [--tiny --side 112]
+    python bench/gpu.py [--samples 512] [--runs 3] [--ours] [--eager] [--ragged] [--tiny --side 112]
 
 One image of 1008 x 1008 pixels and 60 tokens of text per sample, 32 new tokens forced, bfloat16. Measured are
 the loop that most evaluators have (one question at a time), stock `generate` on prepared batches of 32, whole
-runs of eyechart (preparation and journal included) with and without compiled vision blocks, and the floor:
-the arithmetic of a sample at the speed of large matrix products on this GPU. `--tiny` tries it on a CPU.
+runs of eyechart (preparation and journal included), and the floor: the arithmetic of a sample at the speed of
+large matrix products on this GPU. `--ragged` has questions of 20 to 60 tokens. `--tiny` tries it on a CPU.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from eyechart.model.hf import HfModel
 from eyechart.model.hf.decode import Decoder
 from eyechart.model.hf.engine import Engine
 from eyechart.model.hf.options import HfOptions
-from eyechart.model.hf.vision import compile_text, speed_up_vision
+from eyechart.model.hf.speed import speed_up
 from eyechart.model.hf.weights import Checkpoint, choose_limits
 
 NEW_TOKENS, TEXT_TOKENS = 32, 60
@@ -61,7 +61,8 @@ class Processor:
 
     chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_ragged: bool) -> None:
+        self.is_ragged = is_ragged
         self.images = Qwen2VLImageProcessorPil(min_pixels=56 * 56, max_pixels=1008 * 1008)
         self.tokenizer = self
         self.pad_token_id, self.eos_token_id = 151643, 151645
@@ -72,9 +73,9 @@ class Processor:
         pictures = [part["image"] for turn in turns for part in turn["content"] if part["type"] == "image"]
         made = self.images(pictures, return_tensors="pt")
         n_image = int(made["image_grid_thw"].prod(-1).sum()) // 4
-        words = random.Random(str(turns[-1]["content"][-1]["text"])).choices(
-            range(1000, 90000), k=TEXT_TOKENS
-        )
+        rng = random.Random(str(turns[-1]["content"][-1]["text"]))
+        n_words = rng.randint(20, TEXT_TOKENS) if self.is_ragged else TEXT_TOKENS
+        words = rng.choices(range(1000, 90000), k=n_words)
         ids = torch.tensor([[START, *[IMAGE] * n_image, END, *words]])
         return {
             "input_ids": ids,
@@ -85,7 +86,7 @@ class Processor:
         }
 
     def decode(self, tokens: list[int], **_: Any) -> str:
-        return " ".join(map(str, tokens))
+        return " ".join("".join("abcdefghij"[int(digit)] for digit in str(token)) for token in tokens)
 
 
 def build_model(device: str, dtype: Any, *, is_tiny: bool) -> Any:
@@ -215,7 +216,9 @@ def main() -> None:
     arguments.add_argument("--samples", type=int, default=512)
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--side", type=int, default=1008, help="pixels of an image's side")
-    arguments.add_argument("--eager", action="store_true", help="measure eyechart without compile, too")
+    arguments.add_argument("--ours", action="store_true", help="measure eyechart alone")
+    arguments.add_argument("--eager", action="store_true", help="without compile")
+    arguments.add_argument("--ragged", action="store_true", help="questions of different length")
     arguments.add_argument("--tiny", action="store_true", help="a tiny model on the CPU, to try the script")
     given = arguments.parse_args()
     device, dtype = ("cpu", torch.float32) if given.tiny else ("cuda", torch.bfloat16)
@@ -223,7 +226,7 @@ def main() -> None:
         f"torch {torch.__version__}, {torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}",
         flush=True,
     )
-    model, processor = build_model(device, dtype, is_tiny=given.tiny), Processor()
+    model, processor = build_model(device, dtype, is_tiny=given.tiny), Processor(is_ragged=given.ragged)
 
     def report(name: str, measure: Callable[[], float]) -> None:
         rates = [measure() for _ in range(given.runs)]
@@ -232,29 +235,26 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         few, source = write_samples(folder, 64, given.side), write_samples(folder, given.samples, given.side)
-        n_tokens = ask(processor, folder, 0)["input_ids"].shape[1]
-        floor = measure_floor(model, n_tokens)
-        print(f"{'arithmetic floor':<42} {floor:6.2f}  samples/s, {n_tokens} tokens per sample", flush=True)
-        measure_loop(model, processor, folder, 1)
-        report("one at a time", lambda: measure_loop(model, processor, folder, 8))
-        report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 32))
+        if not given.ours:
+            n_tokens = ask(processor, folder, 0)["input_ids"].shape[1]
+            floor = measure_floor(model, n_tokens)
+            print(
+                f"{'arithmetic floor':<42} {floor:6.2f}  samples/s, {n_tokens} tokens per sample", flush=True
+            )
+            measure_loop(model, processor, folder, 1)
+            report("one at a time", lambda: measure_loop(model, processor, folder, 8))
+            report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 32))
 
         def ours() -> float:
             rate, sizes = measure_ours(model, processor, source, given.samples)
             print(f"  prompts in parts of {sizes}", flush=True)
             return rate
 
-        for is_compiled in (False, True):
-            if is_compiled and given.tiny:
-                break
-            if is_compiled or given.eager or given.tiny:
-                speed_up_vision(model, is_compiled=is_compiled)
-                if is_compiled:
-                    compile_text(model)
-                began = time.perf_counter()
-                measure_ours(model, processor, few, 64)
-                print(f"  first 64 samples in {time.perf_counter() - began:.0f} s", flush=True)
-                report("eyechart" + ", compiled" * is_compiled, ours)
+        speed_up(model, is_compiled=not given.eager)
+        began = time.perf_counter()
+        measure_ours(model, processor, few, 64)
+        print(f"  first 64 samples in {time.perf_counter() - began:.0f} s", flush=True)
+        report(f"eyechart{', not compiled' * given.eager}{', ragged' * given.ragged}", ours)
         if device == "cuda":
             print(f"peak memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
 

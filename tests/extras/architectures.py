@@ -182,7 +182,7 @@ def make_qwen25_vl() -> Any:
     rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]}
     text = text_config(make_tokenizer(), "qwen2_5_vl_text", rope_parameters=rope)
     vision = {
-        "depth": 2, "hidden_size": 32, "num_heads": 2, "intermediate_size": 64, "out_hidden_size": 64,
+        "depth": 2, "hidden_size": 32, "num_heads": 2, "intermediate_size": 60, "out_hidden_size": 64,
         "patch_size": 14, "spatial_merge_size": 2, "window_size": 56, "fullatt_block_indexes": [1],
     }  # fmt: skip
     config = Qwen2_5_VLConfig(

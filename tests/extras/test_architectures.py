@@ -86,9 +86,9 @@ def test_positions_of_qwen_stay_right_when_rows_leave_and_join() -> None:
             [row for row in rows if len(row.inputs) > 3],
             [row for row in rows if len(row.inputs) == 3],
         )
-        batch = decoder.start(seeing)
+        batch = decoder.admit(decoder.start(seeing))
         decoder.step(batch)
-        decoder.join(batch, decoder.start(blind))
+        decoder.join(batch, decoder.admit(decoder.start(blind)))
         run_out_of_memory(decoder, batch)
         decoder.rewind(batch)
         while kept := batch.running:

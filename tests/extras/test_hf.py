@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForImageTextToText, AutoProcessor
+from transformers import AutoModelForImageTextToText, AutoProcessor, DynamicCache
 
 import eyechart as ec
 from extras.architectures import NO_SYSTEM, make_llava
 from extras.questions import answer_all, ask, draw, encode, mixed_questions, open_hf
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.hf.decode import Batch, Decoder, Row
+from eyechart.model.hf.engine import BatchLimits, choose_rows
 
 QUESTIONS = mixed_questions(16)
 
@@ -60,9 +62,9 @@ def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.Mo
     joined: list[tuple[int, int]] = []
     join = Decoder.join
 
-    def watch(self: Decoder, batch: Batch, more: Batch) -> None:
+    def watch(self: Decoder, batch: Batch, more: Batch, **room: int) -> Batch:
         joined.append((len(batch.running), len(more.rows)))
-        join(self, batch, more)
+        return join(self, batch, more, **room)
 
     def questions_of_lengths(self: Any, batch: Batch, logits: Any) -> None:
         append(self, batch, logits)
@@ -82,13 +84,51 @@ def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.Mo
     assert len({one.usage.completion_tokens for one in alone if one.usage}) > 4
 
 
+def test_the_last_rows_do_not_wait_for_those_that_run(llava: Path) -> None:
+    """Of 40 places 32 are taken: 2 more rows start if nothing else will come, else they wait for company."""
+    model = open_hf(f"hf/{llava}")
+    rows = [model._prepare(one) for one in QUESTIONS[:2]]
+    answer_all(model, [])
+    limits = BatchLimits(rows=40, tokens=2**20, prompt_tokens=2**20, ready_bytes=2**20)
+    busy = Batch([rows[0]] * 32, DynamicCache(), torch.ones(32, 5), torch.ones(32), None)
+    assert choose_rows(rows, limits, [busy], is_last=False) == []
+    assert len(choose_rows(rows, limits, [busy], is_last=True)) > 0
+    assert choose_rows(rows * 5, limits, [busy], is_last=True) != []
+    assert choose_rows(rows * 5, limits, [busy, busy], is_last=True) == []
+
+
+def test_a_batch_is_no_longer_than_its_longest_row(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of rows that have left are given up; else a batch that never empties would grow for ever."""
+    lengths: list[tuple[int, int]] = []
+    select = Decoder.select
+
+    def watch(self: Decoder, batch: Batch, kept: Sequence[int]) -> None:
+        select(self, batch, kept)
+        longest = max(row.n_prompt + len(row.tokens) - 1 for row in batch.rows)
+        lengths.append((batch.length, longest))
+        assert all(layer.keys.shape[2] == longest for layer in batch.cache.layers)
+
+    def questions_of_lengths(self: Any, batch: Batch, logits: Any) -> None:
+        append(self, batch, logits)
+        for row in batch.rows:
+            if len(row.tokens) >= 1 + (row.n_prompt * 7) % 40:
+                row.finish_reason = "stop"
+
+    append = Decoder._append
+    monkeypatch.setattr(Decoder, "select", watch)
+    monkeypatch.setattr(Decoder, "_append", questions_of_lengths)
+    answer_all(open_hf(f"hf/{llava}", batch_size=4), QUESTIONS)
+    assert len(lengths) > 5
+    assert all(length == longest for length, longest in lengths)
+
+
 def test_a_short_reply_does_not_wait_for_a_long_one(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[tuple[int, int]] = []
     step = Decoder.step
 
-    def watch(self: Decoder, batch: Batch) -> None:
+    def watch(self: Decoder, batch: Batch) -> Batch:
         ended.append((len(batch.rows), sum(row.reply.done() for row in batch.rows)))
-        step(self, batch)
+        return step(self, batch)
 
     def one_ends_at_once(self: Any, batch: Batch, logits: Any) -> None:
         append(self, batch, logits)
@@ -125,10 +165,10 @@ def test_out_of_memory_while_decoding(
 ) -> None:
     step = Decoder.step
 
-    def fail_if_large(self: Decoder, batch: Batch) -> None:
+    def fail_if_large(self: Decoder, batch: Batch) -> Batch:
         if len(batch.rows) > 2 and len(batch.rows[0].tokens) > 5:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        step(self, batch)
+        return step(self, batch)
 
     monkeypatch.setattr(Decoder, "step", fail_if_large)
     replies = answer_all(open_hf(f"hf/{llava}", max_tokens=12), QUESTIONS)

@@ -1,15 +1,16 @@
 """Decoding several prompts at once: rows leave the batch when they end, and others join it while it runs.
 
-`Decoder.start` runs the prompts of some rows (the prefill) and gives a `Batch`; every `Decoder.step` adds
-one token to each of its rows; `Decoder.join` adds the rows of another batch. So prompts run in parts that fit
-into memory, and hundreds of rows decode together. The loop is our own because `generate` of transformers
-returns only when the longest reply is complete. It calls nothing but the model's `forward` with a cache;
-prompts are padded on the left.
+`Decoder.start` runs the prompts of some rows (the prefill) and gives a `Batch`; `Decoder.admit` reads their
+first tokens; every `Decoder.step` adds one token to each row; `Decoder.join` adds the rows of another batch.
+So prompts run in parts that fit into memory, and hundreds of rows decode together. The loop is our own
+because `generate` of transformers returns only when the longest reply is complete. It calls nothing but the
+model's `forward` with a cache; prompts are padded on the left.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
@@ -72,9 +73,7 @@ class Row:
     def release_inputs(self) -> None:
         """The prompt has run: its tensors are not needed unless the row begins again."""
         for one in self.inputs.values():
-            if (
-                one.is_cuda
-            ):  # it came by another stream, which must not use the memory before this one is done
+            if one.is_cuda:  # it came by another stream: the memory must not be used before this one is done
                 one.record_stream(torch.cuda.current_stream(one.device))
         self.inputs = {}
 
@@ -94,7 +93,9 @@ class Batch:
     cache: Any
     mask: Tensor  # 1 where a token is, 0 where there is padding: rows x length of the cache
     positions: Tensor  # of the next token of every row
-    latest: Tensor  # the last token of every row
+    logits: Tensor | None  # of the first token of every row, until it is read
+    stream: Any = None  # of the GPU, where the prompts run
+    latest: Tensor = None  # the last token of every row
     seen: Tensor | None = None  # rows x vocabulary, where a repetition penalty needs it
 
     @property
@@ -116,47 +117,70 @@ class Batch:
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[misc]
-    """Keys and values of a layer, in buffers with room for more tokens.
+    """Keys and values of a layer, in buffers with room for more rows and more tokens.
 
-    transformers' own layer copies all keys and values for every token: 40 GB per step for 512 rows of 1,300
-    tokens of a model with 7 billion weights. This one copies them once in `_RESERVE` steps.
+    All rows end at the same column; shorter ones begin later, and what stands before is hidden by the mask.
+    transformers' own layer copies everything for every token: 40 GB per step for 512 rows of 1,300 tokens of
+    a model with 7 billion weights. Buffers that are allocated once do not break up the GPU's memory, either.
     """
 
-    _RESERVE = 64
+    _RESERVE = 64  # tokens, when a buffer is full
 
     def __init__(self, keys: Tensor, values: Tensor) -> None:
         super().__init__()
         self.lazy_initialization(keys, values)
-        self.replace(keys, values)
+        self._buffers = [keys, values]
+        self._show(keys.shape[0], 0, keys.shape[2])
 
-    def replace(self, keys: Tensor, values: Tensor) -> None:
-        """Hold other states; the room of the old ones becomes free."""
-        self.keys, self.values = keys, values
-        self._buffers = (keys, values)
+    def _show(self, n_rows: int, begin: int, end: int) -> None:
+        """What is in use: rows, and columns of tokens."""
+        self._begin, self._end = begin, end
+        self.keys, self.values = (one[:n_rows, :, begin:end] for one in self._buffers)
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        n_kept = self.keys.shape[2]
-        n_all = n_kept + key_states.shape[2]
-        if n_all > self._buffers[0].shape[2]:
-            self._buffers = (self._enlarge(self.keys, n_all), self._enlarge(self.values, n_all))
-        keys, values = self._buffers
-        keys[:, :, n_kept:n_all] = key_states
-        values[:, :, n_kept:n_all] = value_states
-        self.keys, self.values = keys[:, :, :n_all], values[:, :, :n_all]
+        end = self._end + key_states.shape[2]
+        if end > self._buffers[0].shape[2]:
+            self._make_room(self.keys.shape[0], 0, key_states.shape[2] + self._RESERVE)
+            end = self._end + key_states.shape[2]
+        for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
+            buffer[: states.shape[0], :, self._end : end] = states
+        self._show(self.keys.shape[0], self._begin, end)
         return self.keys, self.values
 
-    def _enlarge(self, states: Tensor, length: int) -> Tensor:
-        shape = (*states.shape[:2], length + self._RESERVE, states.shape[3])
-        buffer = states.new_empty(shape)
-        buffer[:, :, : states.shape[2]] = states
-        return buffer
+    def _make_room(self, n_rows: int, before: int, after: int) -> None:
+        """New buffers with room for so many rows, and columns before and after those in use."""
+        n, length = self.keys.shape[0], self._end - self._begin
+        for k, states in enumerate((self.keys, self.values)):
+            shape = (max(n_rows, self._buffers[k].shape[0]), states.shape[1], before + length + after)
+            buffer = states.new_zeros((*shape, states.shape[3]))  # hidden columns have to hold numbers
+            buffer[:n, :, before : before + length] = states
+            self._buffers[k] = buffer
+        self._show(n, before, before + length)
 
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        self.replace(self.keys[beam_idx], self.values[beam_idx])
+    def add(self, other: GrowingLayer, n_places: int, n_tokens: int) -> None:
+        """Take the rows of another layer, with room for others (places in all) and for more tokens."""
+        n, m, length = self.keys.shape[0], other.keys.shape[0], other.keys.shape[2]
+        if n + m > self._buffers[0].shape[0] or length > self._end:
+            before = max(0, length - self.keys.shape[2])
+            self._make_room(max(n_places, n + m), before, n_tokens)
+        for buffer, states in zip(self._buffers, (other.keys, other.values), strict=True):
+            buffer[n : n + m, :, self._end - length : self._end] = states
+        self._show(n + m, min(self._begin, self._end - length), self._end)
+        other._buffers = [one[:0] for one in other._buffers]
+        other._show(0, 0, 0)
+
+    def select(self, order: Sequence[int], length: int) -> None:
+        """Keep these rows, of the last tokens only."""
+        to = [place for place, n in enumerate(order) if place != n]
+        if to:
+            where = torch.tensor([to, [order[place] for place in to]]).to(self.keys.device)
+            for buffer in self._buffers:
+                buffer[where[0]] = buffer[where[1]]
+        self._show(len(order), self._end - length, self._end)
 
     def rewind(self, length: int) -> None:
         """Keep the first tokens only."""
-        self.keys, self.values = self.keys[:, :, :length], self.values[:, :, :length]
+        self._show(self.keys.shape[0], self._begin, self._begin + length)
 
 
 class Decoder:
@@ -173,9 +197,29 @@ class Decoder:
         self._for_prefill = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
         # Qwen's kind: an image moves the positions of what follows it by less than its number of tokens.
         self._rope = next((one for one in model.modules() if hasattr(one, "get_rope_index")), None)
+        is_cuda = self.device.type == "cuda"
+        self._streams = itertools.cycle(
+            [torch.cuda.Stream(self.device) for _ in range(2)] if is_cuda else [None]
+        )
 
     def start(self, rows: Sequence[Row]) -> Batch:
-        """Run the prompts, and choose the first token of every reply."""
+        """Run the prompts. On a GPU it only begins: prepare others meanwhile, before `admit` waits for it.
+
+        Two streams take turns. transformers waits for the GPU several times while it lays out a prompt's
+        images and positions; in a stream of its own it does not wait for the prompts before.
+        """
+        stream = next(self._streams)
+        if stream is None:
+            return self._run_prompts(rows)
+        # Memory that this stream gets again may still be read by what was done with its last prompts.
+        stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(stream):
+            batch = self._run_prompts(rows)
+        batch.stream = stream
+        return batch
+
+    def _run_prompts(self, rows: Sequence[Row]) -> Batch:
+        torch.backends.cuda.enable_cudnn_sdp(True)
         inputs = {name: one.to(self.device) for name, one in collate(rows, self._pad_id).items()}
         mask = inputs["attention_mask"]
         if self._rope is None or "image_grid_thw" not in inputs:
@@ -191,16 +235,23 @@ class Decoder:
         positions = mask.sum(-1)
         if "position_ids" not in inputs:
             positions = positions + self._rope.rope_deltas.to(self.device).flatten()  # type: ignore[union-attr]
-        batch = Batch(list(rows), out.past_key_values, mask, positions, positions)
+        batch = Batch(list(rows), out.past_key_values, mask, positions, out.logits[:, -1])
         if any(row.sampling.repetition_penalty != 1.0 for row in rows):
             batch.seen = torch.zeros(len(rows), out.logits.shape[-1], dtype=torch.bool, device=self.device)
             ids = inputs["input_ids"]
             batch.seen.scatter_(1, torch.where(mask.bool(), ids, ids[:, -1:]), True)
         if batch.can_grow:
             batch.cache.layers = [GrowingLayer(layer.keys, layer.values) for layer in batch.cache.layers]
-        if any(row.options for row in rows):
-            self._score_options(batch, out.logits[:, -1])
-        self._append(batch, out.logits[:, -1])
+        return batch
+
+    def admit(self, batch: Batch) -> Batch:
+        """Wait until the prompts have run, and choose the first token of every reply."""
+        if batch.stream is not None:
+            torch.cuda.current_stream(self.device).wait_stream(batch.stream)
+        logits, batch.logits = batch.logits, None
+        if any(row.options for row in batch.rows):
+            self._score_options(batch, logits)
+        self._append(batch, logits)
         return batch
 
     def _score_options(self, batch: Batch, logits: Tensor) -> None:
@@ -251,9 +302,11 @@ class Decoder:
         counts = torch.tensor([[max(0, len(ids) - 1)] for ids in tokens], device=self.device)
         return [float(one) for one in (shares * (steps < counts)).sum(-1)]
 
-    def step(self, batch: Batch) -> None:
+    def step(self, batch: Batch) -> Batch:
         """One more token for every row."""
         batch.mask = torch.cat([batch.mask, batch.mask.new_ones(len(batch.rows), 1)], dim=1)
+        # cuDNN plans its attention for every new length, 60 ms each time, and every step has a new one.
+        torch.backends.cuda.enable_cudnn_sdp(False)
         out = self.model(
             input_ids=batch.latest[:, None],
             attention_mask=batch.mask,
@@ -263,6 +316,7 @@ class Decoder:
         )
         batch.positions = batch.positions + 1
         self._append(batch, out.logits[:, -1])
+        return batch
 
     def _append(self, batch: Batch, logits: Tensor) -> None:
         batch.latest = choose_tokens(batch.rows, logits.float(), batch.seen)
@@ -287,45 +341,45 @@ class Decoder:
         batch.mask = batch.mask[:, :length]
 
     def select(self, batch: Batch, kept: Sequence[int]) -> None:
-        """Keep some rows; the memory of the others becomes free."""
-        at = torch.tensor(kept, device=self.device)
-        batch.rows = [batch.rows[n] for n in kept]
-        batch.cache.reorder_cache(at)
+        """Keep some rows; the places of the others, and columns that only they used, become free."""
+        order = list(kept)
+        if batch.can_grow:
+            # Rows from the end fill the gaps, so that few have to be moved.
+            last = [n for n in kept if n >= len(kept)]
+            staying = set(kept)
+            order = [n if n in staying else last.pop() for n in range(len(kept))]
+        rows = [batch.rows[n] for n in order]
+        at = torch.tensor(order, device=self.device)
+        batch.rows = rows
         batch.mask, batch.positions, batch.latest = batch.mask[at], batch.positions[at], batch.latest[at]
         batch.seen = None if batch.seen is None else batch.seen[at]
+        if not batch.can_grow:
+            batch.cache.reorder_cache(at)
+            return
+        length = max(row.n_prompt + len(row.tokens) - 1 for row in rows)  # the last token is not yet there
+        for layer in batch.cache.layers:
+            layer.select(order, length)
+        batch.mask = batch.mask[:, -length:]
 
-    def join(self, batch: Batch, more: Batch) -> None:
-        """Add the rows of another batch; the shorter one is padded on the left."""
+    def join(self, batch: Batch, more: Batch, *, n_places: int = 0, n_tokens: int = 64) -> Batch:
+        """Add the rows of another batch, with room for so many rows in all and for more tokens of each."""
         if len(batch.running) < len(batch.rows):
             self.select(batch, batch.running)
         length = max(batch.length, more.length)
         batch.rows += more.rows  # first: if memory runs out below, all of them are decoded again
         for mine, other in zip(batch.cache.layers, more.cache.layers, strict=True):
-            keys = _stack([mine.keys, other.keys], length)
-            mine.replace(keys, mine.values)  # one after the other, so that both are never there twice
-            mine.replace(keys, _stack([mine.values, other.values], length))
-            other.replace(keys[:0], keys[:0])
+            mine.add(other, n_places, n_tokens)
         batch.mask = torch.cat([_pad_left(one.mask, length) for one in (batch, more)])
         batch.positions = torch.cat([batch.positions, more.positions])
         batch.latest = torch.cat([batch.latest, more.latest])
         if batch.seen is not None and more.seen is not None:
             batch.seen = torch.cat([batch.seen, more.seen])
+        return batch
 
 
 def _pad_left(table: Tensor, length: int, value: int = 0) -> Tensor:
     """Rows x tokens, with padding before the tokens."""
     return torch.nn.functional.pad(table, (length - table.shape[1], 0), value=value)
-
-
-def _stack(states: Sequence[Tensor], length: int) -> Tensor:
-    """Rows x heads x tokens x dimensions of several batches in one, with padding before the tokens."""
-    shape = (sum(one.shape[0] for one in states), states[0].shape[1], length, states[0].shape[3])
-    stacked = states[0].new_zeros(shape)
-    row = 0
-    for one in states:
-        stacked[row : row + one.shape[0], :, length - one.shape[2] :] = one
-        row += one.shape[0]
-    return stacked
 
 
 def collate(rows: Sequence[Row], pad_id: int) -> dict[str, Tensor]:

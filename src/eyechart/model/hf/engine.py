@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
 
 import torch
 
@@ -25,6 +26,9 @@ _LINGER_S = 0.3  # a first batch waits as long for rows that are being prepared:
 _FULL_SHARE = 7 / 8  # of the rows of a batch: with fewer that run, the others are removed from it
 _USUAL_TOKENS = 256  # new tokens per row that a batch is planned with; most replies are shorter
 _FIRST_BYTES = 256 * 2**20  # of rows prepared before the weights are there: 20 images of a megapixel
+
+Stage: TypeAlias = Literal["prompts", "join", "step"]
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -59,6 +63,8 @@ class Engine:
         self._ready_bytes = _FIRST_BYTES
         self._is_closed = False
         self._thread: threading.Thread | None = None
+        self._batch: Batch | None = None  # rows that are being decoded
+        self._begun: Batch | None = None  # rows whose prompts run
         self.batch_sizes: list[int] = []  # rows of every prefill, for tests and measurements
 
     def expect(self) -> None:
@@ -110,39 +116,48 @@ class Engine:
             self._decode()
 
     def _decode(self) -> None:
-        batch: Batch | None = None
+        """Prompts first: those of the next rows are started before the ones that run are waited for."""
         while not self._is_closed:
-            rows = self._take(batch)
-            stage = "prompts" if rows else "step"
-            is_out_of_memory = False
-            try:
-                if rows:
-                    self.batch_sizes.append(len(rows))
-                    more = self._decoder.start(rows)
-                    stage = "join"
-                    if batch is None:
-                        batch = more
-                    else:
-                        self._decoder.join(batch, more)
-                    if not batch.can_grow:  # no rows can be added later: let more prompts run at once
-                        self._limits.prompt_tokens = max(self._limits.prompt_tokens, self._limits.tokens // 4)
-                elif batch is not None:
-                    self._decoder.step(batch)
-            except torch.OutOfMemoryError:
-                is_out_of_memory = True
-            except Exception as err:  # of the model's own code: the rows fail, the next ones may not
-                self._fail([*rows, *(batch.rows if batch else ())], err)
-                batch = None
-            if is_out_of_memory:  # outside of `except`, whose traceback holds the tensors
-                batch = self._shrink(stage, rows, batch)
-            if batch is not None:
-                batch = self._hand_over(batch)
-        self._fail([*self._ready, *(batch.rows if batch else ())], ModelError("the run has ended"))
+            rows, begun, batch, started = self._take(), self._begun, self._batch, None
+            if rows:
+                self.batch_sizes.append(len(rows))
+                started = self._attempt("prompts", rows, self._decoder.start, rows)
+            if begun is not None:
+                self._batch = self._attempt("join", begun.rows, self._join, begun)
+            elif not rows and batch is not None:
+                self._batch = self._attempt("step", [], self._decoder.step, batch)
+            self._begun = started
+            self._hand_over()
+        left = [*self._ready, *(row for batch in (self._begun, self._batch) if batch for row in batch.rows)]
+        self._fail(left, ModelError("the run has ended"))
 
-    def _take(self, batch: Batch | None) -> list[Row]:
+    def _attempt(self, stage: Stage, rows: list[Row], work: Callable[[_T], Batch], given: _T) -> Batch | None:
+        """The batch that comes of it; if memory runs out, what is left of it."""
+        try:
+            return work(given)
+        except torch.OutOfMemoryError:
+            pass  # goes on below: here the traceback would hold the tensors
+        except Exception as err:  # of the model's own code: the rows fail, the next ones may not
+            others = self._batch.rows if self._batch and stage != "prompts" else []
+            self._fail([*rows, *others], err)
+            return None
+        return self._shrink(stage, rows)
+
+    def _join(self, begun: Batch) -> Batch:
+        more = self._decoder.admit(begun)
+        if not more.can_grow:  # no rows can be added later: let more prompts run at once
+            self._limits.prompt_tokens = max(self._limits.prompt_tokens, self._limits.tokens // 4)
+        if self._batch is None:
+            return more
+        n_tokens = min(_USUAL_TOKENS, max(row.sampling.max_tokens for row in more.rows))
+        length = max(self._batch.length, more.length) + n_tokens
+        n_places = min(self._limits.rows, self._limits.tokens // length)
+        return self._decoder.join(self._batch, more, n_places=n_places, n_tokens=n_tokens)
+
+    def _take(self) -> list[Row]:
         """Rows to start next; none while a batch runs that is nearly full. Waits if all is idle."""
         with self._changed:
-            if batch is None:
+            if self._batch is None and self._begun is None:
                 self._changed.wait_for(lambda: self._is_closed or bool(self._ready))
                 deadline = time.monotonic() + _LINGER_S
                 while self._n_preparing and not self._has_enough() and not self._is_closed:
@@ -150,7 +165,8 @@ class Engine:
                         break
             if self._is_closed:
                 return []
-            rows = choose_rows(self._ready, self._limits, batch)
+            running = [batch for batch in (self._batch, self._begun) if batch]
+            rows = choose_rows(self._ready, self._limits, running, is_last=not self._n_preparing)
             taken = {id(row) for row in rows}
             self._ready = [row for row in self._ready if id(row) not in taken]
             self._changed.notify_all()
@@ -161,28 +177,35 @@ class Engine:
         n_tokens = sum(row.n_prompt for row in self._ready)
         return len(self._ready) >= self._limits.rows or n_tokens >= self._limits.prompt_tokens
 
-    def _hand_over(self, batch: Batch) -> Batch | None:
+    def _hand_over(self) -> None:
         """Give the replies that have ended; the other rows go on."""
+        if (batch := self._batch) is None:
+            return
         for row in batch.rows:
             if row.finish_reason and not row.reply.done():
                 _settle(row, self._finish)
         running = batch.running
         if not running:
-            return None
-        if len(running) <= _FULL_SHARE * len(batch.rows):
+            self._batch = None
+        elif len(running) <= _FULL_SHARE * len(batch.rows):
             self._decoder.select(batch, running)
-        return batch
 
-    def _shrink(self, stage: str, rows: list[Row], batch: Batch | None) -> Batch | None:
-        """Out of memory: allow half of what was tried, and put rows back that have to be decoded again."""
-        running = [row for row in batch.rows if not row.is_over] if batch else []
+    def _shrink(self, stage: Stage, rows: list[Row]) -> Batch | None:
+        """Out of memory: allow half of what was tried, and put rows back that have to be decoded again.
+
+        Gives what the stage would have given: prompts that run, or the batch that is decoded.
+        """
+        batch = self._batch
+        running = [batch.rows[n] for n in batch.running] if batch else []
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+        left = None
         if stage == "prompts" and len(rows) > 1:
             self._limits.prompt_tokens = max(1, sum(row.n_prompt for row in rows) // 2)
             back = rows
         else:
-            tried = running if stage == "step" else [*running, *rows]
+            begun = self._begun.rows if self._begun and stage == "prompts" else []
+            tried = [*running, *begun, *(row for row in rows if row not in running)]
             self._limits.tokens = max(1, sum(row.n_prompt + len(row.tokens) for row in tried) // 2)
             self._limits.rows = max(1, len(tried) // 2)
             if len(tried) == 1:
@@ -190,16 +213,16 @@ class Engine:
                 self._fail(tried, ModelError(why, hint="make images smaller with --max-pixels"))
                 return None
             if stage == "step" and batch is not None and batch.can_grow:
-                back = self._drop_half(batch)
-            elif stage == "prompts":  # one row beside a running batch: it waits until that is smaller
+                back, left = self._drop_half(batch), batch
+            elif stage == "prompts":  # one row beside others: it waits until there are fewer
                 back = rows
             else:
-                back, batch = tried, None
+                back = tried
         for row in back:
             row.restart()
         with self._changed:
             self._ready = [*back, *self._ready]
-        return batch
+        return left
 
     def _drop_half(self, batch: Batch) -> list[Row]:
         """Keep the rows that are most advanced; the others have to begin again."""
@@ -240,24 +263,27 @@ def _settle(row: Row, finish: Callable[[Row], Reply]) -> None:
         row.reply.set_exception(ModelError(f"the reply could not be decoded: {type(err).__name__}: {err}"))
 
 
-def choose_rows(ready: Sequence[Row], limits: BatchLimits, batch: Batch | None) -> list[Row]:
+def choose_rows(
+    ready: Sequence[Row], limits: BatchLimits, running: Sequence[Batch], *, is_last: bool
+) -> list[Row]:
     """The row that has waited longest, with those most like it in length, as many as fit.
 
-    Beside a running batch only if that is worth a pause of its rows: an eighth of the places can be filled,
-    or half of them are free.
+    Beside others only if that is worth a pause of them: an eighth of the places can be filled, half of them
+    are free, or no more rows are to come (`is_last`) and all have a place.
     """
-    beside = 0 if batch is None else len(batch.running)
-    if not ready or (batch is not None and not batch.can_grow):
+    beside = sum(len(batch.running) for batch in running)
+    n_places = limits.rows - beside
+    if not ready or not all(batch.can_grow for batch in running):
         return []
-    if batch is not None and beside > limits.rows // 2:
-        n_new = min(len(ready), limits.rows - beside)
-        if n_new == 0 or n_new < limits.rows // 8:
+    if running and beside > limits.rows // 2:
+        is_rest = is_last and len(ready) <= n_places
+        if n_places <= 0 or not (is_rest or min(len(ready), n_places) >= limits.rows // 8):
             return []
     first = ready[0]
     alike = [row for row in ready if row.inputs.keys() == first.inputs.keys()]  # with images, or without
     alike.sort(key=lambda row: abs(row.n_prompt - first.n_prompt))  # stable: first come, first served
     chosen: list[Row] = []
-    length = 0 if batch is None else batch.length
+    length = max((batch.length for batch in running), default=0)
     longest = 0
     for row in alike:
         length = max(length, row.n_prompt + min(row.sampling.max_tokens, _USUAL_TOKENS))

@@ -17,7 +17,7 @@ from eyechart.model.fingerprint import hash_checkpoint
 from eyechart.model.hf.decode import Decoder, Sampling, Tensor
 from eyechart.model.hf.engine import BatchLimits
 from eyechart.model.hf.options import HfOptions
-from eyechart.model.hf.vision import compile_text, speed_up_vision
+from eyechart.model.hf.speed import speed_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,7 @@ def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
             model.to(device)
     model.eval()
     if not options.attention:
-        speed_up_vision(model, is_compiled=options.compile)
-    if options.compile:
-        compile_text(model)
+        speed_up(model, is_compiled=options.compile)
     decoder = Decoder(
         model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
     )
@@ -182,7 +180,8 @@ _CPU_LIMITS = BatchLimits(rows=16, tokens=2**14, prompt_tokens=2**14, ready_byte
 _MOST_ROWS = 512
 _MOST_PROMPT_TOKENS = 64 * 1024  # a GPU is busy with them for a second, and gains nothing beyond
 _SHARE = 0.8  # of the free memory that batches may take
-_PROMPT_SHARE = 0.2  # of that for the activations of prompts, at most
+_PROMPT_SHARE = 0.3  # of that for the activations of prompts, at most
+_PROMPTS_AT_ONCE = 2  # `Decoder.start` has two streams
 
 
 def choose_limits(model: Any, batch_size: int | None) -> BatchLimits:
@@ -203,6 +202,9 @@ def choose_limits(model: Any, batch_size: int | None) -> BatchLimits:
     kept = 2 * text.num_hidden_layers * heads * head_dim * n_bytes
     active = (3 * getattr(text, "intermediate_size", 4 * text.hidden_size) + 8 * text.hidden_size) * n_bytes
     free, _ = torch.cuda.mem_get_info(model.device)
+    # what an earlier model of this process has left in torch's hands is free, too
+    free += torch.cuda.memory_reserved(model.device) - torch.cuda.memory_allocated(model.device)
+    active *= _PROMPTS_AT_ONCE
     prompt_tokens = min(_MOST_PROMPT_TOKENS, int(_PROMPT_SHARE * _SHARE * free / active))
     tokens = int((_SHARE * free - prompt_tokens * active) / kept)
     return BatchLimits(batch_size or _MOST_ROWS, tokens, prompt_tokens, min(4 * 2**30, free // 16))
