@@ -169,6 +169,7 @@ def declare(
                 "needs_images": True,
                 "settings": {"file": file, "kit": kit, **({"split": split} if splits else {})},
                 "about": f"{about}; {size}",
+                "cluster": more.get("cluster", ()),
                 "card": card,
                 **way.more,
             }

@@ -216,6 +216,7 @@ for _name, _version, _part in _VERSIONS:
             )
         },
         aggregate="mathverse",
+        cluster=("problem_index",),
         metric="accuracy by a judge in two steps, extract and compare",
         parity="VLMEvalKit",
         note="Needs a judge. Cards quote the version `vision-only`.",
@@ -246,6 +247,7 @@ declare(
         )
     },
     aggregate="wemath",
+    cluster=("ID",),
     metric="strict score over problems of two and three steps",
     parity="VLMEvalKit",
     note="The accuracies by number of steps and by topic are shown beside the score. As published, the score is of 525 problems: "
@@ -276,6 +278,7 @@ declare(
         )
     },
     aggregate="dynamath",
+    cluster=("qid",),
     metric="worst case: a problem counts if all its variants are right; and the mean",
     parity="VLMEvalKit",
 )

@@ -19,6 +19,7 @@ from typing import Any
 
 from eyechart.registry import aggregates
 from eyechart.report.counting import compute_credit
+from eyechart.stats.intervals import compute_wilson
 from eyechart.types import Aggregate, CannotAggregate, MetricTable, Result, ScoredRow
 
 SEED = 20_260
@@ -96,13 +97,31 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
     columns = _Columns(clusters)
     table = _combine(aggregate, columns.add_up(columns.weights))
     spread = _resample(aggregate, columns)
+    method = f"bootstrap over {len(clusters):,} clusters" if spread else ""
+    top = spread.get(aggregate.headline)
+    if top in ((0.0, 0.0), (1.0, 1.0)) and aggregate.scale == "fraction":
+        method = f"wilson with {len(clusters):,} clusters"
     overall = {
-        name: Metric(value=value, ci95=None if value is None else spread.get(name))
+        name: Metric(
+            value=value,
+            ci95=None if value is None else _widen(spread.get(name), len(clusters), aggregate.scale),
+        )
         for name, value in table.get(ALL, {}).items()
     }
     by = {group: values for group, values in table.items() if group != ALL}
-    method = f"bootstrap over {len(clusters):,} clusters" if spread else ""
     return Metrics(**named, overall=overall, by=by, method=method)
+
+
+def _widen(ends: tuple[float, float] | None, n: int, scale: str) -> tuple[float, float] | None:
+    """The interval; of a share that is 0 or 1 in every resample, Wilson's with a trial per cluster.
+
+    >>> low, high = _widen((0.0, 0.0), 30, "fraction")
+    >>> low, round(high, 4)
+    (0.0, 0.1135)
+    """
+    if ends not in ((0.0, 0.0), (1.0, 1.0)) or scale != "fraction":
+        return ends
+    return compute_wilson(ends[0] * n, n)
 
 
 def to_row(result: Result) -> ScoredRow | None:
@@ -223,7 +242,7 @@ def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, tuple[float,
 
 
 def _is_count(name: str) -> bool:
-    return name == "n"
+    return name.partition(" ")[0] == "n"
 
 
 def _quantiles(values: list[float]) -> tuple[float, float]:

@@ -89,7 +89,7 @@ def list_metrics(summary: Summary) -> Iterator[str]:
 
     top = metrics.overall.get(metrics.headline)
     ends = [format_value("", end) for end in (top.ci95 if top and top.ci95 else ())]
-    interval = f" ({'–'.join(ends)})" if ends else ""
+    interval = f" ({'–'.join(ends)}, {metrics.method})" if ends else ""
     rest = join((name, one.value) for name, one in metrics.overall.items() if name != metrics.headline)
     headline = join([(metrics.headline, top.value if top else None)])
     yield to_one_line(f"{metrics.aggregate}: {headline}{interval}" + (f" · {rest}" if rest else ""))

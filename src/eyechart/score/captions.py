@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from eyechart.registry import record_aggregate, scorer
+from eyechart.registry import scorer
+from eyechart.score.aggregates import declare_aggregate
 from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.types import Aggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
 
 MAX_WORDS = 2000  # of a caption
 MAX_N = 4
@@ -185,15 +186,12 @@ for _name, _prepare, _how in (
     ("captions", str, "as VLMEvalKit, on texts as they are"),
     ("captions-words", tokenize, "on words without case and punctuation"),
 ):
-    record_aggregate(
-        Aggregate(
-            name=_name,
-            version="1",
-            about=f"CIDEr, ROUGE-L and BLEU over the whole set, {_how}",
-            count=_count_pair(_prepare),
-            combine=_combine_captions,
-            headline="CIDEr",
-            parity="official" if _name == "captions" else "",
-            has_interval=False,
-        )
+    declare_aggregate(
+        name=_name,
+        about=f"CIDEr, ROUGE-L and BLEU over the whole set, {_how}",
+        count=_count_pair(_prepare),
+        combine=_combine_captions,
+        headline="CIDEr",
+        parity="official" if _name == "captions" else "",
+        has_interval=False,
     )

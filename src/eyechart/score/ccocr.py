@@ -17,6 +17,7 @@ from eyechart.registry import scorer
 from eyechart.score.judges import MAX_JSON_CHARS, get_fact
 from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
 from eyechart.score.reading import score_official
+from eyechart.score.short_answers import FULL_WIDTH
 from eyechart.score.text import parse_literal
 from eyechart.types import Reply, Sample, Score
 
@@ -107,10 +108,7 @@ def _split_words(text: str, is_by_character: bool, is_plain: bool) -> Sequence[s
 
 # -- Key information: the tree of fields and values
 
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
-    0x3000: ord(" "),
-    ord("、"): ord(","),
-}
+_PLAIN = FULL_WIDTH | {ord("、"): ord(",")}
 _HAN = "\u4e00-\u9fff"
 _SPACING = tuple(
     (re.compile(pattern), written)
@@ -167,7 +165,7 @@ def _tidy_values(data: Any) -> Any:
         return [_tidy_values(one) if isinstance(one, dict) else one for one in data]
     if not isinstance(data, str):
         return data
-    text = data.translate(_FULL_WIDTH)
+    text = data.translate(_PLAIN)
     for pattern, written in _SPACING:
         text = pattern.sub(written, text)
     return text

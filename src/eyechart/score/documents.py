@@ -95,20 +95,13 @@ def _compare_item(said: str, true: str, *, is_exact: bool) -> float:
     if is_exact:
         return float(said.strip().lower() == true.strip().lower())
     said, true = (one.strip().strip("%").strip() for one in (said, true))
-    numbers = [_to_float(said), _to_float(true)]
+    numbers = [_to_number(one.strip("%")) for one in (said, true)]
     if numbers[0] is not None and numbers[1] is not None:
         number, gold = numbers[0], numbers[1]
         if gold == 0:
             return float(number == 0)
         return float(abs(number - gold) / abs(gold) <= 0.05)
     return _compute_anls(" ".join(true.lower().split()), " ".join(said.lower().split()))
-
-
-def _to_float(text: str) -> float | None:
-    try:
-        return float(text.strip().strip("%"))
-    except ValueError:
-        return None
 
 
 # -- MMLongBench-Doc: whole numbers, numbers, texts and lists

@@ -20,15 +20,15 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from eyechart.registry import record_aggregate, scorer
-from eyechart.score.aggregates import ALL, Counts, average, count_by, get_column
+from eyechart.registry import scorer
+from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, get_column
 from eyechart.score.boxes import compute_iou
 from eyechart.score.chinese_words import cut_words
 from eyechart.score.judges import MAX_JSON_CHARS, get_fact
 from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
 from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted, parse_literal
-from eyechart.types import Aggregate, CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
 
 MAX_REPLY_CHARS = 200_000
 MAX_PAIRS_CHARS = 4_000  # of a reply whose pairs are not written as JSON
@@ -515,14 +515,10 @@ def _combine(total: Counts) -> MetricTable:
     }
 
 
-record_aggregate(
-    Aggregate(
-        name="ocrbench-v2",
-        version="1",
-        about="English and Chinese: the mean of their parts, each the mean of its rows",
-        count=count_by(_find_part),
-        combine=_combine,
-        headline="English",
-        parity="official",
-    )
+declare_aggregate(
+    name="ocrbench-v2",
+    about="English and Chinese: the mean of their parts, each the mean of its rows",
+    count=count_by(_find_part),
+    combine=_combine,
+    headline="English",
 )

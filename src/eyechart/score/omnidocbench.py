@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from eyechart.registry import record_aggregate, scorer
-from eyechart.score.aggregates import ALL, Counts, divide, get_column
+from eyechart.registry import scorer
+from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide, get_column
 from eyechart.score.judges import get_fact
 from eyechart.score.markup import MAX_CHARS, compute_teds
 from eyechart.score.reading import score_official
-from eyechart.types import Aggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
 
 MAX_BLOCKS = 400  # of a kind on a page; what follows is joined to the last
 MAX_GOLD_CHARS = 4_000_000
@@ -377,13 +377,11 @@ def _combine_parts(total: Counts) -> MetricTable:
     return table
 
 
-record_aggregate(
-    Aggregate(
-        name="omnidocbench",
-        version="1",
-        about="mean edit distance of texts, formulas, tables and order (lower is better), TEDS; by language",
-        count=_count_parts,
-        combine=_combine_parts,
-        headline="overall edit",
-    )
+declare_aggregate(
+    name="omnidocbench",
+    about="mean edit distance of texts, formulas, tables and order (lower is better), TEDS; by language",
+    count=_count_parts,
+    combine=_combine_parts,
+    headline="overall edit",
+    parity="",
 )

@@ -291,7 +291,7 @@ def read_mme(reply: str) -> str:
 
 # -- lmms-eval: OCRBench
 
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: ord(" ")}
+FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: ord(" ")}
 
 
 @scorer("ocrbench-lmms", version="1", parity="official")
@@ -317,7 +317,7 @@ def ocrbench_lmms(reply: str, answers: Sequence[str], *, is_formula: bool = Fals
     def tidy(text: str) -> str:
         if is_formula:
             return text.strip().replace("\n", " ").replace(" ", "")
-        return text.translate(_FULL_WIDTH).lower().strip().replace("\n", " ")
+        return text.translate(FULL_WIDTH).lower().strip().replace("\n", " ")
 
     text = tidy(reply.strip())
     return any(tidy(answer) in text for answer in answers)

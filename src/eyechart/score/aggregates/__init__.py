@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Literal
 
 from eyechart.registry import record_aggregate
 from eyechart.types import Aggregate, MetricTable, ScoredRow
@@ -85,56 +86,60 @@ def average(total: Counts, *, name: str = "accuracy") -> dict[str, dict[str, flo
     }
 
 
-def declare_means(
-    name: str, about: str, groups: Groups, *, version: str = "1", parity: str = "official"
+def declare_aggregate(
+    *,
+    name: str,
+    about: str,
+    count: Callable[[Sequence[ScoredRow]], Counts],
+    combine: Callable[[Counts], MetricTable],
+    headline: str,
+    unit: Callable[[ScoredRow], Hashable] | None = None,
+    scale: Literal["fraction", "points"] = "fraction",
+    version: str = "1",
+    parity: str = "official",
+    has_interval: bool = True,
 ) -> Aggregate:
-    """Declare an aggregate that is the mean over all rows and over groups of them."""
+    """Record an aggregate; its numbers are the official ones unless `parity` is empty."""
     return record_aggregate(
         Aggregate(
-            name=name,
-            version=version,
-            about=about,
-            count=count_by(groups),
-            combine=average,
-            headline="accuracy",
-            parity=parity,
+            name=name, version=version, about=about, count=count, combine=combine, headline=headline,
+            unit=unit, scale=scale, parity=parity, has_interval=has_interval,
         )
+    )  # fmt: skip
+
+
+def declare_means(name: str, about: str, groups: Groups) -> Aggregate:
+    """Record an aggregate that is the mean over all rows and over groups of them."""
+    return declare_aggregate(
+        name=name, about=about, count=count_by(groups), combine=average, headline="accuracy"
     )
 
 
-def declare_macro(name: str, about: str, *columns: str) -> Aggregate:
-    """Declare the mean of group means, each group counting the same."""
-
-    def combine(total: Counts) -> MetricTable:
-        found = average(total)
-        means = [one["accuracy"] or 0.0 for group, one in found.items() if group != ALL]
-        found[ALL] = {"macro": divide(sum(means), len(means)), **found[ALL]}
-        return found
-
-    def groups(row: ScoredRow) -> Iterable[str]:
-        return (get_column(row, *columns) or "(none)",)
-
-    return record_aggregate(
-        Aggregate(
-            name=name,
-            version="1",
-            about=about,
-            count=count_by(groups),
-            combine=combine,
-            headline="macro",
-            parity="official",
-        )
+def declare_macro(name: str, about: str, groups: Groups) -> Aggregate:
+    """Record the mean of group means, each group counting the same."""
+    return declare_aggregate(
+        name=name, about=about, count=count_by(groups), combine=_combine_macro, headline="macro"
     )
+
+
+def _combine_macro(total: Counts) -> MetricTable:
+    found = average(total)
+    means = [one["accuracy"] or 0.0 for group, one in found.items() if group != ALL]
+    found[ALL] = {"macro": divide(sum(means), len(means)), **found[ALL]}
+    return found
+
+
+def _by(*columns: str) -> Groups:
+    return lambda row: (get_column(row, *columns) or "(none)",)
 
 
 declare_macro(
-    "macro-category", "the mean of the categories' accuracies (BLINK as a group of tasks)", "category"
+    "macro-category", "the mean of the categories' accuracies (BLINK as a group of tasks)", _by("category")
 )
 declare_macro(
     "macro-l2-category",
     "the mean of the finer categories' accuracies (MMStar in lmms-eval)",
-    "l2-category",
-    "l2_category",
+    _by("l2-category", "l2_category"),
 )
-declare_macro("macro-task", "the mean of the tasks' accuracies", "task", "category")
-declare_macro("macro-split", "the mean of the splits' accuracies", "split")
+declare_macro("macro-task", "the mean of the tasks' accuracies", _by("task", "category"))
+declare_macro("macro-split", "the mean of the splits' accuracies", _by("split"))

@@ -10,9 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from eyechart.registry import record_aggregate
-from eyechart.score.aggregates import ALL, Counts, average, count_by, divide, get_column
-from eyechart.types import Aggregate, CannotAggregate, MetricTable, ScoredRow
+from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
+from eyechart.types import CannotAggregate, MetricTable, ScoredRow
 
 # -- ScreenSpot: a point inside the box, by type of element and category
 #
@@ -59,27 +58,19 @@ def _combine_clicks(total: Counts) -> MetricTable:
     return {ALL: whole, **{group: table[group] for group in groups}}
 
 
-record_aggregate(
-    Aggregate(
-        name="screenspot",
-        version="1",
-        about="accuracy, unread replies, and accuracy by type and category",
-        count=_count_clicks,
-        combine=_combine_clicks,
-        headline="accuracy",
-        parity="official",
-    )
+declare_aggregate(
+    name="screenspot",
+    about="accuracy, unread replies, and accuracy by type and category",
+    count=_count_clicks,
+    combine=_combine_clicks,
+    headline="accuracy",
 )
-record_aggregate(
-    Aggregate(
-        name="screenspot-lmms",
-        version="1",
-        about="accuracy of text and icons (lmms-eval's v2 and Pro)",
-        count=count_by(lambda row: (get_column(row, "data_type", "ui_type").lower(),)),
-        combine=average,
-        headline="accuracy",
-        parity="official",
-    )
+declare_aggregate(
+    name="screenspot-lmms",
+    about="accuracy of text and icons (lmms-eval's v2 and Pro)",
+    count=count_by(lambda row: (get_column(row, "data_type", "ui_type").lower(),)),
+    combine=average,
+    headline="accuracy",
 )
 
 
@@ -108,16 +99,12 @@ def _combine_boxes(total: Counts) -> MetricTable:
     }
 
 
-record_aggregate(
-    Aggregate(
-        name="boxes-lmms",
-        version="1",
-        about="mean IoU, accuracy at IoU .1 to .9, centre inside (lmms-eval)",
-        count=_count_boxes,
-        combine=_combine_boxes,
-        headline="ACC@0.5",
-        parity="official",
-    )
+declare_aggregate(
+    name="boxes-lmms",
+    about="mean IoU, accuracy at IoU .1 to .9, centre inside (lmms-eval)",
+    count=_count_boxes,
+    combine=_combine_boxes,
+    headline="ACC@0.5",
 )
 
 
@@ -179,16 +166,12 @@ def _combine_splits(total: Counts) -> MetricTable:
     return table
 
 
-record_aggregate(
-    Aggregate(
-        name="refcoco",
-        version="1",
-        about="accuracy at IoU .5: the mean over the official splits",
-        count=_count_split,
-        combine=_combine_splits,
-        headline="mean of splits",
-        parity="official",
-    )
+declare_aggregate(
+    name="refcoco",
+    about="accuracy at IoU .5: the mean over the official splits",
+    count=_count_split,
+    combine=_combine_splits,
+    headline="mean of splits",
 )
 
 
@@ -253,15 +236,11 @@ def _find_question(row: ScoredRow) -> str:
     return qid[:_QID_CHARS]
 
 
-record_aggregate(
-    Aggregate(
-        name="3dsrbench",
-        version="1",
-        about="questions whose rotations, mirrored forms or both are all right; all rows",
-        unit=_find_question,
-        count=_count_forms,
-        combine=_combine_forms,
-        headline="circular",
-        parity="official",
-    )
+declare_aggregate(
+    name="3dsrbench",
+    about="questions whose rotations, mirrored forms or both are all right; all rows",
+    unit=_find_question,
+    count=_count_forms,
+    combine=_combine_forms,
+    headline="circular",
 )

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-from eyechart.registry import record_aggregate
-from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_means, divide, get_column
+from eyechart.score.aggregates import (
+    ALL,
+    Counts,
+    average,
+    count_by,
+    declare_aggregate,
+    declare_means,
+    divide,
+    get_column,
+)
 from eyechart.score.text import parse_literal
-from eyechart.types import Aggregate, CannotAggregate, MetricTable, ScoredRow
+from eyechart.types import CannotAggregate, MetricTable, ScoredRow
 
 # -- OCRBench: points of 1000
 
@@ -40,17 +48,13 @@ def _combine_points(total: Counts) -> MetricTable:
     return {ALL: {"Final Score": sum(parts.values()), **parts}}
 
 
-record_aggregate(
-    Aggregate(
-        name="ocrbench",
-        version="1",
-        about="right answers, of 1000 in the published set, and by part",
-        count=_count_points,
-        combine=_combine_points,
-        headline="Final Score",
-        scale="points",
-        parity="official",
-    )
+declare_aggregate(
+    name="ocrbench",
+    about="right answers, of 1000 in the published set, and by part",
+    count=_count_points,
+    combine=_combine_points,
+    headline="Final Score",
+    scale="points",
 )
 
 
@@ -112,23 +116,21 @@ def _combine_mmmu(total: Counts) -> MetricTable:
     n, value = total.get((ALL, "n"), 0), total.get((ALL, "value"), 0)
     if n and total.get("picks"):
         found[ALL] |= {
+            "n random picks": total["picks"],
             "with random picks": (value + total["expected"]) / n,
-            "with picks, lowest": value / n,
-            "with picks, highest": (value + total["picks"]) / n,
+            "at least": value / n,
+            "at most": (value + total["picks"]) / n,
         }
     return found
 
 
-record_aggregate(
-    Aggregate(
-        name="mmmu",
-        version="1",
-        about="accuracy over all rows, by domain and subject",
-        count=_count_mmmu,
-        combine=_combine_mmmu,
-        headline="accuracy",
-        parity="official",
-    )
+declare_aggregate(
+    name="mmmu",
+    version="2",
+    about="accuracy over all rows, by domain and subject",
+    count=_count_mmmu,
+    combine=_combine_mmmu,
+    headline="accuracy",
 )
 
 
@@ -163,16 +165,12 @@ def _combine_composite(total: Counts) -> MetricTable:
     return table
 
 
-record_aggregate(
-    Aggregate(
-        name="mmmu-pro-lmms",
-        version="1",
-        about="accuracy by subject and domain; within a subject, a row counts once per question",
-        count=_count_composite,
-        combine=_combine_composite,
-        headline="accuracy",
-        parity="official",
-    )
+declare_aggregate(
+    name="mmmu-pro-lmms",
+    about="accuracy by subject and domain; within a subject, a row counts once per question",
+    count=_count_composite,
+    combine=_combine_composite,
+    headline="accuracy",
 )
 
 
@@ -379,17 +377,13 @@ def _combine_wemath(total: Counts) -> MetricTable:
     return table
 
 
-record_aggregate(
-    Aggregate(
-        name="wemath",
-        version="1",
-        about="strict and loose score over problems of two and three steps, of 525",
-        unit=lambda row: get_column(row, "ID", "problem_id", "id") or row.id,
-        count=_count_problem,
-        combine=_combine_wemath,
-        headline="strict",
-        parity="official",
-    )
+declare_aggregate(
+    name="wemath",
+    about="strict and loose score over problems of two and three steps, of 525",
+    unit=lambda row: get_column(row, "ID", "problem_id", "id") or row.id,
+    count=_count_problem,
+    combine=_combine_wemath,
+    headline="strict",
 )
 
 
@@ -425,17 +419,13 @@ def _combine_dynamath(total: Counts) -> MetricTable:
     return table
 
 
-record_aggregate(
-    Aggregate(
-        name="dynamath",
-        version="1",
-        about="accuracy over all variants, and of questions with every variant right",
-        unit=lambda row: get_column(row, "qid", "question_id"),
-        count=_count_variants,
-        combine=_combine_dynamath,
-        headline="worst case",
-        parity="official",
-    )
+declare_aggregate(
+    name="dynamath",
+    about="accuracy over all variants, and of questions with every variant right",
+    unit=lambda row: get_column(row, "qid", "question_id"),
+    count=_count_variants,
+    combine=_combine_dynamath,
+    headline="worst case",
 )
 
 
@@ -459,16 +449,12 @@ def _combine_mmvet(total: Counts) -> MetricTable:
     return average(total, name="score")
 
 
-record_aggregate(
-    Aggregate(
-        name="mmvet",
-        version="1",
-        about="the judge's grades, by capability and combination of capabilities",
-        count=count_by(_list_capabilities),
-        combine=_combine_mmvet,
-        headline="score",
-        parity="official",
-    )
+declare_aggregate(
+    name="mmvet",
+    about="the judge's grades, by capability and combination of capabilities",
+    count=count_by(_list_capabilities),
+    combine=_combine_mmvet,
+    headline="score",
 )
 
 
@@ -509,17 +495,13 @@ for _name, _decimals, _note in (
     ("llavabench", None, ""),
     ("llavabench-lmms", 3, "; both means rounded to three decimals (lmms-eval)"),
 ):
-    record_aggregate(
-        Aggregate(
-            name=_name,
-            version="1",
-            about=f"points: mean grade, as percent of the reference answers' mean grade{_note}",
-            count=_count_grades,
-            combine=_combine_grades(_decimals),
-            headline="relative",
-            scale="points",
-            parity="official",
-        )
+    declare_aggregate(
+        name=_name,
+        about=f"points: mean grade, as percent of the reference answers' mean grade{_note}",
+        count=_count_grades,
+        combine=_combine_grades(_decimals),
+        headline="relative",
+        scale="points",
     )
 
 
@@ -554,16 +536,12 @@ def _combine_attempts(total: Counts) -> MetricTable:
     }  # fmt: skip
 
 
-record_aggregate(
-    Aggregate(
-        name="simplevqa",
-        version="1",
-        about="F1 of right answers among all questions and among those attempted",
-        count=_count_attempts,
-        combine=_combine_attempts,
-        headline="F1",
-        parity="official",
-    )
+declare_aggregate(
+    name="simplevqa",
+    about="F1 of right answers among all questions and among those attempted",
+    count=_count_attempts,
+    combine=_combine_attempts,
+    headline="F1",
 )
 
 
@@ -631,16 +609,12 @@ for _name, _is_none, _note in (
     ("mmlongbench", lambda text: text == NOT_ANSWERABLE, ""),
     ("mmlongbench-lmms", _says_none, ", in any spelling (lmms-eval)"),
 ):
-    record_aggregate(
-        Aggregate(
-            name=_name,
-            version="1",
-            about=f"F1 of recall (answerable questions) and precision (answered ones){_note}",
-            count=_count_answerable(_is_none),
-            combine=_combine_answerable,
-            headline="F1",
-            parity="official",
-        )
+    declare_aggregate(
+        name=_name,
+        about=f"F1 of recall (answerable questions) and precision (answered ones){_note}",
+        count=_count_answerable(_is_none),
+        combine=_combine_answerable,
+        headline="F1",
     )
 
 
@@ -663,14 +637,10 @@ def _combine_ccocr(total: Counts) -> MetricTable:
     return {ALL: whole, **{part: {"score": value} for part, value in parts.items()}}
 
 
-record_aggregate(
-    Aggregate(
-        name="ccocr",
-        version="1",
-        about="the mean of texts in languages and scenes, key information and documents, each of its parts",
-        count=count_by(_find_part),
-        combine=_combine_ccocr,
-        headline="total",
-        parity="official",
-    )
+declare_aggregate(
+    name="ccocr",
+    about="the mean of texts in languages and scenes, key information and documents, each of its parts",
+    count=count_by(_find_part),
+    combine=_combine_ccocr,
+    headline="total",
 )

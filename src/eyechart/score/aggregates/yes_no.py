@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
-from eyechart.registry import record_aggregate
-from eyechart.score.aggregates import ALL, Counts, average, count_by, divide, get_column
-from eyechart.types import Aggregate, CannotAggregate, MetricTable, ScoredRow
+from eyechart.score.aggregates import (
+    ALL,
+    Counts,
+    average,
+    declare_aggregate,
+    declare_macro,
+    divide,
+    get_column,
+)
+from eyechart.types import CannotAggregate, MetricTable, ScoredRow
 
 # -- POPE, VSR: F1 of yes
 #
@@ -56,27 +63,19 @@ def _combine_f1(missed: str) -> Callable[[Counts], MetricTable]:
     return combine
 
 
-record_aggregate(
-    Aggregate(
-        name="pope-f1",
-        version="1",
-        about="F1 of yes over all rows, repeated per category (VLMEvalKit)",
-        count=count_yes,
-        combine=_combine_f1("fn"),
-        headline="F1",
-        parity="official",
-    )
+declare_aggregate(
+    name="pope-f1",
+    about="F1 of yes over all rows, repeated per category (VLMEvalKit)",
+    count=count_yes,
+    combine=_combine_f1("fn"),
+    headline="F1",
 )
-record_aggregate(
-    Aggregate(
-        name="pope-f1-lmms",
-        version="1",
-        about="F1 of yes; replies that are neither yes nor no are left out of the recall (lmms-eval)",
-        count=count_yes,
-        combine=_combine_f1("fn, said no"),
-        headline="F1",
-        parity="official",
-    )
+declare_aggregate(
+    name="pope-f1-lmms",
+    about="F1 of yes; replies that are neither yes nor no are left out of the recall (lmms-eval)",
+    count=count_yes,
+    combine=_combine_f1("fn, said no"),
+    headline="F1",
 )
 
 
@@ -132,31 +131,23 @@ def _combine_mme(rest: str) -> Callable[[Counts], MetricTable]:
     return combine
 
 
-record_aggregate(
-    Aggregate(
-        name="mme",
-        version="1",
-        about="accuracy plus accuracy per image, in percent, summed over categories",
-        unit=_find_image,
-        count=_count_image(exactly=False),
-        combine=_combine_mme(""),
-        headline="total",
-        scale="points",
-        parity="official",
-    )
+declare_aggregate(
+    name="mme",
+    about="accuracy plus accuracy per image, in percent, summed over categories",
+    unit=_find_image,
+    count=_count_image(exactly=False),
+    combine=_combine_mme(""),
+    headline="total",
+    scale="points",
 )
-record_aggregate(
-    Aggregate(
-        name="mme-lmms",
-        version="1",
-        about="as mme; needs exactly two questions per image, and unknown categories count as reasoning",
-        unit=_find_image,
-        count=_count_image(exactly=True),
-        combine=_combine_mme("reasoning"),
-        headline="total",
-        scale="points",
-        parity="official",
-    )
+declare_aggregate(
+    name="mme-lmms",
+    about="as mme; needs exactly two questions per image, and unknown categories count as reasoning",
+    unit=_find_image,
+    count=_count_image(exactly=True),
+    combine=_combine_mme("reasoning"),
+    headline="total",
+    scale="points",
 )
 
 
@@ -219,43 +210,31 @@ def _find_hallusion_set(row: ScoredRow) -> Hashable:
     return get_column(row, "category"), finer, part
 
 
-record_aggregate(
-    Aggregate(
-        name="hallusion",
-        version="1",
-        about="accuracy by question, by figure, and by question over its figures",
-        unit=lambda row: _read_hallusion(row)[:2],
-        count=_count_hallusion(is_lmms=False),
-        combine=_combine_hallusion,
-        headline="mean",
-        parity="official",
-    )
+declare_aggregate(
+    name="hallusion",
+    about="accuracy by question, by figure, and by question over its figures",
+    unit=lambda row: _read_hallusion(row)[:2],
+    count=_count_hallusion(is_lmms=False),
+    combine=_combine_hallusion,
+    headline="mean",
 )
-record_aggregate(
-    Aggregate(
-        name="hallusion-lmms",
-        version="1",
-        about="as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
-        unit=_find_hallusion_set,
-        count=_count_hallusion(is_lmms=True),
-        combine=_combine_hallusion,
-        headline="mean",
-        parity="official",
-    )
+declare_aggregate(
+    name="hallusion-lmms",
+    about="as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
+    unit=_find_hallusion_set,
+    count=_count_hallusion(is_lmms=True),
+    combine=_combine_hallusion,
+    headline="mean",
 )
 
 
-record_aggregate(
-    Aggregate(
-        name="hallusion-yes-lmms",
-        version="1",
-        about="as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
-        unit=_find_hallusion_set,
-        count=_count_hallusion(is_lmms=True, keeps_all=True),
-        combine=_combine_hallusion,
-        headline="mean",
-        parity="official",
-    )
+declare_aggregate(
+    name="hallusion-yes-lmms",
+    about="as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
+    unit=_find_hallusion_set,
+    count=_count_hallusion(is_lmms=True, keeps_all=True),
+    combine=_combine_hallusion,
+    headline="mean",
 )
 
 
@@ -271,23 +250,10 @@ _AMBER = {
 }
 
 
-def _combine_amber(total: Counts) -> MetricTable:
-    found = average(total)
-    means = [one["accuracy"] or 0.0 for group, one in found.items() if group != ALL]
-    found[ALL] = {"macro": divide(sum(means), len(means)), **found[ALL]}
-    return found
-
-
-record_aggregate(
-    Aggregate(
-        name="amber",
-        version="1",
-        about="the mean of attribute, existence and relation (those present)",
-        count=count_by(lambda row: (_AMBER.get(get_column(row, "category"), get_column(row, "category")),)),
-        combine=_combine_amber,
-        headline="macro",
-        parity="official",
-    )
+declare_macro(
+    "amber",
+    "the mean of attribute, existence and relation (those present)",
+    lambda row: (_AMBER.get(get_column(row, "category"), get_column(row, "category")),),
 )
 
 
@@ -311,17 +277,13 @@ def _count_pair(rows: Sequence[ScoredRow]) -> Counts:
     return {"pairs": 1, "both": values[0] * values[1], "n": 2, "value": sum(values)}
 
 
-record_aggregate(
-    Aggregate(
-        name="mmvp",
-        version="1",
-        about="the share of pairs with both questions right",
-        unit=lambda row: row.position // 2,
-        count=_count_pair,
-        combine=_combine_pairs,
-        headline="pairs",
-        parity="official",
-    )
+declare_aggregate(
+    name="mmvp",
+    about="the share of pairs with both questions right",
+    unit=lambda row: row.position // 2,
+    count=_count_pair,
+    combine=_combine_pairs,
+    headline="pairs",
 )
 
 
@@ -347,15 +309,11 @@ def _count_pair_lmms(rows: Sequence[ScoredRow]) -> Counts:
     return {"n": 2, "value": sum(values), "pairs": 1, "both": values[0] * values[1]}
 
 
-record_aggregate(
-    Aggregate(
-        name="mmvp-lmms",
-        version="1",
-        about="as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
-        unit=lambda row: find_pair(row.id),
-        count=_count_pair_lmms,
-        combine=_combine_pairs,
-        headline="pairs",
-        parity="official",
-    )
+declare_aggregate(
+    name="mmvp-lmms",
+    about="as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
+    unit=lambda row: find_pair(row.id),
+    count=_count_pair_lmms,
+    combine=_combine_pairs,
+    headline="pairs",
 )
