@@ -70,6 +70,9 @@ def test_images_of_another_config_and_of_an_archive(tmp_path: Path) -> None:
         found = read(name, file=f"hf:{clone}")
         assert found[1].images[0].column == column
         assert load(found[1]) == picture()
+    write_clone(tmp_path / "visulogic", "images.zip", [{"name": "images/0.png"}])
+    with pytest.raises(DataError, match=r"row 2 .*images.zip has no image './images/1.png'"):
+        read("visulogic", file=f"hf:{tmp_path / 'visulogic'}")
     (tmp_path / "visulogic" / "images.zip").write_bytes(b"half a download")
     with pytest.raises(DataError, match=r"images.zip: not a zip archive"):
         read("visulogic", file=f"hf:{tmp_path / 'visulogic'}")

@@ -236,7 +236,7 @@ def _open(
     )
 
 
-def _open_file(path: Path, options: SourceOptions, rows: _Rows, *, has_cells: bool) -> Source:
+def _open_file(path: Path, options: SourceOptions, rows: _Rows, *, has_cells: bool) -> FileSource:
     """A file. Tables are read like VLMEvalKit, with pandas, reads them, unless `cells` is set."""
     from eyechart.data.formats import guess_format
 
@@ -276,21 +276,21 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _R
     if spec.is_local and options.image_root is None:
         options = replace(options, image_root=spec.place)
     images = _find_images(spec, rows.images, options) if rows.images else {}
-    sources: list[Source] = []
+    sources: list[FileSource] = []
     number = 0
     for part in [spec.part] if spec.part else _list_parts(spec, card):
         named = replace(spec, part=part)
         change = _change_part(rows, named, images) if rows.change else None
-        options = replace(options, change_row=change)
         for shard in _list_shards(named):
-            options = replace(options, first_number=number)
-            if str(shard).endswith(_TABLES):
-                sources.append(_open_file(Path(shard), options, rows, has_cells=False))
-                continue
-            source = _open_with_fields(shard, options, rows.fields)
-            sources.append(source)
-            if isinstance(source.reader, ChangedRows):
-                number += source.reader.count_numbered()
+            if sources and isinstance(before := sources[-1].reader, ChangedRows):
+                number += before.count_numbered()
+            options = replace(options, change_row=change, first_number=number)
+            is_table = str(shard).endswith(_TABLES)
+            sources.append(
+                _open_file(Path(shard), options, rows, has_cells=False)
+                if is_table
+                else _open_with_fields(shard, options, rows.fields)
+            )
     return sources[0] if len(sources) == 1 else JoinedSource(name, str(spec), tuple(sources))
 
 
@@ -360,6 +360,8 @@ def _change_part(rows: _Rows, spec: HubSpec, images: Mapping[str, Any]) -> Chang
         told_as = row[apart.column]
         key = told_as.data.decode("utf-8", "replace") if isinstance(told_as, Blob) else str(told_as)
         image = images.get(key.removeprefix("./"))
+        if image is None:
+            raise ValueError(f"{apart.part} has no image {key[:80]!r}")
         return [{**one, "image": image} for one in several]
 
     return change
