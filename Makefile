@@ -71,6 +71,7 @@ map: $(VENV)/.dev     ## rooms, modules, lines, imports between rooms, repeated 
 	@$(BIN)/python tools/map.py
 
 wheel: $(VENV)/.dev   ## build the package
+	rm -f dist/eyechart-*.whl
 	$(BIN)/python -m build --wheel --outdir dist .
 
 core: wheel      ## install the wheel alone into a fresh environment; run the tutorials with it

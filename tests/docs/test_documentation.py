@@ -25,7 +25,7 @@ ADDRESS = "http://localhost:8000/v1"
 SECONDS = 60
 
 # Runs the Python blocks of a page in one namespace, as a reader would paste them one after the other.
-DRIVER = """
+DRIVER = r"""
 import doctest, json, sys, warnings
 warnings.simplefilter("error")
 names = {"__name__": "page"}
@@ -38,6 +38,7 @@ for place, text in json.load(sys.stdin):
         names.update(test.globs)
     else:
         exec(compile(text, place, "exec"), names)
+    print("\x1e", end="")
 """
 
 
@@ -151,6 +152,9 @@ def python_blocks(page: Path) -> list[tuple[str, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", named([page for page in PAGES if python_blocks(page)]))
 def test_python_examples_run(page: Path, folder: Path, server: Server) -> None:
+    """In a tutorial, after its commands; a text block behind a Python block is what this prints."""
+    for command in commands(page) if page in TUTORIALS else ():
+        assert execute(command, folder, server).code == command.code
     script = [(place, text.replace(ADDRESS, server.base_url)) for place, text in python_blocks(page)]
     done = subprocess.run(
         [sys.executable, "-c", DRIVER],
@@ -163,6 +167,11 @@ def test_python_examples_run(page: Path, folder: Path, server: Server) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    printed = dict(zip([place for place, _ in script], done.stdout.split("\x1e"), strict=False))
+    for before, block in itertools.pairwise(blocks(page)) if page in TUTORIALS else ():
+        if block.language == "text" and (place := f"{page.name}:{before.line}") in printed:
+            missing = [line for line in block.text.splitlines() if not is_shown(line, flat(printed[place]))]
+            assert not missing, f"{place}: not printed: {missing}\n{printed[place]}"
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -130,6 +131,13 @@ def test_the_environment_has_the_wheel_and_nothing_of_this_checkout(reader: Read
     assert Path(place.strip()).is_relative_to(WHEEL_ENV)
     code, printed = reader.run("eyechart")
     assert (code, "usage: eyechart" in printed) == (0, True), printed
+
+
+def test_the_pages_are_installed(reader: Reader) -> None:
+    code, printed = reader.run("eyechart docs intervals")
+    assert (code, printed) == (0, (ROOT / "docs" / "intervals.md").read_text(encoding="utf-8"))
+    metadata = next(WHEEL_ENV.rglob("eyechart-*.dist-info")) / "METADATA"
+    assert not re.search(r"\]\((?!https?://)", metadata.read_text(encoding="utf-8")), "a relative link"
 
 
 SEES = """
