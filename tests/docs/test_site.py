@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import yaml
 
 import eyechart as ec
 from docs.markdown import PAGES, ROOT, anchors
-from support.command import eyechart
+from support.command import environment, eyechart
 from test_layers import PACKAGE
 
 DOCS = ROOT / "docs"
@@ -126,3 +129,28 @@ def test_a_slip_is_answered_with_the_nearest_page(tmp_path: Path) -> None:
         done = eyechart("docs", asked, cwd=tmp_path)
         assert (done.code, done.out) == (2, "")
         assert hint in done.err
+
+
+@pytest.mark.slow
+def test_in_a_terminal_a_page_is_formatted_and_shown_by_the_pager(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "eyechart", "docs", "cache"]
+    variables = environment(PAGER="cat", TERM="xterm", HOME=str(tmp_path), COLUMNS="90")
+    variables.pop("NO_COLOR")
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, env=variables, cwd=tmp_path) as process:
+        os.close(theirs)
+        shown = b""
+        while part := _read(ours):
+            shown += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\x1b[" in shown
+    assert b"eyechart docs runs#what-is-asked-again" in shown, "a link names the command that shows its page"
+    assert b"](runs.md" not in shown
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other end was closed
+        return b""
