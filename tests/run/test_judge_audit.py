@@ -177,6 +177,21 @@ def test_a_sheet_of_another_run_is_refused(done: Run, tmp_path: Path) -> None:
     assert len(read_audit_sheet(other.folder, sheet)[1].labels) == 12, "the column may be empty"
 
 
+def test_unsure_takes_an_earlier_verdict_back(done: Run, tmp_path: Path) -> None:
+    for name, words in (("a", "right right right"), ("b", "unsure wrong unsure")):
+        rows = "".join(f"{k},{word}\n" for k, word in enumerate(words.split()))
+        (tmp_path / f"{name}.csv").write_text(f"id,verdict\n{rows}", encoding="utf-8")
+    assert len(read_audit_sheet(done.folder, tmp_path / "a.csv")[1].labels) == 3
+    again, found = read_audit_sheet(done.folder, tmp_path / "b.csv")
+    assert found.taken_back == [("0", 0), ("2", 0)]
+    assert again.summary.judge is not None
+    assert again.summary.judge.audit is not None
+    assert again.summary.judge.audit.found.n == 1
+    (tmp_path / "d.csv").write_text("id,verdict\n1,unsure\n", encoding="utf-8")
+    shown = eyechart("judge", "audit", done.folder, "--sheet", tmp_path / "d.csv", cwd=tmp_path)
+    assert (shown.code, "no verdicts of a person now" in shown.err) == (0, True)
+
+
 def test_a_sheet_as_spreadsheet_programs_save_it(done: Run, tmp_path: Path) -> None:
     write_audit_sheet(done.folder, tmp_path / "a.csv")
     rows = [{**row, "verdict": "right", "note": "für später"} for row in read(tmp_path / "a.csv")]

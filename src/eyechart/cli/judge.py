@@ -77,7 +77,12 @@ def execute_audit(args: argparse.Namespace) -> int:
         note(f"{what} left out: the reply has changed since the sheet was written, e.g. {found.changed[0]}")
     if found.n_empty:
         note(f"{found.n_empty} row{'s' * (found.n_empty != 1)} without a verdict, left out")
+    if found.taken_back:
+        note(f"earlier verdicts taken back: {len(found.taken_back)}")
     if card is None or card.audit is None:
+        if found.taken_back and not found.labels:
+            note("the run has no verdicts of a person now")
+            return 0
         raise UsageError(f"{args.sheet}: none of its replies is scored in {done.folder}")
     if args.json:
         print_json(_to_json(done, card.audit))

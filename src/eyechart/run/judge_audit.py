@@ -202,6 +202,7 @@ class SheetVerdicts:
     """A person's verdicts from a sheet."""
 
     labels: Mapping[Key, Label]
+    taken_back: Sequence[Key]  # an earlier sheet gave them a verdict, and this one calls them unsure
     n_empty: int  # rows without a verdict, or unsure
     changed: Sequence[str]  # rows whose reply is another one now
 
@@ -213,6 +214,8 @@ def read_audit_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVe
     run = Run(folder)
     found = _read_sheet(run, Path(path))
     merged = {**read_labels(run.journal), **found.labels}
+    for key in found.taken_back:
+        del merged[key]
     verdicts = [[*key, label.value, label.reply] for key, label in merged.items()]
     _update_audit(run, {"verdicts": verdicts})
     done = Run(run.folder)
@@ -222,10 +225,12 @@ def read_audit_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVe
 
 def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
     from eyechart.data.rows import name_row
-    from eyechart.report.judges import Label, hash_reply
+    from eyechart.report.judges import Label, hash_reply, read_labels
 
+    kept = read_labels(run.journal)
     labels: dict[Key, Label] = {}
     places: dict[Key, str] = {}
+    taken_back: dict[Key, None] = {}
     n_empty, changed, bad = 0, [], []
     for row in _read_rows(file):
         where = name_row(file, row.number, row.line)
@@ -243,6 +248,8 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
             continue
         if value is None:
             n_empty += 1
+            if key in kept and row.values.get("verdict"):
+                taken_back[key] = None
             continue
         reply = run.find_reply(*key)
         if reply is None:
@@ -267,12 +274,12 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
             f"{run.folder} has, e.g. {changed[0]}",
             hint="is it a sheet of another run? A new one: eyechart judge audit RUN --out FILE",
         )
-    if not labels:
+    if not labels and not taken_back:
         raise DataError(
             f"{file.name}: no row has a verdict" + (" on a reply of this run" if changed else ""),
             hint="fill in the column verdict: right or wrong",
         )
-    return SheetVerdicts(labels=labels, n_empty=n_empty, changed=changed)
+    return SheetVerdicts(labels=labels, taken_back=[*taken_back], n_empty=n_empty, changed=changed)
 
 
 def _read_rows(file: Path) -> Iterator[Row]:
