@@ -49,6 +49,13 @@ def test_of_two_files_the_one_in_the_folder_that_the_path_names(folder: Path) ->
     assert found(folder, r"C:\x\scans\2.jpg", r"C:\x\photos\2.jpg") == ["scans/2.jpg", "photos/2.jpg"]
 
 
+def test_the_path_below_the_folder_of_the_file_comes_first(folder: Path) -> None:
+    (folder / "old" / "scans").mkdir(parents=True)
+    (folder / "scans/2.jpg").rename(folder / "old/scans/2.jpg")
+    Image.new("RGB", (8, 8), "red").save(folder / "scans/2.jpg")
+    assert found(folder, r"scans\2.jpg", r"old\scans\2.jpg") == ["scans/2.jpg", "old/scans/2.jpg"]
+
+
 def test_two_files_of_one_name_are_not_guessed(folder: Path) -> None:
     with pytest.raises(DataError, match=r"no file 2.jpg; found: .*photos/2.jpg, .*scans/2.jpg") as caught:
         found(folder, "2.jpg")

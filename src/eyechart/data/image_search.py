@@ -34,14 +34,24 @@ class ImageSearch:
 
     def _find(self, written: str) -> str:
         parts = split_path(written)
-        fits = sorted((_count_common(parts, split_path(path)), path) for path in self.list_alike(written))
+        fits = sorted((self._compare(parts, path), path) for path in self.list_alike(written))
         if not fits or (len(fits) > 1 and fits[-1][0] == fits[-2][0]):
             return ""
-        n_common, found = fits[-1]
+        (n_common, _), found = fits[-1]
         place = "/".join(written.strip().replace("\\", "/").split("/")[:-1])
         if place and not n_common and os.path.isdir(os.path.join(self.folder, place)):  # noqa: PTH112, PTH118
             return ""  # the folder that it names is there, and does not have it
         return found
+
+    def _compare(self, parts: Sequence[str], path: str) -> tuple[int, bool]:
+        """How many folders agree, from the last one on, and whether these are all below ours."""
+        inside = split_path(os.path.relpath(path, self.folder))
+        n = 0
+        for one, other in zip(reversed(parts[:-1]), reversed(inside[:-1]), strict=False):
+            if one != other:
+                break
+            n += 1
+        return n, n == len(inside) - 1
 
     def list_alike(self, written: str) -> list[str]:
         """All files with the name of a path."""
@@ -83,13 +93,3 @@ def split_path(written: str) -> tuple[str, ...]:
     before, mark, _ = path.rpartition("#page=")
     parts = PurePosixPath(before if mark else path).parts
     return tuple(part for part in parts if part not in ("/", "//", "."))
-
-
-def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many folders agree, from the last one on."""
-    n = 0
-    for a, b in zip(reversed(one[:-1]), reversed(other[:-1]), strict=False):
-        if a != b:
-            break
-        n += 1
-    return n

@@ -75,8 +75,9 @@ def list_archive_names(path: Path) -> frozenset[str]:
 
 def refuse_bomb(path: Path) -> None:
     """Raise `DataError` for an archive that claims an absurd unpacked size."""
-    if not zipfile.is_zipfile(path):
-        return  # .xls is not compressed
+    with path.open("rb") as file:
+        if file.read(len(_COMPOUND)) == _COMPOUND:
+            return  # .xls is not compressed
     with zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > MAX_UNPACKED:
