@@ -244,6 +244,7 @@ def test_all_that_a_benchmark_is_recognised_by_is_announced() -> None:
     assert {one for several in registry._columns.values() for one in several} <= columns
 
 
+@pytest.mark.slow
 def test_a_plain_file_imports_no_plug_in_of_another_package(tmp_path: Path) -> None:
     metadata = tmp_path / "theirs-1.0.dist-info"
     metadata.mkdir()

@@ -55,6 +55,7 @@ def test_two_drawings_are_the_same_bytes(generator: ModuleType, tmp_path: Path) 
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_panels_of_the_tutorials_are_what_is_drawn(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("draw_panels", GENERATOR.with_name("draw_panels.py"))
     assert spec is not None

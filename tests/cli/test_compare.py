@@ -158,6 +158,7 @@ def test_several_models_of_one_run_end_with_the_comparison(folder: Path) -> None
     assert compared["scores"] == {one["run"]: one["score"] for one in told["runs"]}
 
 
+@pytest.mark.slow
 def test_three_models_of_one_run_are_ranked(folder: Path) -> None:
     (folder / "mine.py").write_text(
         "class Mine:\n    def generate(self, text, images):\n        return 'A'\n"
@@ -169,6 +170,7 @@ def test_three_models_of_one_run_are_ranked(folder: Path) -> None:
     assert "p corrected" in done.out
 
 
+@pytest.mark.slow
 def test_each_source_is_compared_by_itself(folder: Path) -> None:
     jsonl(folder / "p.jsonl", [{"id": f"{k}", "question": f"{k}?", "answer": "A"} for k in range(5)])
     models = ("-m", "baseline/random", "baseline/majority")

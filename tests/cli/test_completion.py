@@ -80,6 +80,7 @@ def run_shell(shell: str, program: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_bash(tmp_path: Path) -> None:
     (tmp_path / "chart of mine.tsv").touch()
     program = """
@@ -96,6 +97,7 @@ def test_bash(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_fish(tmp_path: Path) -> None:
     (tmp_path / "chart.tsv").touch()
     program = """
@@ -107,6 +109,7 @@ def test_fish(tmp_path: Path) -> None:
     assert sorted(said[1:]) == ["--reword=task", "chart.tsv", "chartqa", "chartqapro"]
 
 
+@pytest.mark.slow
 def test_zsh(tmp_path: Path) -> None:
     program = """
     eval "$(eyechart completion zsh)"

@@ -349,6 +349,7 @@ def write_ods(path: Path, *rows: Sequence[str], pictures: Sequence[str] = ()) ->
     return path
 
 
+@pytest.mark.slow
 def test_workbooks_of_libreoffice_and_of_old_excel(folder: Path) -> None:
     header, rows = ["Frage", "Bild", "Antwort"], [["Which?", f"pics/{name}.png", name] for name in COLOURS]
     check_colours(open_source(write_ods(folder / "a.ods", header, *rows)))

@@ -155,12 +155,14 @@ def test_a_sample_that_kills_every_worker_fails_and_its_company_does_not(journal
     )
 
 
+@pytest.mark.slow
 def test_a_node_that_disappears_is_not_counted_against_its_samples(journal: Journal) -> None:
     links = [LocalLink() for _ in range(2)]
     run_cluster(journal, Dying(links, "q5", times=6, is_node=True), of=samples(30), links=links)
     assert {one.outcome for one in results(journal)} == {"correct"}
 
 
+@pytest.mark.slow
 def test_a_model_that_kills_its_worker_with_every_sample_ends_the_run(journal: Journal) -> None:
     links = [LocalLink() for _ in range(2)]
     dying = Dying(links, *(f"q{k}" for k in range(100)))
@@ -330,6 +332,7 @@ def test_a_wrong_key_ends_the_run_and_one_bad_worker_does_not(journal: Journal) 
     assert any("is left out" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_run_and_keeps_what_arrives(journal: Journal) -> None:
     async def script(request: Request) -> str:
         await asyncio.sleep(0.01)

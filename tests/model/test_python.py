@@ -628,6 +628,7 @@ class Slotted:
         return self.letter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Favourite, Slotted])
 def test_objects_that_hold_different_things_are_different_models(kind: Callable[[str], Any]) -> None:
     def identity(letter: str) -> dict[str, Any]:

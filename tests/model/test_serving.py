@@ -193,6 +193,7 @@ def test_runs_of_one_command_share_a_server(tmp_path: Path, pids: Path) -> None:
     assert all_gone(pids)
 
 
+@pytest.mark.slow
 def test_another_server_stops_the_idle_one(tmp_path: Path, pids: Path) -> None:
     async def ask(name: str) -> None:
         model = make_model(name)

@@ -235,6 +235,7 @@ def test_groups_are_corrected_together() -> None:
     assert found.by["category"]["c3"].pairs[0].difference == alone.difference
 
 
+@pytest.mark.slow
 def test_no_alarm_over_twenty_categories_without_a_difference() -> None:
     """Uncorrected, one of twenty categories differs in half of the draws."""
     alarms = {"holm": 0, "none": 0}
@@ -271,6 +272,7 @@ def test_a_comparison_is_short_when_printed() -> None:
     assert "flipped" not in repr(compare({"a": a, "b": b}).pairs)
 
 
+@pytest.mark.slow
 def test_the_reference_is_the_first_standing_also_with_points() -> None:
     rng = random.Random(3)
     for _ in range(50):

@@ -70,6 +70,7 @@ def test_every_condition_asks_every_question_once(questions: Path, server: Serve
     assert sum(map(sees_own, server.asked)) == N  # neither blank nor shuffled
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_again(questions: Path, server: Server) -> None:
     first = audit(questions, server, conditions=["all"])
     n_asked = len(server.asked)

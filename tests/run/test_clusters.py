@@ -118,6 +118,7 @@ def test_rotations_of_a_question_are_a_cluster(tmp_path: Path) -> None:
     assert clusters(run) == ["0", "1", "2"]  # one value a question
 
 
+@pytest.mark.slow
 def test_questions_of_a_problem_of_multi_are_a_cluster(tmp_path: Path) -> None:
     given = official()
     predictions = {name: entry for name, entry in given["predictions"].items() if name[:4] != "zzzz"}
@@ -210,6 +211,7 @@ def test_the_report_is_computed_with_the_clusters(tmp_path: Path) -> None:
         assert [row["cluster"] for row in csv.DictReader(file)] == firsts()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_gives_the_same_digits(tmp_path: Path) -> None:
     is_down = True
 

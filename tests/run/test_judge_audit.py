@@ -109,6 +109,7 @@ def test_the_sheet_shows_the_image_and_the_instructions(done: Run, tmp_path: Pat
     assert "q.tsv" in read(tmp_path / "b.xlsx")[0]["image"]
 
 
+@pytest.mark.slow
 def test_replies_stay_text_in_a_sheet(tmp_path: Path) -> None:
     rows = [{"id": "=1+1", "question": "@SUM(A1)?", "answer": "+7"}]
     run = run_here(jsonl(tmp_path / "q.jsonl", rows), StubModel("=HYPERLINK(1)"))

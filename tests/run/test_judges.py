@@ -138,6 +138,7 @@ def test_each_judge_has_its_price_and_all_share_the_limit(
     assert tight.json["outcomes"]["wrong"] == 0, "what the limit left out counts against nobody"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_asks_no_judge_twice(questions: Path, server: Server, tmp_path: Path) -> None:
     words = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--no-cache"]
     judges = judged_by("a", "b", server=server)

@@ -104,6 +104,7 @@ def test_a_prompt_that_is_shaped_is_shown(desk: Path) -> None:
     assert "insight-o3" in shown
 
 
+@pytest.mark.slow
 def test_a_name_of_the_catalogue_and_its_file_are_one_run(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

@@ -104,6 +104,7 @@ def test_a_column_of_images_without_any_stops_the_run(tmp_path: Path, server: Se
     assert run(server, path, "--input", "none").code == 0
 
 
+@pytest.mark.slow
 def test_mmbench_without_images_is_refused_unless_it_is_meant(tmp_path: Path, server: Server) -> None:
     path = table(tmp_path / "q.tsv", "index\tquestion\tA\tB\tanswer\n1\tWhich?\tx\ty\tA\n")
     done = run(server, path, "--as", "mmbench")
@@ -130,6 +131,7 @@ def test_rows_of_infochartqa_are_not_asked_as_plain_ones(tmp_path: Path, server:
 BLOCK = "findings in the data that can change the score:"
 
 
+@pytest.mark.slow
 def test_what_moves_the_number_is_told_with_its_row(tmp_path: Path, server: Server) -> None:
     lines = ["index\tquestion\tA\tB\tanswer", "1\tOne?\tx\ty\tA", "2\tTwo?\tx\ty\tE", "3\tThree?\tx\ty\tAB"]
     path = table(tmp_path / "q.tsv", "\n".join(lines) + "\n")
@@ -175,6 +177,7 @@ def test_a_sound_file_is_told_nothing(tmp_path: Path, server: Server) -> None:
     assert BLOCK not in eyechart("run", "demo", "-m", "baseline/random", "-q", cwd=tmp_path).err
 
 
+@pytest.mark.slow
 def test_published_files_asked_by_another_rule(tmp_path: Path, server: Server) -> None:
     path = choice_tsv(tmp_path / "MMBench_DEV_EN.tsv", 4)
     assert "MMBench_DEV_EN is mmbench-dev-en" in run(server, path, "--as", "plain").err

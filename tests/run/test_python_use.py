@@ -43,6 +43,7 @@ def run(source: Any, model: Any = add, **options: Any) -> Any:
     return ec.run(source, model=model, progress=False, **options)
 
 
+@pytest.mark.slow
 def test_rows_in_memory_are_a_source() -> None:
     done = run(ROWS)
     assert (done.score, done.summary.benchmark) == (1.0, "list")
@@ -166,6 +167,7 @@ def test_cancelling_ends_the_run_and_keeps_its_answers() -> None:
 # -- Parts used in place
 
 
+@pytest.mark.slow
 def test_functions_are_scorers_and_benchmarks() -> None:
     @ec.scorer("half-right", version="1")
     def half_right(reply: ec.Reply, sample: ec.Sample) -> ec.Score:

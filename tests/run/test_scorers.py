@@ -171,6 +171,7 @@ def test_one_limit_of_tokens_is_enough(questions: Path) -> None:
     assert apply_parity(Options(parity=True, max_tokens=77), benchmark).params == {"image_detail": "high"}
 
 
+@pytest.mark.slow
 def test_a_judge_that_dies_while_scoring_again_leaves_no_other_judges_verdicts(
     server: Server, questions: Path, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def numbers(done: Outcome) -> tuple[object, ...]:
     return tuple(done.json[name] for name in ("n", "score", "ci95", "outcomes", "by"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "n_new"),
     [

@@ -99,6 +99,7 @@ def test_what_cannot_work_is_refused(options: dict[str, Any]) -> None:
         run(ROWS, "baseline/random", **options)
 
 
+@pytest.mark.slow
 def test_shots_and_no_shots_are_two_runs() -> None:
     folders = [run(ROWS, Watching(), **options).folder for options in ({}, {"shots": 1}, {"shots": 2})]
     assert len(set(folders)) == 3
@@ -120,6 +121,7 @@ class Wavering:
         return self.replies[n % len(self.replies)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replies", "score", "mean"),
     [

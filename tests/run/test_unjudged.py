@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.command import Outcome
 from support.files import choice_tsv
 from support.runs import questions_fixture, run_command, server_fixture
@@ -25,6 +27,7 @@ def run(questions: Path, server: Server, *flags: object, judge: str = "j") -> Ou
     return run_command(questions, server, "--no-cache", *who, *flags)
 
 
+@pytest.mark.slow
 def test_a_sample_that_is_gone_is_owed_no_verdict(questions: Path, server: Server) -> None:
     assert run(questions, server).code == 1
     choice_tsv(questions, 3)
@@ -32,6 +35,7 @@ def test_a_sample_that_is_gone_is_owed_no_verdict(questions: Path, server: Serve
     assert (done.code, done.json["n"]) == (0, 3), done.err
 
 
+@pytest.mark.slow
 def test_a_trial_that_is_no_longer_wanted_is_owed_no_verdict(questions: Path, server: Server) -> None:
     seen: set[str] = set()
 

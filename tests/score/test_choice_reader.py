@@ -240,6 +240,7 @@ UNREAD = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @for_each(READ)
 def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str) -> None:
     reading = read_choice(reply, choices)

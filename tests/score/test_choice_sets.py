@@ -38,6 +38,7 @@ def load(name: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in (REPLIES / name).read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["choice_probes.jsonl", "choice_more.jsonl"])
 def test_replies_by_class_are_read_as_labelled(name: str) -> None:
     wrong = [
@@ -153,6 +154,7 @@ def test_any_words_of_the_table_give_an_option_or_nothing(reply: str) -> None:
 PADS = ("\n\n{}", "{}\n\n", "\n \n{}\r\n\r\n", "  {}\t", "<think>\nLet me look.\n</think>\n\n{}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad", PADS)
 def test_blank_lines_around_a_reply_change_nothing(pad: str) -> None:
     """Of every third reply of the sets, without a thought of its own."""

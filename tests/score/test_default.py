@@ -103,6 +103,7 @@ def test_any_reply_to_any_sample_gets_a_score(name: str, text: str, golds: list[
         assert (score.value == 1) == (score.outcome == "correct")
 
 
+@pytest.mark.slow
 def test_the_room_is_light_and_its_modules_load_when_named() -> None:
     program = """
 import sys
@@ -118,6 +119,7 @@ assert not hasattr(eyechart.score, "no_such_module")
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad", ["\n\n{}", "{}\n\n", "\n \n{}\r\n\r\n", "  {}\t"])
 def test_blank_lines_around_an_open_answer_change_nothing(pad: str) -> None:
     replies = Path(__file__).parent / "replies"

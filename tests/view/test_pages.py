@@ -109,6 +109,7 @@ def list_ids(page: str) -> list[str]:
     return re.findall(r'class="row[^"]*" href="[^"]*[?&;]id=([^&"]*)', page)
 
 
+@pytest.mark.slow
 def test_samples_are_filtered_and_paged(many: Pages) -> None:
     run = next(one for one in many.library.list_runs() if one.score is not None)
     first = many.render_run(run.name, Choice())

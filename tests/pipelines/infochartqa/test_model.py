@@ -183,6 +183,7 @@ def test_a_client_that_sends_what_it_is_given_is_given_urls(folder: Path) -> Non
     assert [size_of(url) for url in (*cropped, *small)] == [(64, 48), (16, 12), (32, 24), (16, 12)]
 
 
+@pytest.mark.slow
 def test_an_addressed_chart_and_its_crop_are_urls_both(folder: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

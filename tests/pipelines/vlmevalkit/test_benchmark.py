@@ -191,6 +191,7 @@ def test_any_file_can_be_asked_in_circles(tmp_path: Path) -> None:
     assert (done.json["also"]["plain"]["n"], done.json["also"]["plain"]["score"]) == (16, 0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "flags"),
     [

@@ -285,6 +285,7 @@ def test_replies_that_wait_for_a_judge_are_no_result(
     assert "2 of 4 replies wait for the judge, not counted" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
     changing: User, capsys: pytest.CaptureFixture[str]
 ) -> None:

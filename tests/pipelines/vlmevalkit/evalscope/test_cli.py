@@ -125,6 +125,7 @@ def test_flags_that_change_no_question_work_beside_it(user: User, flags: list[ob
     assert (user.folders() == []) == (n_asked == 0)
 
 
+@pytest.mark.slow
 def test_fresh_asks_again_what_reuse_would_keep(user: User) -> None:
     config = written(user, "task.yaml", user.config(reuse=True))
     for flags, n_asked in (((), 8), ((), 8), (("--fresh", "--no-cache"), 16)):
@@ -191,6 +192,7 @@ def test_it_is_run_alone(user: User) -> None:
     assert "a configuration must be the only source" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tasks.yaml", "tasks.json", "tasks.py"])
 def test_a_list_of_tasks(user: User, name: str) -> None:
     choice_tsv(user.data / "other.tsv", 3)
@@ -205,6 +207,7 @@ def test_a_list_of_tasks(user: User, name: str) -> None:
     assert len(user.server.asked) == 7
 
 
+@pytest.mark.slow
 def test_a_list_of_tasks_in_which_one_fails(user: User) -> None:
     choice_tsv(user.data / "other.tsv", 3)
     user.server.answer = lambda asked: (

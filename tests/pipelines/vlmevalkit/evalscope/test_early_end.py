@@ -20,6 +20,7 @@ def closing(asked: Asked) -> Answer | str:
     return Answer(status=401, body=b'{"error": {"message": "the key has expired"}}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep_failed", [False, True])
 def test_the_reason_is_told_and_nothing_is_scored(user: User, keep_failed: bool) -> None:
     choice_tsv(user.data / "more.tsv", 40)

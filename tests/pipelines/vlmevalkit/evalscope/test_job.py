@@ -26,6 +26,7 @@ from support.tasks import KEY, M, User, files_with, sheet, status
 NO_ANSWER = "Failed to obtain answer via API."
 
 
+@pytest.mark.slow
 def test_a_task_as_the_documentation_describes_it(user: User, capsys: pytest.CaptureFixture[str]) -> None:
     done = run_task(user.config())
     accuracy = {"split": "none", "Overall": "1.0", "even": "1.0", "odd": "1.0"}
@@ -300,6 +301,7 @@ def test_another_limit_asks_only_for_what_no_folder_has(
     assert found == ["1.0"] * 4
 
 
+@pytest.mark.slow
 def test_another_model_or_set_beside_it_asks_nothing_again(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,6 +316,7 @@ def test_another_model_or_set_beside_it_asks_nothing_again(
     assert user.n_asked() == 22, "without reuse a task asks anew"
 
 
+@pytest.mark.slow
 def test_a_judge_is_not_asked_again_for_another_limit(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EYECHART_CACHE_SIZE", "0")
     user.server.answer = lambda asked: "A" if asked.body["model"] == "reader" else "Well, who knows."
@@ -548,6 +551,7 @@ def test_a_task_that_cannot_begin_leaves_nothing(user: User) -> None:
     assert user.n_asked() == 0
 
 
+@pytest.mark.slow
 def test_the_newest_results_are_found_again(user: User) -> None:
     assert Summarizer.get_report_from_cfg(user.config()) == []
     user.server.answer = lambda asked: "A"
