@@ -341,6 +341,8 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     yield "samples", f"{estimate.n:,}{trials}"
     if estimate.answered:
         yield "already answered", f"{estimate.answered:,}, not asked again ({estimate.run})"
+    if estimate.batched:
+        yield "in pending batches", f"{estimate.batched:,}, not asked again; the same command collects them"
     if estimate.failing:
         yield "cannot be asked", f"{estimate.failing:,}"
         for reason in estimate.reasons:

@@ -301,6 +301,26 @@ def test_the_estimate_has_half_the_price(questions: Path) -> None:
     assert half == pytest.approx((whole[0] / 2, whole[1] / 2))
 
 
+def test_the_estimate_leaves_out_what_is_in_a_batch(questions: Path, server: BatchServer, model: str) -> None:
+    server.ready.clear()
+    process = command(questions, model, server)
+    wait_until(lambda: server.n_looks > 0)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    folder = questions.parent / "runs"
+    usual = {"base_url": server.base_url, "max_tokens": 100, "cache": False, "progress": False, "out": folder}
+    made = estimate_run(questions, model, batch=True, **usual)
+    assert (made.n, made.batched, made.requests) == (N, N, 0)
+    assert estimate_run(questions, model, **usual).requests == N
+
+
+def test_replies_of_a_batch_are_in_the_cache(questions: Path, server: BatchServer, model: str) -> None:
+    start(questions, model, server, cache=True)
+    again = start(questions, model, server, cache=True, out=questions.parent / "elsewhere")
+    assert again.n_failed == 0
+    assert len(server.batches) == 1
+
+
 @pytest.mark.parametrize("name", ["baseline/random", "google/g", "openrouter/a/b", "vllm/a/b"])
 def test_models_without_a_batch_api_are_refused(questions: Path, name: str) -> None:
     with pytest.raises(EyechartError, match="has no batch API"):

@@ -294,6 +294,9 @@ class BatchExecutor(LocalExecutor):
             self._n_rounds += 1
             return
         earlier = self._find_rounds(one)
+        if not earlier and not _has_urls(one.ask):
+            request = Request(messages=(), sample=task.sample, trial=one.trial)
+            self._runner.known.put(self._client.model, one.ask.key, request, reply)
         reply = join_rounds(reply, earlier) if earlier else reply
         kept = TrialReply(task=task, ask=one.ask, reply=reply, attempts=1, paid=paid)
         self._write(Settled(replies=[kept]))
@@ -413,6 +416,11 @@ class _Trials:
         for task in self._tasks:
             self.n = max(self.n, task.trial + 1)
             yield task
+
+
+def _has_urls(ask: Ask) -> bool:
+    """Whether an image was sent as a URL, whose content may change: such a reply is not for the cache."""
+    return any("url" in part.get("image", ()) for turn in ask.messages for part in turn["parts"])
 
 
 def _count(pending: list[Batch]) -> str:

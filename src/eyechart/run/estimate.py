@@ -70,6 +70,7 @@ class Estimate:
     n: int  # samples
     trials: int
     answered: int  # sample-trials that already have a reply
+    batched: int  # sample-trials that a pending batch asks
     failing: int  # sample-trials that cannot be asked
     reasons: tuple[str, ...]  # the first few of them
     requests: int
@@ -99,6 +100,7 @@ class Estimate:
             "n": self.n,
             "trials": self.trials,
             "answered": self.answered,
+            "batched": self.batched,
             "failing": self.failing,
             "reasons": list(self.reasons),
             "requests": {"sent": self.requests, "judge": list(self.judge_requests)},
@@ -145,9 +147,10 @@ def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
     loader = make_loader(plan.options)
     quick, exact = Measurer(loader), Measurer(loader, is_exact=True)
     workload = Workload(plan, quick)
-    answered = failing = n_samples = 0
+    answered = failing = batched = n_samples = 0
     reasons: list[str] = []
     prepare, prepare_exactly = make_preparer(plan, quick).prepare, make_preparer(plan, exact).prepare
+    waiting = _find_batched(plan)
     for n, items in _prepared(plan, prepare, prepare_exactly, told):
         n_samples, left = n, []
         for item in items:
@@ -157,6 +160,8 @@ def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
                     reasons.append(f"{item.task.sample.id}: {item.failure.reason}")
             elif item.is_answered:
                 answered += 1
+            elif (item.task.sample.id, item.task.trial) in waiting:
+                batched += 1
             elif problem := _find_problem(plan.model, item):
                 failing += 1
                 if len(reasons) < _REASONS:
@@ -166,7 +171,19 @@ def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
         workload.add(left)
     n_assumed = quick.n_assumed + exact.n_assumed
     quick.close()
-    return _estimate(plan, workload, n_samples, answered, failing, tuple(reasons), n_assumed)
+    counts = {"n": n_samples, "answered": answered, "batched": batched, "failing": failing}
+    return _estimate(plan, workload, counts, tuple(reasons), n_assumed)
+
+
+def _find_batched(plan: Plan) -> set[tuple[str, int]]:
+    """Sample and trial of what the pending batches of the run ask."""
+    from eyechart.store.batches import BatchLog, has_pending
+    from eyechart.store.journal import FILE_NAME
+
+    journal = plan.folder / FILE_NAME
+    if not plan.options.batch or plan.options.fresh or not journal.is_file() or not has_pending(journal):
+        return set()
+    return {(sample, trial) for sample, trial, _ in BatchLog(journal).pending_keys()}
 
 
 def _find_problem(model: Model, item: Prepared) -> str:
@@ -221,7 +238,7 @@ def _shown(plan: Plan, told: set[str] | None) -> Iterator[Sample]:
 
 
 def _estimate(
-    plan: Plan, work: Workload, n: int, answered: int, failing: int, reasons: tuple[str, ...], n_assumed: int
+    plan: Plan, work: Workload, counts: dict[str, int], reasons: tuple[str, ...], n_assumed: int
 ) -> Estimate:
     prices = dict(plan.prices)
     cost = work.cost(prices)
@@ -229,10 +246,8 @@ def _estimate(
         benchmark=plan.benchmark.name,
         model=plan.model.name,
         run=str(plan.folder),
-        n=n,
         trials=plan.options.trials,
-        answered=answered,
-        failing=failing,
+        **counts,
         reasons=reasons,
         requests=work.requests,
         bytes=work.n_bytes,
