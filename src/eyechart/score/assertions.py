@@ -8,7 +8,7 @@ B"), if it is called right ("B fits"), if it stands alone ("so B", "B.", "it is 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -76,6 +76,8 @@ def find_statements(text: str, start: int, options: ChoiceOptions) -> list[State
     """
     body = " " * start + text[start:] if start else text
     units, codes = find_named_units(body, options)
+    if not any(unit.letters is not None for unit in units):
+        return []
     return list(_Reader(body, units, options, codes).read())
 
 
@@ -771,11 +773,12 @@ def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) ->
 
     One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
     """
+    letters = [place for place, unit in enumerate(units) if unit.is_letter]
+    starts = {segment.start: number for number, segment in enumerate(segments) if segment.starts_sentence}
     found = {
-        place: number
-        for number, segment in enumerate(segments)
-        if segment.starts_sentence
-        for place in _find_item(units, segment)
+        place: starts[start]
+        for place in letters
+        if _is_item(units, place) and (start := _find_item_start(units, place, starts)) in starts
     }
     if not found:
         return {}
@@ -807,22 +810,28 @@ def _is_one_of_several(units: Sequence[Unit], item: int) -> bool:
     )
 
 
-def _find_item(units: Sequence[Unit], segment: Segment) -> Iterator[int]:
-    at, stop = segment.start, min(segment.end, segment.start + MAX_BETWEEN)
-    while at < stop and units[at].letters is None and (units[at].mark or units[at].roles & c.OPTION):
-        at += 1
-    if at >= segment.end or not units[at].is_letter:
-        return
-    after = at + 1
+def _find_item_start(units: Sequence[Unit], place: int, starts: Mapping[int, int]) -> int:
+    """Where a line begins that has nothing but marks and "option" before a letter; else the letter's place."""
+    at = place
+    while at not in starts and at > max(0, place - MAX_BETWEEN):
+        if not (units[at - 1].mark or units[at - 1].roles & c.OPTION) or units[at - 1].letters is not None:
+            break
+        at -= 1
+    return at
+
+
+def _is_item(units: Sequence[Unit], place: int) -> bool:
+    """Whether a mark of lists follows a letter, and then something: "A. cat", "(B) dog", "**C**: ..."."""
+    after = place + 1
     while after < len(units) and units[after].mark and units[after].mark in "*_\"'`":
         after += 1
     if after >= len(units) or not units[after].mark or units[after].mark not in _LIST_MARKS:
-        return
-    is_colon = units[after].mark == ":"
+        return False
+    if units[after].mark == ":":
+        return True
     while after + 1 < len(units) and units[after + 1].mark and units[after + 1].mark in "*_.)":
         after += 1
-    if is_colon or (after + 1 < len(units) and units[after + 1].mark not in c.ENDS):
-        yield at
+    return after + 1 < len(units) and units[after + 1].mark not in c.ENDS
 
 
 def _is_leading(text: str, units: Sequence[Unit], place: int) -> bool:

@@ -65,13 +65,14 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
     quantities: tuple[tuple[Quantity, str], ...]  # options that are quantities, with their letters
     formulas: Mapping[str, tuple[str, ...]]  # how a formula is written does not matter: "x=2", "$x = 2$", "2"
     findable: tuple[tuple[str, str], ...]  # texts that can be found inside a sentence, and their first words
+    n_label_chars: int  # of the longest label
     is_numbered: bool  # labels are numbers
     has_shades: bool  # an option is another one and a word before it: "red", "dark red"
     n_chars: int
 
     def find_by_letter(self, text: str) -> str | None:
         """The option whose letter this is, in either case."""
-        return self.labels.get(text.upper())
+        return self.labels.get(text.upper()) if len(text) <= self.n_label_chars else None
 
     def find_by_text(self, text: str) -> str | None:
         """The option with this text, ignoring wrapping and a leading article.
@@ -183,6 +184,7 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
             for words in (*by_case, *(alias for alias in aliases if len(alias) > 1))
             if any(map(str.isalnum, words)) and not (len(words) == 1 and words.isascii() and words.isalpha())
         ),
+        n_label_chars=max((len(letter) for letter, _ in choices), default=0),
         is_numbered=any(letter.strip().isdecimal() for letter, _ in choices),
         has_shades=any(" " in words and words.partition(" ")[2] in by_text for words in by_text),
         n_chars=sum(len(text) for text in by_case),

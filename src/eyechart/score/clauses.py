@@ -43,6 +43,9 @@ CONCEDE, SELF = ROLES["concede"], ROLES["self"]
 ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
 LISTING, TOTAL, ABOUT, NONE = (ROLES[name] for name in ("listing", "total", "about", "none"))
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
+_TOLD = PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION
+_CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
+_CUTS = _OPENS | DENY | DENY_LAST
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
 _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af"  # Chinese, Japanese, Korean: a character is a word
@@ -182,7 +185,11 @@ def find_languages(words: Sequence[str]) -> tuple[str, ...]:
     >>> [find_languages(said.split()) for said in ("the answer is b", "das ist kein hund", "non a ma b")]
     [('en',), ('de',), ('fr', 'it')]
     """
-    total = sum(map(_build_votes().get, words[:MAX_VOTES], repeat(0)))
+    return _count_votes(sum(map(_build_votes().get, words[:MAX_VOTES], repeat(0))))
+
+
+@lru_cache(maxsize=4096)
+def _count_votes(total: int) -> tuple[str, ...]:
     counts = total.to_bytes(len(LANGUAGES) + 1, "little")
     best = max(counts)
     found = tuple(code for code, count in zip(LANGUAGES, counts, strict=False) if count == best)
@@ -260,7 +267,11 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
             segments[-1].ends_with = mark
 
     for place, unit in enumerate(units):
-        if unit.mark and not unit.roles:
+        roles = unit.roles
+        if not roles & _CUTS and not (unit.mark and not roles):
+            current.roles |= roles
+            continue
+        if unit.mark and not roles:
             if unit.mark in ENDS:
                 is_item = _continues(units, place, current)
                 if not is_item or (unit.mark == "." and not _is_said_of_letter(units, place + 1)):
@@ -272,12 +283,12 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
             elif unit.mark == "(" and _is_aside(units, place):
                 cut(place, "", ends_sentence=False)
         elif place > current.start and (
-            (unit.roles & _OPENS and not unit.roles & (DENY | DENY_LAST | WRONG))
-            or (unit.roles & DENY and units[place - 1].mark == "(")
+            (roles & _OPENS and not roles & (DENY | DENY_LAST | WRONG))
+            or (roles & DENY and units[place - 1].mark == "(")
         ):
             cut(place, "", ends_sentence=False)
-        current.roles |= unit.roles
-        if unit.roles & DENY_LAST and place + 1 < len(units):
+        current.roles |= roles
+        if roles & DENY_LAST and place + 1 < len(units):
             cut(place + 1, "", ends_sentence=False)
     cut(len(units), "", ends_sentence=True)
     _carry(units, segments)
@@ -388,6 +399,13 @@ def _find_cases(units: Sequence[Unit], segments: Sequence[Segment]) -> set[int]:
 
 
 def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
+    ends_with = ""
+    for segment in reversed(segments):
+        if segment.is_last:
+            ends_with = segment.ends_with
+        segment.ends_with = ends_with
+    if len(segments) == 1 and not segments[0].roles & _CARRIED:
+        return
     carried, cases = 0, _find_cases(units, segments)
     for number, segment in enumerate(segments):
         if segment.starts_sentence:
@@ -399,7 +417,7 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
         carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
         if segment.roles & WOULD and units[segment.start].word in CIRCUMSTANCES:
             carried |= CONDITION  # "With long ears it would be C, with hooves D."
-        if segment.roles & (PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION) and _tells(units, segment):
+        if segment.roles & _TOLD and _tells(units, segment):
             carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
@@ -413,11 +431,6 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
             near = units[max(0, following.start - 2) : following.start + 1]
             if any(unit.mark in _QUOTES for unit in near if unit.mark):
                 segment.carried |= REPORT  # "B," said the teacher
-    ends_with = ""
-    for segment in reversed(segments):
-        if segment.is_last:
-            ends_with = segment.ends_with
-        segment.ends_with = ends_with
 
 
 def _is_speaker(units: Sequence[Unit], segment: Segment, following: Segment) -> bool:

@@ -184,7 +184,7 @@ def decide_by_names(
             named.clear()
         elif statement.kind == "denied":  # "One would expect a bus, but no."
             named = [one for one in named if not set(one.letters) & set(statement.letters)]
-    if is_abstention(text[start:]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
+    if named and is_abstention(text[start:]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
         named = [statement for statement in named if is_abstention(text[slice(*statement.span)])]
     if not named:
         return None
