@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.score.bounds import read_bound
+from eyechart.score.context import read_bound
 from eyechart.score.dates import find_clocks, find_dates, is_same_clock, is_same_date
 from eyechart.score.numerals import find_numbers, normalise_numerals, parse_chinese
 from eyechart.score.quantity import is_same_quantity, parse_quantity, parse_range

@@ -76,9 +76,8 @@ def find_statements(text: str, start: int, options: ChoiceOptions) -> list[State
     """
     body = " " * start + text[start:] if start else text
     units, codes = find_named_units(body, options)
-    if not any(unit.letters is not None for unit in units):
-        return []
-    return list(_Reader(body, units, options, codes).read())
+    names = [place for place, unit in enumerate(units) if unit.letters is not None]
+    return list(_Reader(body, units, names, options, codes).read()) if names else []
 
 
 class _Bound(msgspec.Struct, frozen=True):
@@ -92,16 +91,23 @@ class _Bound(msgspec.Struct, frozen=True):
 class _Reader:
     """One pass over the segments of a reply."""
 
-    def __init__(self, text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        text: str,
+        units: list[Unit],
+        names: list[int],
+        options: ChoiceOptions,
+        codes: tuple[str, ...],
+    ) -> None:
         self._text, self._units, self._options = text, units, options
         self._segments = find_segments(units)
         self._whole_names = Names(text, units, options, codes)
-        self._items = find_items(text, units, self._segments)
+        self._items = find_items(text, units, names, self._segments)
         self._n_units = len(units)  # without the line breaks at the end
         while self._n_units and units[self._n_units - 1].mark == "\n":
             self._n_units -= 1
-        self._all_names = [place for place, unit in enumerate(units) if unit.letters is not None]
-        self._named_letters = {unit.letters for unit in units if unit.is_letter}
+        self._all_names = names
+        self._named_letters = {units[place].letters for place in names if units[place].is_letter}
         self._last_named = -1  # the unit that "this is wrong" speaks of
         self._last_number = -1  # the last option that is named as a number, once it was looked for
         self._done = -1  # the last unit of a name that was bound to another: "B. dog"
@@ -768,17 +774,20 @@ def _find_stance(segment: Segment) -> str:
 # -- Lists of options
 
 
-def find_items(text: str, units: Sequence[Unit], segments: Sequence[Segment]) -> dict[int, bool]:
+def find_items(
+    text: str, units: Sequence[Unit], names: Sequence[int], segments: Sequence[Segment]
+) -> dict[int, bool]:
     """Letters that begin a line or a sentence as in a list ("A. cat"), and whether one of them is the answer.
 
     One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
     """
-    letters = [place for place, unit in enumerate(units) if unit.is_letter]
     starts = {segment.start: number for number, segment in enumerate(segments) if segment.starts_sentence}
     found = {
         place: starts[start]
-        for place in letters
-        if _is_item(units, place) and (start := _find_item_start(units, place, starts)) in starts
+        for place in names
+        if units[place].is_letter
+        and _is_item(units, place)
+        and (start := _find_item_start(units, place, starts)) in starts
     }
     if not found:
         return {}
@@ -811,7 +820,7 @@ def _is_one_of_several(units: Sequence[Unit], item: int) -> bool:
 
 
 def _find_item_start(units: Sequence[Unit], place: int, starts: Mapping[int, int]) -> int:
-    """Where a line begins that has nothing but marks and "option" before a letter; else the letter's place."""
+    """Where a line begins that has nothing but marks and "option" before a letter; else its place."""
     at = place
     while at not in starts and at > max(0, place - MAX_BETWEEN):
         if not (units[at - 1].mark or units[at - 1].roles & c.OPTION) or units[at - 1].letters is not None:

@@ -3,13 +3,17 @@
 There are two readers. `read` is our own: it knows many ways of stating a choice and does not guess;
 `read_choice` also says which rule decided, and where.
 `infer` is VLMEvalKit's, quirks included, for numbers that must compare with published ones.
+
+Our own reads in five steps: the reply as a whole (here); the places that name an option (`naming`, with the
+words of `languages` and the options of `choice_options`); segments of sentences (`clauses`); what each place
+says of its option (`assertions`); and what that comes to (`statements`). docs/scoring.md follows one reply.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
 import msgspec
@@ -203,9 +207,11 @@ def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | N
     if answers is None:
         return None
     value, others = answers
+    span = (begin, len(text))
+    if value is None:
+        return _reading(None, "empty", span)
     if not isinstance(value, str | int | float | list):
         return None
-    span = (begin, len(text))
     content = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     inner = _read_content(content, options)
     for other in others:  # {"answer": "C", "text": "dog"}: does the text choose another option?
@@ -220,7 +226,8 @@ def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | N
 def _by_statements(text: str, begin: int, options: ChoiceOptions, *, is_content: bool = False) -> Reading:
     held = [] if is_content else _contained(text, begin, options)
     if held:
-        said = merge_held(held, find_statements(_BOX.sub("      ", text), begin, options))
+        inside = find_statements(_BOX.sub("      ", text), begin, options)
+        said = merge_held(held, inside, find_statements(_blank(text, held), begin, options))
     else:
         said = find_statements(text, begin, options)
     decision = decide(said, options) or decide_by_names(said, text, begin, options) or give_reason(said)
@@ -232,6 +239,17 @@ def _by_statements(text: str, begin: int, options: ChoiceOptions, *, is_content:
     if decision.letter and rule in ("stated", "lettered") and _is_last_line(text, begin, decision.span):
         rule = "last-line"
     return _reading(decision.letter, rule, decision.span)
+
+
+def _blank(text: str, held: Sequence[Statement]) -> str:
+    """The text with a full stop in place of each answer in a container."""
+    parts, at = [], 0
+    for statement in held:
+        first, last = statement.span
+        if first >= at:
+            parts += [_BOX.sub("      ", text[at:first]), ".".ljust(last - first)]
+            at = last
+    return "".join([*parts, _BOX.sub("      ", text[at:])])
 
 
 def _is_last_line(text: str, begin: int, span: tuple[int, int]) -> bool:
@@ -249,8 +267,10 @@ def _contained(text: str, start: int, options: ChoiceOptions) -> list[Statement]
         span = (place.start, place.end)
         if inner.letter:
             found.append(Statement(place.kind, (inner.letter,), span, place.kind))
-        elif inner.rule in ("choice:ambiguous", "choice:not-an-option", "choice:contradiction"):
+        elif inner.rule in ("choice:ambiguous", "choice:contradiction"):
             found.append(Statement(inner.rule.partition(":")[2], (), span))
+        elif inner.rule != "choice:empty":
+            found.append(Statement("not-an-option", (), span, "held"))
     return found
 
 

@@ -23,7 +23,7 @@ _FIELDS = (
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
     *("bound", "about", "label", "modifier", "according", "source", "would", "says"),
-    *("listing", "total", "none"),
+    *("listing", "total", "none", "too"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -41,7 +41,7 @@ MODIFIER, NO, YES = ROLES["modifier"], ROLES["no"], ROLES["yes"]
 COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also"))
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
 ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
-LISTING, TOTAL, ABOUT, NONE = (ROLES[name] for name in ("listing", "total", "about", "none"))
+LISTING, TOTAL, ABOUT, NONE, TOO = (ROLES[name] for name in ("listing", "total", "about", "none", "too"))
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _TOLD = PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION
 _CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
@@ -240,6 +240,8 @@ def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: 
                         n_used, roles = 2 + len(rest), role
                         end = spans[place + n_used - 1][1]
                         break
+        if roles & TOO and n_used == 1 and place + 1 < n_words and words[place + 1][0].isalpha():
+            n_used, roles, end = 2, WRONG, spans[place + 1][1]  # "too big"
         units.append(Unit(start, end, roles, word, "" if n_used > 1 or word[0].isalnum() else word))
         place += n_used
     return units

@@ -44,6 +44,7 @@ class Language:
 
     # What takes an answer back, or keeps it from being one
     wrong: Phrases = ()  # "B is [wrong]", "B is [absent]", "[ruled out]": denies what it is said of
+    too: Phrases = ()  # with an adjective after it, the same: "B is [too] big"
     deny: Phrases = ()  # before: "[not] B"; where nothing follows, what precedes: "B does [not] fit"
     deny_next: Phrases = ()  # only what follows: "B [rather than] C", "[anything but] B"
     deny_last: Phrases = ()  # only what precedes: "B [ではない]", "B [değil]"
@@ -178,13 +179,13 @@ ENGLISH = Language(
         "because | since | as | reason | reasons | reasoning | explanation | rationale | justification | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"
     ),
     wrong=_(
-        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | too few | too many | too big | too large | too small | too high | too low | too long | too short | too much | too little | too narrow | too broad | too dark | too light | too early | too late | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | ✖ | ✕ | ❎ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | too heavy | too tall | too thin | too thick | too wide | too old | too young | too fast | too slow | too bright | too round | too tiny | too huge | too furry | too far | too near | too simple | too complex | too strong | too weak | too smooth | too rough | too clean | too flat | too modern | too quiet | too loud | too warm | too cold | too hot | too wet | too dry | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn | is what i would have | is what i'd have"
+        "wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | ✖ | ✕ | ❎ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn | is what i would have | is what i'd have"
     ),
     deny=_(
         "not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on | false to | untrue to | inaccurate to | misleading to | little to | nothing to | not much to | hard to support | little that"
     ),
     deny_next=_(
-        "all but | everything but | all except | everything except | every option but | every option except | all options except | all options but | lack of | the lack of | absence of | the absence of | rather than | instead of | as opposed to | unlike | in place of | anything but | everything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking"
+        "all but | everything but | all except | everything except | every option but | every option except | all options except | all options but | lack of | the lack of | absence of | the absence of | rather than | instead of | as opposed to | unlike | in place of | anything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking | anyone but | anybody but | any but | any option but | any answer but"
     ),
     doubt=_(
         "whether | doubt | i doubt | doubtful | doubtfully | not convinced | not sure if | not sure whether | not sure that | unsure if | unsure whether | can't tell if | can't tell whether | cannot tell if | cannot tell whether | cannot tell | can't tell | not clear if | not clear whether | unclear if | unclear whether | don't think | do not think | don't believe | do not believe | wouldn't say | would not say | wouldn't choose | would not choose | don't see | hard to say | hard to believe | no reason to | questionable | can't say | cannot say | toss-up | toss up | torn between | tie between | undecided | close call between | hesitate between | hardly | scarcely | barely | not that i think | far from | i can't say | i don't trust | cannot verify | idea whether | whether it | whether the | i wonder | i hope | i wish | hopefully | hoping | i'd like to | i would like to | i refuse to | refuse to | i cannot agree | i can't agree | disagree with"
@@ -202,7 +203,7 @@ ENGLISH = Language(
         "earlier | an earlier | initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be | ago | a minute ago"
     ),
     consider=_(
-        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice | smaller than | larger than | bigger than | greater than | taller than | shorter than | longer than | heavier than | lighter than | older than | younger than | faster than | slower than | more than | less than | fewer than"
+        "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice | smaller than | larger than | bigger than | greater than | taller than | shorter than | longer than | heavier than | lighter than | older than | younger than | faster than | slower than | more than | less than | fewer than | which looks like | that looks like | which resembles | that resembles | dressed as | dressed like | disguised as | shaped like | in the shape of"
     ),
     correction=_(
         "no | nope | actually | correction | second thought | i mean | i meant | sorry | oops | whoops | let me correct | hmm | or rather | more precisely | update | revised | revision | corrected | correcting | changing my mind | rethinking | rethink | let me re-read | looking again | should have been | instead | apologies | my apologies | wait a minute"
@@ -277,6 +278,7 @@ ENGLISH = Language(
     none=_(
         "none of them | none of these | none of those | none of the options | none of the choices | none of the answers | none of the given | none of the listed | none of the above | no option is | no answer is correct | no option fits | no option matches | neither option | not any of the options | no correct answer | no correct option | no right answer | isn't any of | not any of these | not any of them"
     ),
+    too=_("too"),
 )
 
 CHINESE = Language(
@@ -631,7 +633,7 @@ FRENCH = Language(
         "car | parce que | parce qu'il | parce qu'elle | puisque | étant donné | vu que | en raison de | à cause de | comme | explication | qui | avec"
     ),
     wrong=_(
-        "fausse | faux | incorrecte | incorrect | erronée | erroné | mauvaise | inexacte | exclue | exclu | éliminée | éliminé | éliminées | exclues | impossible | improbable | absent | absente | écartée | à exclure | à éliminer | invalide | écarté | incorrectes | fausses | trop peu | trop grand | trop petit | trop de | ne convient pas | ne convient | tort"
+        "fausse | faux | incorrecte | incorrect | erronée | erroné | mauvaise | inexacte | exclue | exclu | éliminée | éliminé | éliminées | exclues | impossible | improbable | absent | absente | écartée | à exclure | à éliminer | invalide | écarté | incorrectes | fausses | ne convient pas | ne convient | tort"
     ),
     deny=_(
         "ne | n'est | n'est pas | pas | ni | non | aucun | aucune | n'y | jamais | n'ai | n'a | n'ont | n'étaient | n'était | ce n'est pas | sans | exclure | éliminer | écarter | j'exclus | j'élimine | élimine | exclut | on élimine | rejette | écarte | n'est ni | n'en | personne | nul"
@@ -643,7 +645,7 @@ FRENCH = Language(
         "doute | je doute | douteux | ne suis pas sûr | pas sûr que | pas certain | je ne sais pas si | je ne pense pas | je ne crois pas | incertain"
     ),
     possible=_(
-        "peut-être | pourrait | pourraient | possible | possiblement | éventuellement | il se peut | pourrait être"
+        "peut-être | pourrait | pourraient | possible | possiblement | éventuellement | il se peut | pourrait être | une possibilité | envisageable"
     ),
     condition=_(
         "si | s'il | s'ils | sauf si | à moins | à condition | en supposant | supposons | au cas où | dans le cas où | dépend | à moins que"
@@ -717,6 +719,7 @@ FRENCH = Language(
     none=_(
         "aucune de ces | aucun de ces | aucune des réponses | aucune des options | aucune réponse | aucune option"
     ),
+    too=_("trop"),
 )
 
 GERMAN = Language(
@@ -780,7 +783,9 @@ GERMAN = Language(
     doubt=_(
         "bezweifle | ich bezweifle | zweifle | zweifelhaft | fraglich | nicht sicher ob | unsicher ob | ob | glaube nicht | denke nicht | glaube ich nicht"
     ),
-    possible=_("vielleicht | könnte | könnten | möglicherweise | eventuell | kann sein | womöglich"),
+    possible=_(
+        "vielleicht | könnte | könnten | möglicherweise | eventuell | kann sein | womöglich | eine möglichkeit | denkbar"
+    ),
     condition=_(
         "wenn | falls | sofern | angenommen | sollte es | vorausgesetzt | es sei denn | hängt davon ab | kommt darauf an | gesetzt den fall | hätte es | hätte das | wäre es | wäre das"
     ),
@@ -919,7 +924,7 @@ SPANISH = Language(
         "dudo | dudo que | dudoso | no estoy seguro | no estoy segura | no creo | no pienso | no sé si | no creo que"
     ),
     possible=_(
-        "quizás | quizá | tal vez | podría | podrían | puede que | posiblemente | posible | a lo mejor | puede ser | pudiera"
+        "quizás | quizá | tal vez | podría | podrían | puede que | posiblemente | posible | a lo mejor | puede ser | pudiera | una posibilidad"
     ),
     condition=_(
         "si | a menos que | suponiendo | siempre que | en caso de | depende | supongamos | en el caso de | de haber"
@@ -989,6 +994,7 @@ SPANISH = Language(
     verb_endings=_("a | e | an | en | ando | endo"),
     about=_("aproximadamente | alrededor de | unos | unas | cerca de | más o menos"),
     none=_("ninguna de las | ninguno de los | ninguna de ellas | ninguna opción | ninguna respuesta"),
+    too=_("demasiado"),
 )
 
 PORTUGUESE = Language(
@@ -1052,7 +1058,7 @@ PORTUGUESE = Language(
         "duvido | duvido que | duvidoso | não tenho certeza | não acho | não acredito | não creio | não sei se"
     ),
     possible=_(
-        "talvez | poderia | poderiam | pode ser | possivelmente | possível | quem sabe | porventura | pode ser que | pode até"
+        "talvez | poderia | poderiam | pode ser | possivelmente | possível | quem sabe | porventura | pode ser que | pode até | uma possibilidade"
     ),
     condition=_(
         "se | a menos que | caso | supondo | desde que | depende | suponhamos | na hipótese | se fosse"
@@ -1121,6 +1127,7 @@ PORTUGUESE = Language(
     verb_endings=_("a | e | am | em | ando | endo"),
     about=_("aproximadamente | cerca de | por volta de | mais ou menos | uns | umas"),
     none=_("nenhuma das | nenhum dos | nenhuma delas | nenhuma opção | nenhuma alternativa"),
+    too=_("demasiado"),
 )
 
 ITALIAN = Language(
@@ -1187,7 +1194,7 @@ ITALIAN = Language(
         "dubito | dubito che | dubbio | non sono sicuro | non sono sicura | non credo | non penso | non so se"
     ),
     possible=_(
-        "forse | potrebbe | potrebbero | può darsi | possibile | possibilmente | magari | può essere | eventualmente"
+        "forse | potrebbe | potrebbero | può darsi | possibile | possibilmente | magari | può essere | eventualmente | una possibilità"
     ),
     condition=_(
         "se | a meno che | supponendo | purché | nel caso | dipende | supponiamo | qualora | ammesso che"
@@ -1254,6 +1261,7 @@ ITALIAN = Language(
     verb_endings=_("a | e | ano | ono | ando | endo"),
     about=_("circa | approssimativamente | intorno a | più o meno"),
     none=_("nessuna delle | nessuno dei | nessuna di queste | nessuna opzione | nessuna risposta"),
+    too=_("troppo"),
 )
 
 RUSSIAN = Language(
@@ -1308,7 +1316,7 @@ RUSSIAN = Language(
         "потому что | так как | поскольку | ведь | из-за | благодаря | объяснение | пояснение | ибо | с | обоснование | который | которая"
     ),
     wrong=_(
-        "неправильный | неправильно | неверно | неверный | неверен | неверна | ошибочный | ошибочно | ложно | исключён | исключен | исключены | исключается | исключаются | исключаем | отпадает | отпадают | невозможно | маловероятно | отсутствует | не подходит | не подходят | не соответствует | неправильные | неверные | слишком мало | слишком много | слишком большой | слишком маленький | неправильная"
+        "неправильный | неправильно | неверно | неверный | неверен | неверна | ошибочный | ошибочно | ложно | исключён | исключен | исключены | исключается | исключаются | исключаем | отпадает | отпадают | невозможно | маловероятно | отсутствует | не подходит | не подходят | не соответствует | неправильные | неверные | неправильная"
     ),
     deny=_(
         "не | нет | ни | никогда | исключаю | исключаем | исключить | отбрасываю | отбрасываем | отвергаю | без | нельзя | вряд ли | отнюдь | не является | не может быть | никто"
@@ -1319,7 +1327,9 @@ RUSSIAN = Language(
     doubt=_(
         "сомневаюсь | сомнительно | не уверен | не уверена | не думаю | не считаю | вряд ли | едва ли | не знаю"
     ),
-    possible=_("может быть | возможно | мог бы | могло бы | могла бы | вероятно может | наверно может"),
+    possible=_(
+        "может быть | возможно | мог бы | могло бы | могла бы | вероятно может | наверно может | возможный вариант | возможен"
+    ),
     condition=_("если | если бы | при условии | допустим | предположим | разве что | в случае | зависит"),
     report=_(
         "говорят что | он сказал | она сказала | он считает | она считает | он выбрал | она выбрала | по его мнению | можно подумать | можно было бы | якобы | мне сказали | мне сказал | мне говорили"
@@ -1380,6 +1390,7 @@ RUSSIAN = Language(
     says=_("говорит | думает | считает | сказал | сказала | полагает | утверждает"),
     about=_("примерно | приблизительно | порядка | около"),
     none=_("ни один из | ни одно из | ни одна из | ни один вариант | ничего из"),
+    too=_("слишком"),
 )
 
 ARABIC = Language(
@@ -1739,7 +1750,7 @@ INDONESIAN = Language(
     ),
     reason=_("karena | sebab | dikarenakan | penjelasan | alasan | dengan | berdasarkan | mengingat | yang"),
     wrong=_(
-        "salah | tidak benar | tidak tepat | keliru | tidak sesuai | tidak cocok | mustahil | tidak mungkin | tereliminasi | dieliminasi | dikecualikan | dicoret | tidak ada | terlalu sedikit | terlalu banyak | terlalu besar | terlalu kecil | tidak valid | gugur"
+        "salah | tidak benar | tidak tepat | keliru | tidak sesuai | tidak cocok | mustahil | tidak mungkin | tereliminasi | dieliminasi | dikecualikan | dicoret | tidak ada | tidak valid | gugur"
     ),
     deny=_(
         "bukan | bukanlah | tidak | tak | tiada | tanpa | jangan | mengeliminasi | menyingkirkan | eliminasi | singkirkan | coret | belum | bukannya | tak seorang pun | tidak seorang pun"
@@ -1748,7 +1759,9 @@ INDONESIAN = Language(
         "daripada | alih-alih | kecuali | selain | dan bukan | berbeda dengan | dibandingkan | ketimbang | tetapi bukan"
     ),
     doubt=_("ragu | meragukan | saya ragu | tidak yakin | apakah | tidak yakin apakah | saya tidak yakin"),
-    possible=_("mungkin | bisa jadi | barangkali | kemungkinan | bisa saja | boleh jadi"),
+    possible=_(
+        "mungkin | bisa jadi | barangkali | kemungkinan | bisa saja | boleh jadi | sebuah kemungkinan"
+    ),
     condition=_("jika | kalau | apabila | bila | andaikan | seandainya | asalkan | tergantung | misalkan"),
     report=_("katanya | dia bilang | konon | orang mungkin"),
     given_up=_(
@@ -1801,6 +1814,7 @@ INDONESIAN = Language(
     says=_("mengatakan | bilang | berkata | berpendapat"),
     about=_("sekitar | kira-kira | kurang lebih"),
     none=_("tidak ada pilihan | tidak satu pun | bukan salah satu"),
+    too=_("terlalu"),
 )
 
 TURKISH = Language(

@@ -35,7 +35,7 @@ _LONG_NAME = 3  # spaces; so many words are no part of another name
 _OPERATORS = frozenset("+×/÷^")  # a star may be Markdown
 _NOUNS = c.LABEL | c.PERSON | c.MODIFIER | c.OPTION | c.SOURCE  # which may make a compound: "cat person"
 _VERBS = c.COPULA | c.CHOOSE | c.ANSWER | c.BELIEVE | c.MATCH | c.PRONOUN | c.CONCLUDE | c.REASON | c.CONTRAST
-_PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to"))
+_PREPOSITIONS = frozenset(("with", "of", "for", "from", "without", "to", "de", "di", "von"))
 _BESIDE = frozenset(("with", "for", "beside", "behind", "next", "near"))
 _APART = frozenset(("beside", "behind", "near", "off", "toward", "towards", "against"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
@@ -482,6 +482,17 @@ class Names:
         is_name = name.isalpha() and not name.islower() and not is_unspaced(name)
         return is_name and unit.word.isdecimal() and not before.word.endswith(self._endings or "ly")
 
+    def _is_one_of_counts(self, place: int) -> bool:
+        """Whether another number is counted beside this one: "3 red ones and 2 blue ones"."""
+        near = self._units[place + 1 : place + 7]
+        for at, unit in enumerate(near[:-1]):
+            if unit.mark or unit.letters is not None:
+                return False
+            if unit.roles & c.BOTH:
+                other = near[at + 1]
+                return at > 0 and other.letters is None and _is_number(other.word)
+        return False
+
     def _is_amount(self, place: int) -> bool:
         """Not "at least 3", "Figure 3", "3 to 5", "3 + 2", "three hundred"."""
         units = self._units
@@ -517,6 +528,10 @@ class Names:
         after = units[place + 1] if place + 1 < len(units) else None
         if after is None or after.letters is not None:
             return True
+        if self._is_one_of_counts(place):
+            return False
+        if is_unspaced(after.word) and place + 2 < len(units) and units[place + 2].roles & c.BOUND:
+            return False  # 3台以上
         if after.roles & c.ABOUT and not units[place].word.endswith("0"):
             return False
         if after.roles & c.BOUND or after.mark in _OPERATORS or after.mark == "%":

@@ -13,8 +13,7 @@ from dataclasses import replace
 from itertools import chain
 
 from eyechart.registry import scorer
-from eyechart.score.bounds import read_bound
-from eyechart.score.context import Context, prepare_context
+from eyechart.score.context import Context, prepare_context, read_bound
 from eyechart.score.languages import LANGUAGES
 from eyechart.score.numerals import (
     Number,

@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from eyechart.score.bounds import read_bound
-from eyechart.score.context import prepare_context
+from eyechart.score.context import prepare_context, read_bound
 from eyechart.score.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
 from eyechart.score.number import find_stated_quantity, score_number
 from eyechart.score.polarity import read_polarity

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from eyechart.score.bounds import Bound, read_bound
+from eyechart.score.context import Bound, read_bound
 from eyechart.score.numerals import Number, find_numbers, normalise_numerals, unwrap_number_span
 from eyechart.score.units import COUNTS, ORDINAL, UNITS, Unit
 from eyechart.score.vocabulary import NOT_NOUNS

@@ -43,10 +43,10 @@ class Decision(msgspec.Struct, frozen=True):
     span: tuple[int, int] = (0, 0)
 
 
-def merge_held(held: Sequence[Statement], said: Sequence[Statement]) -> list[Statement]:
+def merge_held(
+    held: Sequence[Statement], said: Sequence[Statement], outside: Sequence[Statement]
+) -> list[Statement]:
     """The statements of a reply in order: answers in containers, and what is said outside of them."""
-    spans = [statement.span for statement in held]
-    outside = [one for one in said if not any(first <= one.span[0] < last for first, last in spans)]
     return sorted([*_turn_held(held, said), *outside], key=lambda statement: statement.span[0])
 
 
@@ -153,7 +153,8 @@ def _weigh(current: Statement | None, later: Statement) -> Statement:
         return Statement("contradiction", (), later.span)  # "It is a cat. The answer is B."
     if was_held and later.kind in ("asserted", "implied") and not (later.is_letter or later.is_change):
         return Statement("contradiction", (), later.span)  # "\\boxed{A} So it is a dog."
-    if later.is_turn or (is_held and not was_held):
+    is_value = current.rule == "held" and later.is_cued  # "\\boxed{5}. The answer is B."
+    if later.is_turn or (is_held and not was_held) or is_value:
         return later
     if later.kind == "implied" and current.kind != "implied" and (was_held or not later.is_letter):
         return current
@@ -184,7 +185,9 @@ def decide_by_names(
             named.clear()
         elif statement.kind == "denied":  # "One would expect a bus, but no."
             named = [one for one in named if not set(one.letters) & set(statement.letters)]
-    if named and is_abstention(text[start:]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
+    if named and is_abstention(
+        text[start:]
+    ):  # "I cannot tell if it is a dog" names a dog; it does not choose one
         named = [statement for statement in named if is_abstention(text[slice(*statement.span)])]
     if not named:
         return None
