@@ -7,21 +7,18 @@ B"), if it is called right ("B fits"), if it stands alone ("so B", "B.", "it is 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from bisect import bisect_left
+from collections.abc import Iterator
 
 import msgspec
 
 from eyechart.score import clauses as c
 from eyechart.score.choice_options import ChoiceOptions
 from eyechart.score.clauses import Segment, Unit, find_segments
+from eyechart.score.groups import MAX_BETWEEN, MAX_LEAD, VERDICT, Groups, find_items, may_join
 from eyechart.score.naming import Names, find_named_units, is_unspaced
 from eyechart.score.statements import Statement
 
-MAX_LEAD = 24  # units before a name that may lead to it
-MAX_BETWEEN = 8  # units between two names that belong together
-_NEGATIONS = c.DENY | c.WRONG | c.DENY_NEXT | c.DENY_LAST
 _CHANGES = c.CORRECTION | c.WITHDRAW | c.CONTRAST
 _TURNS = c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.CONTRAST | c.ONLY
 # What may stand between a cue and the name it leads to, and between a name and what is said of it.
@@ -44,25 +41,16 @@ _SAYS |= c.ARTICLE | c.FILLER | c.ONLY | c.LABEL | c.SELF
 _PAUSES = (
     c.CONCLUDE | c.CORRECTION | c.WITHDRAW | c.BELIEVE | c.CONTRAST | c.YES | c.NO | c.FILLER
 )  # a comma may follow
-_VERDICT = (
-    c.COPULA | c.PRONOUN | c.ARTICLE | c.FILLER | c.CONCLUDE | c.CONTRAST | c.OPTION | c.ANSWER | c.CORRECTION
-)
-_VERDICT |= c.WRONG | c.RIGHT | c.DENY | c.DENY_NEXT | c.NO | c.YES | c.MATCH | c.EITHER
 _BARE = c.FILLER | c.ARTICLE | c.OPTION | c.ANSWER | c.YES | c.CONCLUDE | c.PRONOUN | c.COPULA | c.SELF
 _ENDS_NAME = (
     c.REASON | c.CONTRAST | c.DENY_NEXT | c.CONCLUDE | c.CONDITION | c.NEUTRAL | c.BOTH | c.EITHER | c.CONCEDE
 )
-_JOINS = c.EITHER | c.BOTH | c.ARTICLE | c.OPTION | c.FILLER
-_LINKS = c.OPTION | c.COPULA | c.PRONOUN | c.ARTICLE | c.FILLER | c.REASON
 _STOPS = c.DENY | c.WRONG | c.CONSIDER | c.POSSIBLE
 _STOPS_AFTER = c.DENY | c.WRONG | c.CONTRAST | c.CORRECTION
 _FRAMES = c.SELF | c.SOURCE | c.MATCH | c.CONCLUDE | c.DENY_NEXT | c.BELIEVE | c.REASON | c.ANSWER
 _PRAISE = c.RIGHT | c.ANSWER | c.MATCH | c.CHOOSE | c.OPTION
 _PASSED_BEFORE = frozenset("()[]{}<>\"'`*_~$:=>|#-")
 _PASSED_AFTER = frozenset("()[]*_\"'`$")
-_BINDS = frozenset("().:、,-*\"'`[]=_$/")
-_JOINTS = frozenset("/&,、;+")
-_LIST_MARKS = frozenset(".):、]-")
 
 
 def find_statements(text: str, start: int, options: ChoiceOptions) -> list[Statement]:
@@ -80,14 +68,6 @@ def find_statements(text: str, start: int, options: ChoiceOptions) -> list[State
     return list(_Reader(body, units, names, options, codes).read()) if names else []
 
 
-class _Bound(msgspec.Struct, frozen=True):
-    """A letter and an option's words side by side, to the unit `last`; no letters where they contradict."""
-
-    letters: tuple[str, ...]
-    last: int
-    is_stated: bool = False
-
-
 class _Reader:
     """One pass over the segments of a reply."""
 
@@ -102,6 +82,7 @@ class _Reader:
         self._text, self._units, self._options = text, units, options
         self._segments = find_segments(units)
         self._whole_names = Names(text, units, options, codes)
+        self._groups = Groups(text, units, self._segments, self._whole_names)
         self._items = find_items(text, units, names, self._segments)
         self._n_units = len(units)  # without the line breaks at the end
         while self._n_units and units[self._n_units - 1].mark == "\n":
@@ -120,8 +101,6 @@ class _Reader:
         self._number = 0
         self._segment = Segment(0, "", starts_sentence=True)
         self._names: list[int] = []
-        self._excepted: set[int] = set()
-        self._denied: set[int] = set()
         self._roles_before: list[int] = []  # of all units before, for each unit
 
     def read(self) -> Iterator[Statement]:
@@ -181,7 +160,7 @@ class _Reader:
         is_of_item = (
             segment.before in (":", "-") and not segment.starts_sentence and self._last_named in self._items
         )
-        known = _VERDICT | c.FUNCTION if is_of_item else _VERDICT
+        known = VERDICT | c.FUNCTION if is_of_item else VERDICT
         is_plain = all(unit.roles & known and not unit.roles & c.NEUTRAL for unit in words)
         is_plain = is_plain or (
             is_of_item and bool(words[0].roles & (c.MATCH | c.RIGHT | c.YES | c.WRONG | c.DENY))
@@ -208,8 +187,7 @@ class _Reader:
 
     def _read_names(self) -> Iterator[Statement]:
         segment = self._segment
-        self._excepted = self._find_excepted()
-        self._denied, is_heading = self._find_denied()
+        self._groups.enter(self._number, self._names)
         self._roles_before = self._add_roles()
         stance = _find_stance(segment)
         for place in self._names:
@@ -217,14 +195,14 @@ class _Reader:
                 continue
             unit = self._units[place]
             span = (unit.start, unit.end)
-            bound = self._bind(place)
+            bound = self._groups.bind(place)
             last = bound.last if bound else place
             letters = bound.letters if bound else unit.letters or ()
             self._done = max(self._done, last)
             self._last_named = place
             is_open = False
-            if place in self._denied or last in self._denied:
-                rule = "heading" if is_heading else "stated"
+            if place in self._groups.denied or last in self._groups.denied:
+                rule = "heading" if self._groups.is_heading else "stated"
                 yield Statement("denied", letters or unit.letters or (), span, rule, is_letter=unit.is_letter)
             elif bound and not bound.letters:
                 yield Statement("contradiction", (), span)
@@ -260,10 +238,11 @@ class _Reader:
                 letters,
                 (unit.start, self._units[last].end),
                 is_turn=bool(self._sentence & _TURNS),
+                is_cued=True,
             )
         said = self._assert(place, last, letters)
         is_said = said is not None and said.kind in ("asserted", "implied")
-        joined = self._find_joined(place, last, letters)
+        joined = self._groups.find_joined(place, last, letters)
         if joined and (is_said or (unit.is_letter and self._is_list())):
             return Statement("ambiguous" if is_said else "listed", tuple(sorted({*letters, *joined})), span)
         if (
@@ -290,174 +269,14 @@ class _Reader:
             total |= unit.roles
         return roles
 
-    # -- What is denied, supposed, considered
-
-    def _find_denied(self) -> tuple[set[int], bool]:
-        """The names of a segment that are denied, and whether by a heading ("Wrong answers: A and B")."""
-        segment, before = self._segment, self._get_segment(self._number - 1)
-        if segment.before == ":" and before is not None and before.roles & (c.WRONG | c.DENY):
-            has_noun = before.roles & (c.ANSWER | c.OPTION | c.CHOOSE | c.COPULA)
-            is_verdict = all(
-                unit.roles & _VERDICT or unit.mark for unit in self._units[before.start : before.end]
-            )
-            has_name = any(unit.letters is not None for unit in self._units[before.start : before.end])
-            if (has_noun or (is_verdict and before.roles & c.WRONG)) and not has_name:
-                return set(self._names), True
-        denied: set[int] = set()
-        negation = -MAX_BETWEEN
-        for place in range(segment.start, segment.end) if segment.roles & _NEGATIONS else ():
-            unit = self._units[place]
-            if unit.letters is not None or not unit.roles & _NEGATIONS:
-                continue
-            if unit.roles & c.DENY_LAST:
-                denied.update(self._group_left(place))
-            elif unit.roles & c.DENY:
-                negation = place
-                denied.update(self._group_right(place) or self._group_left(place))
-            elif unit.roles & c.WRONG and place - negation < 4:  # "B is not wrong" says little
-                denied.difference_update(self._group_left(place))
-            elif unit.roles & c.WRONG:
-                denied.update(self._group_left(place) or self._group_right(place))
-            elif not self._is_spent(place):
-                denied.update(self._group_right(place))
-        return denied - self._excepted, False
-
-    def _is_spent(self, place: int) -> bool:
-        """Whether a denial is of something else than the name after it: "without pedals it can only be B"."""
-        has_noun = False
-        for unit in self._units[place + 1 : min(self._segment.end, place + MAX_LEAD)]:
-            if unit.letters is not None:
-                return False
-            if has_noun and unit.roles & (c.CHOOSE | c.ANSWER | c.COPULA):
-                return True
-            has_noun = has_noun or not (unit.mark or unit.roles)
-        return False
-
-    def _find_excepted(self) -> set[int]:
-        """The names that all denials leave: "everything except B is wrong", "no option other than B fits"."""
-        segment, before = self._segment, self._get_segment(self._number - 1)
-        for place in range(segment.start, segment.end) if segment.roles & c.DENY_NEXT else ():
-            group = self._group_right(place)
-            if not self._units[place].roles & c.DENY_NEXT or not group:
-                continue
-            first = segment.start if segment.starts_sentence or before is None else before.start
-            head = self._units[max(first, place - MAX_LEAD) : place]
-            if any(unit.letters is not None for unit in head):
-                return set()
-            stop = min(segment.end, group[-1] + MAX_LEAD)
-            said = [unit.roles for unit in self._units[group[-1] + 1 : stop]]
-            is_none = any(unit.roles & c.DENY for unit in head)
-            if any(roles & (c.MATCH | c.RIGHT if is_none else c.WRONG | c.DENY) for roles in said):
-                return set(group)
-        return set()
-
-    def _group_left(self, place: int) -> list[int]:
-        """The names right before a place that belong together: "A and B are wrong"."""
-        at = bisect_left(self._names, place) - 1
-        group = self._names[at : at + 1] if at >= 0 else []
-        while at > 0 and self._are_joined(self._names[at - 1], self._names[at]):
-            at -= 1
-            group.append(self._names[at])
-        return group
-
-    def _group_right(self, place: int) -> list[int]:
-        """The names right after a place that belong together: "not A or B"."""
-        at = bisect_right(self._names, place)
-        group = self._names[at : at + 1]
-        while group and at + 1 < len(self._names) and self._are_joined(self._names[at], self._names[at + 1]):
-            at += 1
-            group.append(self._names[at])
-        return group
-
-    def _are_joined(self, low: int, high: int) -> bool:
-        return high - low <= MAX_BETWEEN and all(map(_may_join, self._units[low + 1 : high]))
-
     def _is_considered(self, place: int) -> bool:
         looked = c.CONSIDER | c.DOUBT | c.ALSO  # "let me check B", "I doubt it is B", "too heavy to be a dog"
         return bool(self._roles_before[place - self._segment.start] & looked)
 
-    # -- What belongs together
-
-    def _bind(self, place: int) -> _Bound | None:
-        """A letter and an option's words side by side ("B. dog", "dog (B)"): they agree or contradict."""
-        units, unit = self._units, self._units[place]
-        after, has_bracket = place + 1, False
-        while after < len(units) and after < place + MAX_BETWEEN and units[after].letters is None:
-            other = units[after]
-            if other.mark and not other.roles and other.mark in _BINDS:
-                has_bracket = has_bracket or other.mark in "(["
-            elif unit.is_letter:
-                if not other.roles & (c.FILLER if is_unspaced(other.word) else c.ARTICLE):
-                    return None
-            elif not (has_bracket and other.roles & c.OPTION):
-                break
-            after += 1
-        other_name = self._get_unit(after)
-        if not unit.is_letter and (not has_bracket or other_name is None or not other_name.is_letter):
-            return self._bind_apart(place)
-        if other_name is None or other_name.letters is None or other_name.is_letter == unit.is_letter:
-            return None
-        letter, words = (unit, other_name) if unit.is_letter else (other_name, unit)
-        if not letter.letters:
-            return None
-        if letter.letters[0] in (words.letters or ()):
-            return _Bound(letter.letters, after)
-        is_article = after == place + 1 and self._text[unit.start] in "Aa"
-        is_whole = self._whole_names.is_whole(after if unit.is_letter else place)
-        return (
-            _Bound((), after)
-            if is_whole and self._is_end(after) and not (unit.is_letter and is_article)
-            else None
-        )
-
-    def _bind_apart(self, place: int) -> _Bound | None:
-        """An option's words and then its letter: "a dog, which is option B", "a dog, i.e. option B"."""
-        units, after, has_noun = self._units, place + 1, False
-        while after < len(units) and after < place + MAX_BETWEEN + 2 and units[after].letters is None:
-            other = units[after]
-            is_link = other.roles & _LINKS and not other.roles & (c.DENY | c.CONCLUDE)
-            if not is_link and (not other.mark or other.mark not in _BINDS or other.mark == "."):
-                return None
-            has_noun = has_noun or bool(other.roles & c.OPTION)
-            after += 1
-        letter = self._get_unit(after)
-        if not has_noun or letter is None or not letter.is_letter or not letter.letters:
-            return None
-        following = self._get_unit(after + 1)
-        if not self._whole_names.is_whole(place) or (following is not None and not following.mark):
-            return None
-        agrees = letter.letters[0] in (units[place].letters or ())
-        return _Bound(letter.letters if agrees else (), after, is_stated=True)
-
-    def _is_end(self, last: int) -> bool:
-        following = self._get_unit(last + 1)
-        if following is None or following.mark:
-            return True
-        return bool(following.roles & (c.REASON | c.CONTRAST)) or is_unspaced(following.word)
-
-    def _find_joined(self, place: int, last: int, letters: tuple[str, ...]) -> set[str]:
-        """Other options that are offered beside this one: "A or B", "A, B", "A/B"."""
-        units, names = self._units, self._names
-        joined: set[str] = set()
-        first = bisect_left(names, place)
-        for other in names[max(0, first - 3) : first + 4]:
-            if place <= other <= last or units[other].letters == letters or other in self._denied:
-                continue
-            low, high = (last, other) if other > last else (other, place)
-            if not self._are_joined(low, high):
-                continue
-            between = units[low + 1 : high]
-            is_joint = any(unit.roles & (c.EITHER | c.BOTH) or unit.mark in _JOINTS for unit in between)
-            if is_joint or (
-                units[other].is_letter and units[place].is_letter and all(unit.mark for unit in between)
-            ):
-                joined.update(units[other].letters or ())
-        return joined
-
     def _is_list(self) -> bool:
         segment = self._segment
         return segment.end - segment.start < 200 and all(
-            map(_may_join, self._units[segment.start : segment.end])
+            map(may_join, self._units[segment.start : segment.end])
         )
 
     def _is_bare(self, place: int, last: int, also: int = 0) -> bool:
@@ -524,7 +343,7 @@ class _Reader:
     def _mention(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
         """A letter of which something is said that no rule knows; explanations and lists are left out."""
         roles = self._sentence | self._segment.roles
-        if not letters:
+        if not letters or not self._units[place].is_letter:
             return None
         is_alone = self._is_bare(place, last) and not self._segment.roles & c.COPULA
         kind = "listed" if is_alone or roles & c.REASON else "mentioned"
@@ -542,7 +361,7 @@ class _Reader:
         is_would = last == place and following is not None and bool(following.roles & c.WOULD)
         if is_would and (is_name or not after & _PRAISE or stopped < segment.end):
             return ""  # "a dog would be smaller", "to say B would be a stretch"
-        if place in self._excepted or (is_name and self._is_total(place, before)):
+        if place in self._groups.excepted or (is_name and self._is_total(place, before)):
             return "asserted"
         if before & (c.ANSWER | c.CHOOSE):
             return "asserted" if is_closed or after or not is_name else "named"
@@ -594,7 +413,7 @@ class _Reader:
         is_choice = any(unit.roles & c.CHOOSE and unit.roles & c.OPINION for unit in lead)
         if reached < self._segment.start or before & c.SELF or not (is_clause or is_choice):
             return False
-        head = self._units[self._segment.start : reached + 1]
+        head = self._units[max(self._segment.start, reached - MAX_LEAD) : reached + 1]
         if any(unit.roles & _FRAMES and not unit.roles & c.ARTICLE for unit in head):
             return False
         return any(
@@ -750,14 +569,6 @@ class _Reader:
         return roles, at
 
 
-def _may_join(unit: Unit) -> bool:
-    if unit.letters is not None:
-        return True
-    if unit.mark and not unit.roles:
-        return unit.mark != "."
-    return bool(unit.roles & _JOINS) and not unit.roles & (c.NEUTRAL | c.WRONG | c.RIGHT)
-
-
 def _find_stance(segment: Segment) -> str:
     if segment.ends_with in c.QUESTION_MARKS:
         return "considered"
@@ -769,83 +580,3 @@ def _find_stance(segment: Segment) -> str:
     if segment.carried & c.GIVEN_UP or (segment.roles & c.CONCEDE and not is_own):
         return "given-up"  # but not "hard to tell, though I'd go with B"
     return "possible" if segment.roles & c.POSSIBLE else ""
-
-
-# -- Lists of options
-
-
-def find_items(
-    text: str, units: Sequence[Unit], names: Sequence[int], segments: Sequence[Segment]
-) -> dict[int, bool]:
-    """Letters that begin a line or a sentence as in a list ("A. cat"), and whether one of them is the answer.
-
-    One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
-    """
-    starts = {segment.start: number for number, segment in enumerate(segments) if segment.starts_sentence}
-    found = {
-        place: starts[start]
-        for place in names
-        if units[place].is_letter
-        and _is_item(units, place)
-        and (start := _find_item_start(units, place, starts)) in starts
-    }
-    if not found:
-        return {}
-    places = list(found)
-    announced = {place for place in places if _is_announced(units, segments, found[place])}
-    if len({units[place].letters for place in places}) <= 1:
-        if places and _is_one_of_several(units, places[0]):
-            announced.update(places)
-        return {place: place not in announced and _is_leading(text, units, place) for place in places[:2]}
-    items = dict.fromkeys(places, False)
-    is_apart = "\n\n" in text[units[places[0]].start : units[places[1]].start]
-    items[places[0]] = is_apart and _is_leading(text, units, places[0])
-    return items
-
-
-def _is_announced(units: Sequence[Unit], segments: Sequence[Segment], number: int) -> bool:
-    """Whether what precedes an item announces a list: "let's go through the options"."""
-    for segment in reversed(segments[max(0, number - MAX_BETWEEN) : number]):
-        if any(unit.word[:1].isalpha() for unit in units[segment.start : segment.end]):
-            return bool(segment.roles & (c.LISTING | c.CONSIDER)) and not segment.roles & c.CONCLUDE
-    return False
-
-
-def _is_one_of_several(units: Sequence[Unit], item: int) -> bool:
-    """Whether other letters have a colon, too: "A: 20%, B: 80%"."""
-    return any(
-        unit.is_letter and following.mark == ":" and unit.letters not in ((), units[item].letters)
-        for unit, following in pairwise(units)
-    )
-
-
-def _find_item_start(units: Sequence[Unit], place: int, starts: Mapping[int, int]) -> int:
-    """Where a line begins that has nothing but marks and "option" before a letter; else its place."""
-    at = place
-    while at not in starts and at > max(0, place - MAX_BETWEEN):
-        if not (units[at - 1].mark or units[at - 1].roles & c.OPTION) or units[at - 1].letters is not None:
-            break
-        at -= 1
-    return at
-
-
-def _is_item(units: Sequence[Unit], place: int) -> bool:
-    """Whether a mark of lists follows a letter, and then something: "A. cat", "(B) dog", "**C**: ..."."""
-    after = place + 1
-    while after < len(units) and units[after].mark and units[after].mark in "*_\"'`":
-        after += 1
-    if after >= len(units) or not units[after].mark or units[after].mark not in _LIST_MARKS:
-        return False
-    if units[after].mark == ":":
-        return True
-    while after + 1 < len(units) and units[after + 1].mark and units[after + 1].mark in "*_.)":
-        after += 1
-    return after + 1 < len(units) and units[after + 1].mark not in c.ENDS
-
-
-def _is_leading(text: str, units: Sequence[Unit], place: int) -> bool:
-    """Whether a lettered line begins the reply, or is its last line; "A:" at the very end is cut off."""
-    if place < 12 and all(unit.mark or unit.roles & c.OPTION for unit in units[:place]):
-        return place + 2 < len(units) or units[place + 1].mark != ":"
-    newline = text.rfind("\n", 0, units[place].start)
-    return newline >= 0 and "\n" not in text[units[place].start :].rstrip()

@@ -6,7 +6,7 @@ There are two readers. `read` is our own: it knows many ways of stating a choice
 
 Our own reads in five steps: the reply as a whole (here); the places that name an option (`naming`, with the
 words of `languages` and the options of `choice_options`); segments of sentences (`clauses`); what each place
-says of its option (`assertions`); and what that comes to (`statements`). docs/scoring.md follows one reply.
+says of its option (`assertions`, `groups`); what that comes to (`statements`). docs/scoring.md shows one.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ _BARE = re.compile(
     r"[\s\"'*`$(\[=>→•-]*([A-Za-z])[)\]\"'*`$\s.]*(?:选项|项)?",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"\b(?:or|and)\b|[或和与]", re.IGNORECASE)
 _ARROW = re.compile(r"\\(?:Rightarrow|rightarrow|implies|Longrightarrow|therefore|to)\b")
 _BOX = re.compile(r"\\boxed")
 _STRUCK_OUT = re.compile(r"~~[^~\n]{1,200}~~")

@@ -247,11 +247,12 @@ def _parse_quantities(choices: tuple[tuple[str, str], ...]) -> tuple[tuple[Quant
 def _may_be_quantity(text: str) -> bool:
     if any(map(str.isdigit, text)) or (len(text) <= 6 and not _CHINESE_DIGITS.isdisjoint(text)):
         return True
-    return not _list_numbers().isdisjoint(text.lower().replace("-", " ").split())
+    return not list_number_words().isdisjoint(text.lower().replace("-", " ").split())
 
 
 @lru_cache(maxsize=1)
-def _list_numbers() -> frozenset[str]:
+def list_number_words() -> frozenset[str]:
+    """The words for small numbers in all languages of the table."""
     numbers = (number for language in LANGUAGES.values() for number in language.numbers)
     return NUMBER_WORDS.union(*(number.split("/") for number in numbers))
 

@@ -416,6 +416,8 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
             carried = 0
         if segment.roles & (CONCLUDE | SELF):
             carried &= ~REPORT
+        if segment.roles & CONCLUDE:
+            carried &= ~GIVEN_UP  # "at first glance B, on closer inspection D"
         carried |= segment.roles & (CONDITION | OTHERWISE | GIVEN_UP)
         if segment.roles & WOULD and units[segment.start].word in CIRCUMSTANCES:
             carried |= CONDITION  # "With long ears it would be C, with hooves D."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eyechart.score import clauses as c
-from eyechart.score.choice_options import NUMBER_WORDS, ChoiceOptions
+from eyechart.score.choice_options import NUMBER_WORDS, ChoiceOptions, list_number_words
 from eyechart.score.clauses import (
     Lexicon,
     Unit,
@@ -282,6 +282,8 @@ class Names:
         after = units[place + 1] if place + 1 < len(units) else None
         if self.is_number(place):
             return self._is_amount(place)
+        if after is not None and after.mark and after.mark in _OPERATORS:
+            return False  # "x^2 + 1"
         if unit.word.count(" ") >= _LONG_NAME:
             return True
         if is_unspaced(unit.word):
@@ -490,7 +492,8 @@ class Names:
                 return False
             if unit.roles & c.BOTH:
                 other = near[at + 1]
-                return at > 0 and other.letters is None and _is_number(other.word)
+                is_number = _is_number(other.word) or (not other.roles and other.word in list_number_words())
+                return at > 0 and other.letters is None and is_number
         return False
 
     def _is_amount(self, place: int) -> bool:

@@ -9,7 +9,6 @@ read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
 from eyechart.score.context import prepare_context
@@ -154,11 +153,6 @@ def read_polarity(gold: str) -> str | None:
     ['Yes', 'No', 'No', 'Yes', None]
     """
     return _all_words().get(normalise_characters(gold).strip().strip(".。").lower())
-
-
-def has_truth_words(golds: Sequence[str]) -> bool:
-    """Whether a gold is true, false or a word for them."""
-    return any(normalise_characters(gold).strip().lower() in _TRUTH for gold in golds)
 
 
 @lru_cache(maxsize=1)

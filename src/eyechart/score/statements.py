@@ -149,7 +149,8 @@ def _weigh(current: Statement | None, later: Statement) -> Statement:
     if current.letters == later.letters:
         return current if was_held or (current.kind == "asserted" and later.kind == "implied") else later
     is_new_letter = later.kind == "asserted" and later.is_letter and len(later.letters) == 1
-    if current.kind == "implied" and not current.is_letter and is_new_letter and not later.is_change:
+    is_word = current.kind in ("implied", "asserted") and not (current.is_letter or current.is_cued)
+    if is_word and is_new_letter and not later.is_change:
         return Statement("contradiction", (), later.span)  # "It is a cat. The answer is B."
     if was_held and later.kind in ("asserted", "implied") and not (later.is_letter or later.is_change):
         return Statement("contradiction", (), later.span)  # "\\boxed{A} So it is a dog."
