@@ -148,7 +148,7 @@ class _Reader:
         span = (words[0].start, words[-1].end)
         if roles & c.WITHDRAW:
             yield Statement("withdrawn", (), span)
-        elif not roles & c.NEUTRAL and (
+        elif not self._is_remark() and (
             words[0].roles & (c.CONTRAST | c.CORRECTION)
             or (words[0].roles & c.DENY_NEXT and all(unit.roles for unit in words))
         ):
@@ -184,6 +184,12 @@ class _Reader:
             is_asked = self._text[last.end : words[0].start].strip(" \n)*\"'.") in c.QUESTION_MARKS
             if self._last_named in self._items or (roles & c.YES and is_asked):
                 yield Statement("asserted", last.letters, (last.start, last.end), is_turn=True)
+
+    def _is_remark(self) -> bool:
+        """Whether a segment is an idiom that takes nothing back: "but I'm not 100% sure", "but note"."""
+        following, segment = self._get_segment(self._number + 1), self._segment
+        goes_on = following is not None and not following.starts_sentence and segment.end - segment.start == 1
+        return bool((segment.roles | (following.roles if following and goes_on else 0)) & c.NEUTRAL)
 
     def _read_names(self) -> Iterator[Statement]:
         segment = self._segment
@@ -338,17 +344,31 @@ class _Reader:
             is_letter=unit.is_letter,
             is_change=is_change,
             is_cued=bool((before | subject) & (c.ANSWER | c.CHOOSE)),
+            is_subject=not unit.is_letter and self._is_subject(place, last),
         )
 
     def _mention(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
         """A letter of which something is said that no rule knows; explanations and lists are left out."""
         roles = self._sentence | self._segment.roles
-        if not letters or not self._units[place].is_letter:
+        unit, following = self._units[place], self._get_unit(last + 1)
+        if not letters:
             return None
         is_alone = self._is_bare(place, last) and not self._segment.roles & c.COPULA
-        kind = "listed" if is_alone or roles & c.REASON else "mentioned"
-        unit = self._units[place]
-        return Statement(kind, letters, (unit.start, unit.end), is_turn=bool(roles & _CHANGES))
+        is_would = following is not None and following.roles & c.WOULD and self._has_content(last)
+        is_listed = is_alone or roles & c.REASON or is_would or not unit.is_letter
+        kind = "listed" if is_listed else "mentioned"
+        span, is_turn = (unit.start, unit.end), bool(roles & _CHANGES)
+        return Statement(kind, letters, span, is_turn=is_turn, is_letter=unit.is_letter)
+
+    def _is_subject(self, place: int, last: int) -> bool:
+        """Whether a name begins its segment and something is said of it: "the cat in the background is"."""
+        head = self._units[self._segment.start : place]
+        return not self._is_closed(last) and all(unit.roles & (c.ARTICLE | c.MODIFIER) for unit in head[:6])
+
+    def _has_content(self, last: int) -> bool:
+        """Whether a segment says after a name what it is like: "D would be red", not "D would be as good"."""
+        said = self._units[last + 1 : min(self._segment.end, last + MAX_LEAD)]
+        return any(not unit.mark and not unit.roles & ~c.MODIFIER for unit in said)
 
     def _find_kind(self, place: int, last: int, before: int, subject: int) -> str:
         """Asserted, implied, named or nothing, by what leads to a name and what is said of it."""
@@ -366,7 +386,12 @@ class _Reader:
         if before & (c.ANSWER | c.CHOOSE):
             return "asserted" if is_closed or after or not is_name else "named"
         if after & (c.RIGHT | c.ANSWER) or (
-            not is_name and (after & (c.MATCH | c.CHOOSE) or (after & c.OPTION and after & c.SELF))
+            not is_name
+            and (
+                after & c.MATCH
+                or (after & c.CHOOSE and (stopped >= segment.end or after & (c.COPULA | c.SELF)))
+                or (after & c.OPTION and after & c.SELF)
+            )
         ):
             return "asserted"
         if (

@@ -31,6 +31,7 @@ class Statement(msgspec.Struct, frozen=True):
     rule: str = "stated"
     is_turn: bool = False  # from what was said before
     is_letter: bool = True
+    is_subject: bool = False  # of a sentence, so that it is not what is seen: "the cat behind it is a toy"
     is_cued: bool = False  # it is called the answer, or chosen
     is_change: bool = False  # the turn is a change of mind, not a conclusion
 
@@ -65,13 +66,15 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
     withdrawn: Statement | None = None
     none: Statement | None = None
     denied: set[str] = set()
+    named: tuple[str, ...] = ()
     for statement in said:
         if statement.kind in ASSERTIONS:
             current = _weigh(current, statement)
             if statement.is_turn and not statement.is_change:
                 none = None  # "none of these looks like it, so C"
         elif statement.kind == "none":
-            none = statement
+            is_of_others = current is not None and named not in ((), current.letters)
+            none = none if is_of_others else statement
         elif statement.kind == "denied":
             if statement.rule != "heading":  # "Wrong answers: B, C, D" need not be all of them
                 denied.update(statement.letters)
@@ -83,6 +86,7 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
             current, withdrawn = None, statement
         elif statement.kind == "possible" and current and statement.letters != current.letters:
             current = Statement("ambiguous", (), statement.span)
+        named = statement.letters or named
     if none is not None:
         return Decision(None, "denied", none.span)
     if current is not None:
@@ -137,7 +141,7 @@ def _is_contradicted(current: Statement, said: Sequence[Statement]) -> bool:
     if not others or any(set(one.letters) & set(current.letters) for one in others):
         return False
     return len({one.letters for one in others}) == 1 and all(
-        one.kind in ("named", "implied") for one in others
+        one.kind in ("named", "implied") and not one.is_subject for one in others
     )
 
 
@@ -152,6 +156,9 @@ def _weigh(current: Statement | None, later: Statement) -> Statement:
     is_word = current.kind in ("implied", "asserted") and not (current.is_letter or current.is_cued)
     if is_word and is_new_letter and not later.is_change:
         return Statement("contradiction", (), later.span)  # "It is a cat. The answer is B."
+    is_plain_word = later.kind in ("asserted", "implied") and not (later.is_letter or later.is_cued)
+    if current.is_cued and current.is_letter and is_plain_word:
+        return Statement("contradiction", (), later.span)  # "The answer is B. However, it is a cat."
     if was_held and later.kind in ("asserted", "implied") and not (later.is_letter or later.is_change):
         return Statement("contradiction", (), later.span)  # "\\boxed{A} So it is a dog."
     is_value = current.rule == "held" and later.is_cued  # "\\boxed{5}. The answer is B."
