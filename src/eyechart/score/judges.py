@@ -268,7 +268,7 @@ def name_verdict(told: Any) -> str | None:
 # -- LogicVista: the letters of the chosen options
 
 
-@judged_scorer("logicvista", version="1", parity="official")
+@judged_scorer("logicvista", version="2", parity="official")
 def score_logicvista(reply: Reply, sample: Sample) -> Judging[Score]:
     """LogicVista: the judge names letters; they must be those of the answer, repeated ones as often.
 
@@ -298,7 +298,8 @@ def read_capitals(text: str) -> str | None:
 
 
 def _is_same_letters(letters: str, sample: Sample) -> bool:
-    return any(sorted(letters.lower()) == sorted("".join(gold.lower().split(", "))) for gold in sample.golds)
+    said = "".join(sorted(letters.lower()))  # as published, letters of a gold without commas are not sorted
+    return any(said == "".join(sorted(gold.lower().split(", "))) for gold in sample.golds)
 
 
 # -- HallusionBench in lmms-eval, as its authors score it
