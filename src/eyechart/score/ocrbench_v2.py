@@ -31,6 +31,7 @@ from eyechart.score.text import get_answers, list_accepted, parse_literal
 from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
 
 MAX_REPLY_CHARS = 200_000
+MAX_LINES = 10_000  # of a document
 MAX_PAIRS_CHARS = 4_000  # of a reply whose pairs are not written as JSON
 
 PARTS: Mapping[str, str] = {
@@ -305,7 +306,7 @@ def _outline(text: str) -> tuple[Node, int]:
     root = Node("ROOT", children=[Node("TITLE")])
     below = root.children[0]
     named: dict[str, Node] = {"ROOT": root, "TITLE": below}
-    lines = text.split("\n")
+    lines = text.split("\n")[:MAX_LINES]
     for line in lines:
         for pattern, written in _CLEANED:
             line = pattern.sub(written, line)
