@@ -200,6 +200,8 @@ def _split_several(data: bytes) -> list[bytes]:
     if len(data) > _MAX_PATH_BYTES:
         return []
     for separator in (b"\n", b";", b"|", b","):
+        if separator not in data:
+            continue
         parts = [part for one in data.split(separator) if (part := one.strip())]
         n_urls = sum(_SCHEME.match(part) is not None for part in parts)
         is_list = separator == b"\n" and n_urls == len(parts)
