@@ -45,6 +45,7 @@ LISTING, TOTAL, ABOUT, NONE, TOO = (ROLES[name] for name in ("listing", "total",
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _TOLD = PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION
 _CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
+_NOT_ADJECTIVES = _OPENS | COPULA | BOTH | EITHER | ARTICLE | PRONOUN | SELF | DENY | YES
 _CUTS = _OPENS | DENY | DENY_LAST
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
@@ -241,7 +242,9 @@ def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: 
                         end = spans[place + n_used - 1][1]
                         break
         if roles & TOO and n_used == 1 and place + 1 < n_words and words[place + 1][0].isalpha():
-            n_used, roles, end = 2, WRONG, spans[place + 1][1]  # "too big"
+            following = lexicon.get(words[place + 1])
+            if following is None or not following.roles & _NOT_ADJECTIVES:
+                n_used, roles, end = 2, WRONG, spans[place + 1][1]  # "too big", not "B fits, too, because"
         units.append(Unit(start, end, roles, word, "" if n_used > 1 or word[0].isalnum() else word))
         place += n_used
     return units
