@@ -40,6 +40,7 @@ _PLAIN = frozenset(
         "before", "earlier", "until", "initial", "i had", "looked", "appeared", "seemed", "originally",
         "formerly", "previously", "i'd have", "would have", "against", "than", "over", "besides", "without",
         "avoid", "online", "no more", "out", "no", "but not", "and not", "not", "nor", "neither", "whether",
+        "forget", "skip", "ignore", "scratch", "leave out", "ago", "partly", "partially",
         "non", "si", "se", "wenn", "ما", "دون",
     }
 )  # fmt: skip
