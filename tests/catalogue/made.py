@@ -141,6 +141,7 @@ MADE: dict[str, Made] = {
                 "l2_category": "geometry",
             }
         ),
+        kits={"lmms-eval": 0.5},
     ),
     "ai2d": Made(
         rows=letters(),

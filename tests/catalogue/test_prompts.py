@@ -71,6 +71,7 @@ TASKS: Mapping[str, tuple[str, str]] = {
     "mathvista_testmini_cot": ("mathvista-mini", "lmms-eval"),
     "pixmo_count": ("pixmo-count", "lmms-eval"),
     "ai2d": ("ai2d", "lmms-eval"),
+    "mmstar": ("mmstar", "lmms-eval"),
     "ai2d_no_mask": ("ai2d-no-mask", "lmms-eval"),
     "scienceqa_img": ("scienceqa-test", "lmms-eval"),
     "visulogic": ("visulogic", "lmms-eval"),

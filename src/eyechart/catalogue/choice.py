@@ -61,10 +61,20 @@ def ask_in_place(*, closing: str = "", trim: bool = False) -> Prompt:
 
 
 def ask_blink(sample: Sample) -> str:
-    """lmms-eval's prompt of BLINK: which letters there are, then the question as published."""
+    """lmms-eval's prompt of BLINK: which letters there are, then the question as published on the hub."""
     letters = ", ".join(sample.choices)
-    asked = str(sample.meta.get("prompt") or sample.question)
+    listed = "\n".join(f"({letter}) {text}" for letter, text in sample.choices.items())
+    written = f"{sample.question}\nSelect from the following choices.\n{listed}"
+    asked = str(sample.meta.get("prompt") or written)
     return f"Note: You only need to respond with {letters} without providing any additional information.\n{asked}"
+
+
+def ask_mmstar(sample: Sample) -> str:
+    """lmms-eval's prompt of MMStar: question and options on one line, as published on the hub."""
+    listed = ", ".join(f"{letter}: {text}" for letter, text in sample.choices.items())
+    text = f"{sample.question}\nOptions: {listed}" if listed else sample.question
+    asked = text.strip().replace(" Please answer yes or no.", "")
+    return f"{asked}\n{LETTER.removesuffix('.')}"
 
 
 def ask_scienceqa(sample: Sample) -> str:
@@ -86,11 +96,18 @@ declare(
     change_row=split_inline_options,
     prompt=frame(),
     scorer="choice-vlmevalkit",
+    kits={
+        LMMS_EVAL: Kit(
+            prompt=ask_with(ask_mmstar),
+            scorer="choice-lmms",
+            more={"group_by": ("category", "l2-category"), "aggregate": "macro-l2-category"},
+        )
+    },
     group_by=("category", "l2-category"),
     macro="category",
     metric=EXACT,
-    parity=KIT,
-    note="All six categories have 250 questions, so the mean of categories is the same number.",
+    parity="VLMEvalKit, lmms-eval",
+    note="All six categories have 250 questions, so the mean of categories is the same number; lmms-eval averages the finer ones.",
 )
 
 declare(
