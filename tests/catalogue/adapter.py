@@ -429,6 +429,12 @@ def gqa(given: Input) -> object:
     return {"match": matches, "score": score("gqa", given["reply"], given["answer"]).value}
 
 
+@offered("vlmeval.tablevqa.row")
+def tablevqa(given: Input) -> object:
+    found = score("tablevqa", given["reply"], given["answer"], meta={"split": given["split"]})
+    return {"score": found.value}
+
+
 @offered("lmms.gqa.exact_match")
 def gqa_lmms(given: Input) -> object:
     return {"score": score("gqa-lmms", given["reply"], given["answer"]).value}

@@ -436,13 +436,13 @@ MADE: dict[str, Made] = {
     ),
     "tablevqa": Made(
         rows=[
-            opened("34.2%", "True")[0] | {"split": "fintabnetqa"},
-            opened("34.2%", "True")[1] | {"split": "vtabfact"},
+            opened("34.2%", "1")[0] | {"split": "fintabnetqa"},
+            opened("34.2%", "1")[1] | {"split": "vtabfact"},
         ],
         hub=[{"qa_id": "a.png", "image": IMAGE, "question": OPEN[0], "gt": "34.2%", "text_html_table": ""}],
         more_hub={
             "vtabfact": [
-                {"qa_id": "b.png", "image": IMAGE, "question": OPEN[1], "gt": "True", "text_html_table": ""}
+                {"qa_id": "b.png", "image": IMAGE, "question": OPEN[1], "gt": "1", "text_html_table": ""}
             ],
             "vwtq": [],
             "vwtq_syn": [],

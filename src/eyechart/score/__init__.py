@@ -19,6 +19,7 @@ authors' parser. `aggregates/` has the official numbers over all rows.
 | | mmmu-pro-vision-lmms, mmmu-pro-composite-lmms |
 | math, math_lmms | mathvista, mathvision, mathverse, dynamath; mathvista-lmms, mathvision-lmms |
 | documents | chartqapro, mmlongbench; chartqapro-lmms, mmlongbench-lmms |
+| table_answers | tablevqa |
 | judges | charxiv, mmvet, llavabench, simplevqa, logicvista, yes-no-judged-vlmevalkit; |
 | | hallusion-lmms, llavabench-lmms |
 | boxes | screenspot, screenspot-pro, refcoco; screenspot-lmms, screenspot-v2-lmms, screenspot-pro-lmms, |
