@@ -14,9 +14,7 @@ from eyechart.registry import scorer
 from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
 
-_QUOTES = str.maketrans(
-    dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-")
-)
+_QUOTES = str.maketrans(dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-"))
 _MARKS = "•♦†‡*#+"
 _CLOSE = 1e-6
 _MAX_NUMBER_CHARS = 400
