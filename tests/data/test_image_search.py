@@ -1,5 +1,6 @@
 """Images that are not at the path that a spreadsheet gives."""
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,6 @@ from PIL import Image
 
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
-from support.tables import write_workbook
 
 
 @pytest.fixture
@@ -18,8 +18,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def write_table(path: Path, *rows: list[str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["Question", "Image"], *rows])
+    return path
+
+
 def found(folder: Path, *written: str, **options: str) -> list[str]:
-    path = write_workbook(folder / "a.xlsx", ["Question", "Image"], *(["?", one] for one in written))
+    path = write_table(folder / "a.csv", *(["?", one] for one in written))
     source = open_source(path, SourceOptions(**options))  # type: ignore[arg-type]
     places = [Path(sample.images[0].location) for sample in source]
     return [place.relative_to(folder).as_posix() for place in places]
@@ -41,7 +47,7 @@ def found(folder: Path, *written: str, **options: str) -> list[str]:
 )
 def test_a_missing_image_is_found_by_its_name(folder: Path, written: str) -> None:
     assert found(folder, written) == ["photos/1.jpg"]
-    done = open_source(folder / "a.xlsx").detection.remarks
+    done = open_source(folder / "a.csv").detection.remarks
     assert any(remark.startswith("images are found by name") for remark in done)
 
 
@@ -69,7 +75,7 @@ def test_a_folder_that_is_there_is_believed(folder: Path) -> None:
 
 
 def test_a_path_out_of_the_folder_stays_refused(folder: Path) -> None:
-    path = write_workbook(folder / "a.xlsx", ["Question", "Image"], ["?", "1.jpg"], ["?", "../1.jpg"])
+    path = write_table(folder / "a.csv", ["?", "1.jpg"], ["?", "../1.jpg"])
     assert [sample.images[0].refused for sample in open_source(path)] == ["", "outside"]
 
 
@@ -83,12 +89,12 @@ def test_the_index_of_a_row_is_no_file(folder: Path) -> None:
 @pytest.mark.parametrize("between", ["\n", "; ", ", ", "|"])
 def test_several_images_in_one_cell(folder: Path, between: str) -> None:
     cell = between.join(["photos/1.jpg", "scans/2.jpg"])
-    path = write_workbook(folder / "a.xlsx", ["Question", "Images"], ["?", cell])
+    path = write_table(folder / "a.csv", ["?", cell])
     [sample] = open_source(path)
     assert [Path(ref.location).name for ref in sample.images] == ["1.jpg", "2.jpg"]
 
 
 def test_a_name_with_a_comma_is_one_image(folder: Path) -> None:
-    path = write_workbook(folder / "a.xlsx", ["Question", "Image"], ["?", "https://a.org/w=1,h=2/a.jpg"])
+    path = write_table(folder / "a.csv", ["?", "https://a.org/w=1,h=2/a.jpg"])
     [sample] = open_source(path)
     assert [ref.location for ref in sample.images] == ["https://a.org/w=1,h=2/a.jpg"]
