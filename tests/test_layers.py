@@ -1,6 +1,7 @@
 """The layers, read from the source: imports run downhill, and rooms on one step do not import each other."""
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -47,6 +48,20 @@ def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def walk(path: Path) -> Iterator[ast.AST]:
+    """All nodes of a module; only its statements where no name is imported by a call, which is faster."""
+    if "import_module" in path.read_text(encoding="utf-8"):
+        yield from ast.walk(parse(path))
+        return
+    left: list[ast.AST] = [parse(path)]
+    while left:
+        node = left.pop()
+        yield node
+        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+            below = getattr(node, name, ())
+            left += below if isinstance(below, list) else ()
+
+
 def called(node: ast.Call) -> str:
     return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
@@ -62,7 +77,7 @@ def imports() -> list[tuple[Path, int, list[str]]]:
     for path in MODULES:
         if path.parent == PACKAGE and path.name.startswith("__"):
             continue
-        for node in ast.walk(parse(path)):
+        for node in walk(path):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
