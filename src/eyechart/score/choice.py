@@ -180,6 +180,10 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
         words[0].isdecimal() and sign in _SIGNS and sign
     ):  # "#3" is a name, ">3" is another number
         return _reading(named, "option-text", span)
+    if words[1:3] in (". ", ") ", ": ") and words[0].isupper() and len(words) <= options.n_chars + 30:
+        label = options.find_by_letter(words[0])
+        if label and options.find_by_words(strip_article(words[2:])) == label:
+            return _reading(label, "lettered", span)  # "B. dog"
     # The statement that most replies consist of: what `_by_statements` finds, too, in ten times the time.
     if len(words) <= 60 and (found := _STATED.fullmatch(words)) and found.group(1) not in options.by_case:
         label = options.find_by_letter(found.group(1))
