@@ -339,6 +339,9 @@ class Names:
             return False
         if after.roles & c.COPULA and self._is_general(place, before):
             return False
+        is_verb = after.roles & (c.CHOOSE | c.ARTICLE) and not after.roles & (c.COPULA | c.FILLER)
+        if is_verb and self._is_first(place):
+            return False  # "ribosomes make proteins", "an apple a day"
         if after.roles & ~_NOUNS or is_unspaced(after.word):
             return True
         if self._is_adjective(self._units[place].word):
@@ -359,11 +362,14 @@ class Names:
 
     def _is_given(self, place: int, before: Unit | None) -> bool:
         """Whether an adjective tells which thing is spoken of, or is a part of a name: "the blue car is".."""
+        return self._is_first(place) and (before is None or before.word != "a")
+
+    def _is_first(self, place: int) -> bool:
+        """Whether a name begins a sentence, but for articles."""
         at = place - 1
         while at >= 0 and self._units[at].roles & c.ARTICLE:
             at -= 1
-        is_first = at < 0 or self._units[at].mark in c.ENDS
-        return is_first and (before is None or before.word != "a")
+        return at < 0 or self._units[at].mark in c.ENDS
 
     def _is_bare_phrase(self, place: int) -> bool:
         """Whether the reply is a phrase without a verb that begins with the name: "dog with a hat"."""
