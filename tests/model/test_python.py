@@ -861,6 +861,11 @@ def test_files_are_made_for_images_in_no_file_only_and_removed(
             assert all(Path(one).is_file() for one in images)
             return f"{len(images)} {len([*tmp_path.iterdir()])}"
 
+    class Reads:
+        def generate(self, messages: list[Message]) -> str:
+            return str(len([*tmp_path.iterdir()]))
+
+    assert answer(Reads(), request("?", image())).text == "0", "it is given no files"
     assert answer(Looks(), request("?", image())).text == "1 1"
     assert answer(Looks(), request("?", image(path=__file__))).text == "1 0"
     assert answer(Looks(), request("?")).text == "0 0"

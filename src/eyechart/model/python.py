@@ -21,19 +21,20 @@ import contextlib
 import hashlib
 import importlib.util
 import inspect
-import os
 import queue
+import shutil
 import sys
 import sysconfig
 import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from types import ModuleType
 from typing import Any, Literal
 
@@ -310,11 +311,11 @@ class _Adapter:
 
     async def _call(self, requests: list[Request]) -> Any:
         """What the method returns; the image files written for it are deleted afterwards."""
-        with _make_scratch(requests) as folder:
+        with _name_scratch(len(requests)) as folders:
             if inspect.iscoroutinefunction(self._method) or inspect.isasyncgenfunction(self._method):
-                returned = self._begin(requests, Path(folder))
+                returned = self._begin(requests, folders)
             else:
-                returned = await self._threads.call(self._begin, requests, Path(folder))
+                returned = await self._threads.call(self._begin, requests, folders)
             # A decorator can hide that a method is async.
             returned = await returned if inspect.isawaitable(returned) else returned
             if inspect.isasyncgen(returned):
@@ -323,12 +324,12 @@ class _Adapter:
                 return self._join(list(returned))
             return returned
 
-    def _begin(self, requests: list[Request], folder: Path) -> Any:
+    def _begin(self, requests: list[Request], folders: list[Path]) -> Any:
         if self._shape.is_batch:
-            given = [self._shape.arguments(one, folder / str(n)) for n, one in enumerate(requests)]
+            given = [self._shape.arguments(*pair) for pair in zip(requests, folders, strict=True)]
             returned = self._method(*map(list, zip(*given, strict=True)))
             return list(returned) if inspect.isgenerator(returned) else returned
-        returned = self._method(*self._shape.arguments(requests[0], folder))
+        returned = self._method(*self._shape.arguments(requests[0], folders[0]))
         return self._join(list(returned)) if inspect.isgenerator(returned) else returned
 
     def _join(self, pieces: list[Any]) -> Any:
@@ -372,13 +373,19 @@ def _concurrency_of(name: str, stated: Any, what: str = "max_concurrency") -> in
         raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint=hint) from err
 
 
-def _make_scratch(requests: Sequence[Request]) -> contextlib.AbstractContextManager[str]:
-    """A folder for the images that lie in no file; where there are none, nothing is made."""
-    images = [image for request in requests for turn in request.messages for image in turn.images]
-    if all(isinstance(image, ImageRef) or image.path is not None for image in images):
-        return contextlib.nullcontext(os.devnull)
-    # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
-    return tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True)
+@contextlib.contextmanager
+def _name_scratch(n: int) -> Iterator[list[Path]]:
+    """Folders for the images of n requests that lie in no file: made with the first one, and removed.
+
+    So a process that is killed leaves no empty folder behind.
+    """
+    name = f"eyechart-{token_hex(8)}"
+    folders = [Path(tempfile.gettempdir(), f"{name}-{number}") for number in range(n)]
+    try:
+        yield folders
+    finally:
+        for folder in folders:  # after a timeout the method may still be writing there
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
@@ -422,7 +429,7 @@ def _is_from_outside(err: BaseException) -> bool:
 class Shape(msgspec.Struct, frozen=True):
     """What a method is called with, and how its answer is found in what it returns."""
 
-    # The path is that of a folder for images that lie in no file of their own.
+    # The path is that of a folder for images that lie in no file of their own; the first of them makes it.
     arguments: Callable[[Request, Path], tuple[Any, ...]]
     n_arguments: int
     answer: Callable[[Any], Any] = lambda returned: returned
@@ -593,7 +600,7 @@ def _file_of(image: Image | ImageRef, folder: Path, number: int) -> str:
     if image.path is not None:
         return image.path
     path = folder / f"{number}.{image.mime.rpartition('/')[2]}"
-    path.parent.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     path.write_bytes(image.data())
     return str(path)
 
