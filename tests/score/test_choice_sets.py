@@ -49,6 +49,46 @@ def test_replies_by_class_are_read_as_labelled(name: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Suppose it barks; then the answer would be B.",
+        "Suppose it barks. The answer is then a dog.",
+        "Let us suppose the ears are short. Then it is a cat.",
+        "Assume the picture is mirrored. The answer would then be D.",
+        "Under the assumption that it is alive, the answer is B.",
+        "Angenommen, es bellt. Dann ist es B.",
+        "Supposons qu'il aboie. Alors c'est B.",
+        "假设它会叫。那么答案是B。",
+        "Some commenters say it is a dog.",
+        "Critics claim that B is right.",
+        "I have to look at the shape of the ears. Option A,",
+        "Let me check each of them. Option B:",
+    ],
+)
+def test_what_is_supposed_told_or_cut_off_is_no_answer(reply: str) -> None:
+    assert read_choice(reply, ANIMALS).letter is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("A is a cat, which does not bark. B is a dog.\n\nB", "B"),
+        ("Looking at C, it has long ears. A is smaller.\n\n**D**", "D"),
+        ("I count the legs; then the answer is B.", "B"),
+        ("We say it is a dog.", "B"),
+        ("Answer: B,", "B"),
+    ],
+)
+def test_conclusions_and_ones_own_words_are_answers(reply: str, letter: str) -> None:
+    assert read_choice(reply, ANIMALS).letter == letter
+
+
+def test_true_begins_an_answer_where_true_or_false_is_asked() -> None:
+    assert read_choice("True. The graph shows a rise.", {"A": "True", "B": "False"}).letter == "A"
+    assert read_choice("Right, let's see.", {"A": "left", "B": "right"}).letter is None
+
+
 def test_every_language_of_the_table_is_read() -> None:
     """Of each language at least one reply is read and one denial is not."""
     seen = Counter((row["language"], row["expected"] == "none") for row in load("choice_more.jsonl"))

@@ -41,26 +41,35 @@ def test_labelled_replies_are_well_formed(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "most_wrong_reads", "least_recall"),
+    ("name", "most_wrong_reads", "least_recall", "least_other"),
     [
-        ("choice", 0, 0.99),
-        ("choice_classes", 3, 0.945),
-        ("choice_fresh", 3, 0.89),
-        ("choice_held", 0, 0.98),
-        ("choice_traps", 21, 0.97),
-        ("choice_unseen", 1, 0.975),
+        ("choice", 0, 0.99, 0.97),
+        ("choice_classes", 3, 0.945, 0.97),
+        ("choice_fresh", 3, 0.89, 0.97),
+        ("choice_held", 0, 0.98, 0.97),
+        ("choice_styles", 1, 0.94, 0.95),
+        ("choice_traps", 21, 0.97, 0.97),
+        ("choice_unseen", 1, 0.975, 0.97),
     ],
 )
-def test_choice_reader_keeps_its_figures(name: str, most_wrong_reads: int, least_recall: float) -> None:
+def test_choice_reader_keeps_its_figures(
+    name: str, most_wrong_reads: int, least_recall: float, least_other: float
+) -> None:
     figures = measure_choice(load_rows(SHIPPED / f"{name}.jsonl"), read_eyechart)
     assert figures["all"].wrong_reads <= most_wrong_reads
     assert figures["all"].recall >= least_recall
-    assert figures["other"].recall >= 0.97
+    assert figures["other"].recall >= least_other
 
 
 @pytest.mark.parametrize(
     ("name", "most_false_right", "most_false_wrong"),
-    [("open", 0, 3), ("open_classes", 2, 19), ("open_held", 1, 9), ("open_unseen", 2, 5)],
+    [
+        ("open", 0, 3),
+        ("open_classes", 2, 19),
+        ("open_held", 1, 9),
+        ("open_styles", 0, 1),
+        ("open_unseen", 2, 5),
+    ],
 )
 def test_default_scorer_keeps_its_figures(name: str, most_false_right: int, most_false_wrong: int) -> None:
     figures = measure_open(load_rows(SHIPPED / f"{name}.jsonl"))["all"]

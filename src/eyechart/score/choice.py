@@ -32,7 +32,7 @@ from eyechart.score.reading import (
     unwrap,
     unwrap_span,
 )
-from eyechart.score.statements import Statement, decide, decide_by_names, give_reason, merge_held
+from eyechart.score.statements import HELD, Statement, decide, decide_by_names, give_reason, merge_held
 from eyechart.types import Reply, Sample, Score
 
 JUDGE_TRIES = 3  # as published: the judge is called again while its reply names no option
@@ -242,12 +242,17 @@ def _by_statements(text: str, begin: int, options: ChoiceOptions, *, is_content:
         said = merge_held(held, inside, find_statements(_blank(text, held), begin, options))
     else:
         said = find_statements(text, begin, options)
+    if said and "\n" in text:
+        said = [*said[:-1], _conclude(said[-1], text, begin)]
     decision = decide(said, options) or decide_by_names(said, text, begin, options) or give_reason(said)
     if decision is None:
         return Reading(None, "choice:unread")
     rule = decision.rule
-    if decision.letter and rule in ("implied", "option-text") and text.endswith(","):
-        return Reading(None, "choice:unread")  # cut off: "one, two, three,"
+    if decision.letter and text.endswith((",", ":", " -", "–", "—")) and rule not in HELD:
+        is_cued = any(one.is_cued and one.span == decision.span for one in said)
+        is_end = begin < decision.span[0] and decision.span[1] >= len(text) - 3
+        if rule in ("implied", "option-text") or (is_end and not is_cued):
+            return Reading(None, "choice:unread")  # cut off: "one, two, three,", "I look at each. Option A,"
     if decision.letter and rule in ("stated", "lettered") and _is_last_line(text, begin, decision.span):
         rule = "last-line"
     return _reading(decision.letter, rule, decision.span)
@@ -270,6 +275,14 @@ def _is_last_line(text: str, begin: int, span: tuple[int, int]) -> bool:
     return (
         newline >= 0 and unwrap_span(text, newline)[0] == span[0] and unwrap_span(text, span[0])[1] <= span[1]
     )
+
+
+def _conclude(last: Statement, text: str, begin: int) -> Statement:
+    """A letter on a last line of its own, after sentences, is the answer whatever they went through."""
+    is_alone = last.kind == "asserted" and last.is_letter and _is_last_line(text, begin, last.span)
+    before = text[begin : last.span[0]].rstrip(" \t\n*_(`\"'$>#")
+    is_after_words = len(before) - before.rfind("\n") > 12 and before[-1:] in ".!?:;。！？：…"
+    return msgspec.structs.replace(last, is_cued=True) if is_alone and is_after_words else last
 
 
 def _contained(text: str, start: int, options: ChoiceOptions) -> list[Statement]:

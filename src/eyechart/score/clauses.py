@@ -23,7 +23,7 @@ _FIELDS = (
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
     *("bound", "about", "label", "modifier", "according", "source", "would", "says"),
-    *("listing", "total", "none", "too"),
+    *("listing", "total", "none", "too", "then", "they_say"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -42,8 +42,9 @@ COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
 ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
 LISTING, TOTAL, ABOUT, NONE, TOO = (ROLES[name] for name in ("listing", "total", "about", "none", "too"))
+THEN, THEY_SAY = ROLES["then"], ROLES["they_say"]
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
-_TOLD = PERSON | REPORT | ACCORDING | SAYS | WOULD | OPINION
+_TOLD = PERSON | REPORT | ACCORDING | SAYS | THEY_SAY | WOULD | OPINION
 _CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
 _NOT_ADJECTIVES = _OPENS | COPULA | BOTH | EITHER | ARTICLE | PRONOUN | SELF | DENY | YES
 _CUTS = _OPENS | DENY | DENY_LAST
@@ -414,7 +415,8 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
     carried, cases = 0, _find_cases(units, segments)
     for number, segment in enumerate(segments):
         if segment.starts_sentence:
-            carried = CONDITION if number in cases else 0
+            is_then = segment.roles & THEN and _is_supposition(units, segments[:number])
+            carried = CONDITION if number in cases or is_then else 0
         if segment.roles & _RESETS:
             carried = 0
         if segment.roles & (CONCLUDE | SELF):
@@ -438,6 +440,16 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
             near = units[max(0, following.start - 2) : following.start + 1]
             if any(unit.mark in _QUOTES for unit in near if unit.mark):
                 segment.carried |= REPORT  # "B," said the teacher
+
+
+def _is_supposition(units: Sequence[Unit], before: Sequence[Segment]) -> bool:
+    """Whether the last sentence only supposes something: "Suppose it barks."."""
+    for segment in reversed(before):
+        if segment.roles & THEN:
+            return False  # it has its consequence
+        if segment.starts_sentence:
+            return bool(units[segment.start].roles & CONDITION)
+    return False
 
 
 def _is_speaker(units: Sequence[Unit], segment: Segment, following: Segment) -> bool:
@@ -468,6 +480,10 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
                 return True
         if not (has_self or has_source) and (unit.roles & SAYS or (has_would and unit.roles & CHOOSE)):
             return True
+        if not (has_self or has_source) and unit.roles & THEY_SAY and place > segment.start:
+            subject = units[place - 1]  # "commenters say"
+            if not (subject.roles or subject.mark) and subject.letters is None:
+                return True
         has_would = has_would or bool(unit.roles & WOULD)
         following = units[place + 1] if place + 1 < segment.end else None
         is_spoken = unit.is_letter and following is not None and following.start > unit.end  # "B says"

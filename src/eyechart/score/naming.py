@@ -308,6 +308,8 @@ class Names:
         before = units[place - 1] if place else None
         if before is not None and before.word.startswith("you"):
             return True
+        if any(get_roles(c.lower(words), self._lexicon) & c.WRONG for words in self._options.by_case):
+            return False  # true or false is what was asked
         is_first = before is None or before.mark in c.ENDS
         return is_first and place + 2 < len(units) and units[place + 1].mark in (",", "!", ".")
 
