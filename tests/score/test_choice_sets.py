@@ -64,6 +64,7 @@ def test_replies_by_class_are_read_as_labelled(name: str) -> None:
         "Critics claim that B is right.",
         "I have to look at the shape of the ears. Option A,",
         "Let me check each of them. Option B:",
+        "It looks like a dog and the",
     ],
 )
 def test_what_is_supposed_told_or_cut_off_is_no_answer(reply: str) -> None:
@@ -82,6 +83,21 @@ def test_what_is_supposed_told_or_cut_off_is_no_answer(reply: str) -> None:
 )
 def test_conclusions_and_ones_own_words_are_answers(reply: str, letter: str) -> None:
     assert read_choice(reply, ANIMALS).letter == letter
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "At least there are 6 people.",
+        "Au moins, il y en a 6.",
+        "图中至少有六个人。",
+        "I see at minimum 6.",
+        "5, then 6, and x =",
+    ],
+)
+def test_numbers_with_a_bound_before_them_are_no_answer(reply: str) -> None:
+    counts = {"A": "五个", "B": "六个"} if "六" in reply else {"A": "5", "B": "6", "C": "7"}
+    assert read_choice(reply, counts).letter is None
 
 
 def test_true_begins_an_answer_where_true_or_false_is_asked() -> None:

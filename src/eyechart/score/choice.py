@@ -22,6 +22,8 @@ from eyechart.errors import API_FAILURE, UsageError
 from eyechart.registry import scorer
 from eyechart.score.assertions import find_statements
 from eyechart.score.choice_options import ChoiceOptions, prepare_options, strip_article
+from eyechart.score.languages import LANGUAGES
+from eyechart.score.naming import is_unspaced
 from eyechart.score.reading import (
     Reading,
     find_answer_start,
@@ -253,6 +255,8 @@ def _by_statements(text: str, begin: int, options: ChoiceOptions, *, is_content:
         is_end = begin < decision.span[0] and decision.span[1] >= len(text) - 3
         if rule in ("implied", "option-text") or (is_end and not is_cued):
             return Reading(None, "choice:unread")  # cut off: "one, two, three,", "I look at each. Option A,"
+    if decision.letter and rule in ("implied", "option-text") and _is_cut_off(text, decision.span[1]):
+        return Reading(None, "choice:unread")
     if decision.letter and rule in ("stated", "lettered") and _is_last_line(text, begin, decision.span):
         rule = "last-line"
     return _reading(decision.letter, rule, decision.span)
@@ -275,6 +279,20 @@ def _is_last_line(text: str, begin: int, span: tuple[int, int]) -> bool:
     return (
         newline >= 0 and unwrap_span(text, newline)[0] == span[0] and unwrap_span(text, span[0])[1] <= span[1]
     )
+
+
+_JOINTS = frozenset(
+    word
+    for language in LANGUAGES.values()
+    for word in (*language.article, *language.both, *language.either)
+    if len(word) > 1 and " " not in word and not is_unspaced(word)
+) | {"a", "of", "with", "to", "at", "in", "is", "are", "which", "that", "but", "because"}
+
+
+def _is_cut_off(text: str, at: int) -> bool:
+    """Whether a reply breaks off in a sentence after that place: "5 dogs and the", "it is 2, and x ="."""
+    rest = text[at:].rstrip()
+    return rest.endswith(("=", "(", "<", "+", "&")) or rest.rpartition(" ")[2] in _JOINTS
 
 
 def _conclude(last: Statement, text: str, begin: int) -> Statement:

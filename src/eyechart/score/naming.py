@@ -17,6 +17,7 @@ from eyechart.score.clauses import (
     lower,
     split_words,
 )
+from eyechart.score.languages import LANGUAGES
 from eyechart.score.vocabulary import COUNTRIES, KINDS
 
 # What may follow a letter that is a word of the language, too ("A is", not "A dog").
@@ -281,9 +282,11 @@ class Names:
         before = units[place - 1] if place else None
         after = units[place + 1] if place + 1 < len(units) else None
         if self.is_number(place):
-            return self._is_amount(place)
+            return self._is_amount(place) and not self._is_bounded(place)
         if after is not None and after.mark and after.mark in _OPERATORS:
             return False  # "x^2 + 1"
+        if unit.word[0] in _NUMERALS and self._is_bounded(place):
+            return False
         if unit.word.count(" ") >= _LONG_NAME:
             return True
         if is_unspaced(unit.word):
@@ -504,6 +507,16 @@ class Names:
                 return at > 0 and other.letters is None and is_number
         return False
 
+    def _is_bounded(self, place: int) -> bool:
+        """Whether a bound stands farther before a number in its sentence: "at least there are 3"."""
+        for unit in reversed(self._units[max(0, place - _BOUND_UNITS) : place]):
+            if unit.mark in c.ENDS or unit.letters is not None:
+                return False
+            words = c.lower(self._text[unit.start : unit.end])
+            if words in _AT_LEAST_OR_MOST or (unit.roles & c.ABOUT and is_unspaced(words)):
+                return True
+        return False
+
     def _is_amount(self, place: int) -> bool:
         """Not "at least 3", "Figure 3", "3 to 5", "3 + 2", "three hundred"."""
         units = self._units
@@ -551,6 +564,13 @@ class Names:
             return False
         is_range = after.word in _RANGES or after.mark == "-" or after.word.startswith("out")
         return not (is_range and place + 2 < len(units) and _is_number(units[place + 2].word))
+
+
+_BOUND_UNITS = 6
+_AT_LEAST_OR_MOST = frozenset(
+    phrase for one in LANGUAGES.values() for phrase in (*one.at_least, *one.at_most) if phrase[0].isalpha()
+)
+_NUMERALS = frozenset("一二两兩三四五六七八九十百千万")
 
 
 def _is_number(word: str) -> bool:
