@@ -511,6 +511,8 @@ def test_bodies_wait_outside_of_the_buffers_for_a_slow_reader(loop: str) -> None
         tracemalloc.start()
         try:
             tasks = [asyncio.create_task(http.post(LARGE)) for _ in range(20)]
+            while len(http._open) < 20:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
             await asyncio.sleep(0.2)
             _, peak = tracemalloc.get_traced_memory()
         finally:
