@@ -57,6 +57,19 @@ def test_batches_give_the_replies_of_batch_1(llava: Path, one_by_one: list[str],
     assert max(model.engine.batch_sizes) <= batch_size
 
 
+def end_replies_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies of 1 to 40 tokens, depending on the question."""
+    append = Decoder._append
+
+    def end_some(self: Any, batch: Batch, logits: Any) -> None:
+        append(self, batch, logits)
+        for row in batch.rows:
+            if len(row.tokens) >= 1 + (row.n_prompt * 7) % 40:
+                row.finish_reason = "stop"
+
+    monkeypatch.setattr(Decoder, "_append", end_some)
+
+
 def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With replies of 1 to 40 tokens, a batch of 4 is filled again while its longest reply goes on."""
     joined: list[tuple[int, int]] = []
@@ -66,15 +79,8 @@ def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.Mo
         joined.append((len(batch.running), len(more.rows)))
         return join(self, batch, more, **room)
 
-    def questions_of_lengths(self: Any, batch: Batch, logits: Any) -> None:
-        append(self, batch, logits)
-        for row in batch.rows:
-            if len(row.tokens) >= 1 + (row.n_prompt * 7) % 40:
-                row.finish_reason = "stop"
-
-    append = Decoder._append
     monkeypatch.setattr(Decoder, "join", watch)
-    monkeypatch.setattr(Decoder, "_append", questions_of_lengths)
+    end_replies_early(monkeypatch)
     alone = answer_all(open_hf(f"hf/{llava}"), QUESTIONS, at_once=False)
     assert not joined
     together = answer_all(open_hf(f"hf/{llava}", batch_size=4), QUESTIONS)
@@ -108,15 +114,8 @@ def test_a_batch_is_no_longer_than_its_longest_row(llava: Path, monkeypatch: pyt
         lengths.append((batch.length, longest))
         assert all(layer.keys.shape[2] == longest for layer in batch.cache.layers)
 
-    def questions_of_lengths(self: Any, batch: Batch, logits: Any) -> None:
-        append(self, batch, logits)
-        for row in batch.rows:
-            if len(row.tokens) >= 1 + (row.n_prompt * 7) % 40:
-                row.finish_reason = "stop"
-
-    append = Decoder._append
     monkeypatch.setattr(Decoder, "select", watch)
-    monkeypatch.setattr(Decoder, "_append", questions_of_lengths)
+    end_replies_early(monkeypatch)
     answer_all(open_hf(f"hf/{llava}", batch_size=4), QUESTIONS)
     assert len(lengths) > 5
     assert all(length == longest for length, longest in lengths)

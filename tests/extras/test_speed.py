@@ -87,6 +87,14 @@ def test_aligned_shapes_give_the_same_features() -> None:
     assert torch.allclose(found, expected, atol=1e-5)
 
 
+def test_weights_that_accelerate_moves_are_left_alone() -> None:
+    tower = speed.find_tower(make_qwen25_vl())
+    width = tower.blocks[0].mlp.down_proj.in_features
+    tower.blocks[1]._hf_hook = object()
+    speed.align_tower(tower)
+    assert tower.blocks[0].mlp.down_proj.in_features == width
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's compiler
 def test_prompts_are_compiled_and_single_tokens_are_not() -> None:
     def halve(states: Any) -> Any:

@@ -206,7 +206,7 @@ def detect(
         if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
             hint = "the file seems to be written by column; in pandas use df.to_json(..., orient='records')"
         elif _looks_like_row(columns):
-            hint = "the first row is no header: add one, such as question, image, answer, above it"
+            hint = "the first row is not a header: add one, such as question, image, answer, above it"
         if {"problem_content_list", "problem_type_list"} <= set(columns):
             hint = "this is a MULTI problem file: add --as multi"
         raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)

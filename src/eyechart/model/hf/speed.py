@@ -132,7 +132,9 @@ def align_tower(tower: Any) -> None:
     The results are the same: a convolution whose kernel is as large as its step and its input is a product,
     and weights of zero add nothing. Qwen2.5-VL's width of 3,420 makes every product of its tower slower.
     """
-    for part in [] if tower is None else list(tower.modules()):
+    if tower is None or any(hasattr(part, "_hf_hook") for part in tower.modules()):
+        return  # accelerate moves its weights, and expects them as they were
+    for part in tower.modules():
         if isinstance(part, torch.nn.Conv3d) and part.kernel_size == part.stride and part.groups == 1:
             part.forward = functools.partial(_convolve_patches, part, part.forward)
         if all(isinstance(getattr(part, name, None), torch.nn.Linear) for name in _GATED):
