@@ -61,7 +61,7 @@ bench: $(VENV)/.dev   ## how fast and lean: ratios to a bare client in the same 
 bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 	$(BIN)/python bench/rescoring.py
 
-simulate: $(VENV)/.dev ## how often the intervals of ec.stats hold the truth: the table of docs/intervals.md
+simulate: $(VENV)/.dev ## how often the intervals of ec.stats contain the true value: the table of docs/intervals.md
 	@$(BIN)/python bench/simulate.py
 
 catalogue: $(VENV)/.dev ## write the names of the catalogue's benchmarks, after a change of a declaration

@@ -71,7 +71,7 @@ def write_page() -> str:
     for group, several in sorted(by_group.items()):
         lines += [
             "",
-            f"### {group.capitalize()}",
+            f"### {'VQA' if group == 'vqa' else group.capitalize()}",
             "",
             "| name | size | prompt | metric | parity | what differs |",
         ]

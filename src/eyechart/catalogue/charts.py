@@ -48,7 +48,7 @@ declare(
     },
     metric="relaxed accuracy (5 %)",
     parity="VLMEvalKit, lmms-eval",
-    note="The authors have no prompt: the default is VLMEvalKit's. 50% is 0.5 and not 50, as in both kits.",
+    note="The authors publish no prompt; the default is VLMEvalKit's. 50% is read as 0.5, as in both kits.",
 )
 
 
@@ -153,6 +153,6 @@ declare(
     metric="relaxed accuracy for numbers, exact for years, ANLS for text",
     parity="VLMEvalKit, lmms-eval",
     note="VLMEvalKit, like the authors' own code, computes the exact rule for fact checking and multiple choice and does not "
-    "apply it; lmms-eval does, as the paper says. The direct prompt only: replies to the ones with reasoning or code are "
-    "scored by the same rule in VLMEvalKit, as if they were the answer alone.",
+    "apply it; lmms-eval does, as the paper says. Only the direct prompt is available: VLMEvalKit scores replies to its prompts "
+    "with reasoning or code by the same rule, as if they were the answer alone.",
 )

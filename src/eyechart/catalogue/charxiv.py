@@ -226,6 +226,6 @@ for _name, _file, _about, _size, _change in (
         aggregate=_name,
         metric="accuracy by a judge with the row's own grading query",
         parity="VLMEvalKit",
-        note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries: for rows of the hub, the judge "
-        "gets a prompt of our own.",
+        note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries; for rows of the hub, the judge "
+        "gets a prompt of eyechart's own.",
     )

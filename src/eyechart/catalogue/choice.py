@@ -107,7 +107,7 @@ declare(
     macro="category",
     metric=EXACT,
     parity="VLMEvalKit, lmms-eval",
-    note="All six categories have 250 questions, so the mean of categories is the same number; lmms-eval averages the finer ones.",
+    note="All six categories have 250 questions, so the mean of categories is the same number; lmms-eval averages subcategories.",
 )
 
 declare(
@@ -166,8 +166,8 @@ declare(
     },
     metric=EXACT,
     parity="VLMEvalKit, lmms-eval",
-    note="lmms-eval sends the question as published, with its options and instruction; from the file, which has them "
-    "apart, it is put together again.",
+    note="lmms-eval sends the question as published, with its options and instruction; the file has these in "
+    "columns, from which the question is put together again.",
 )
 
 declare(
@@ -241,7 +241,7 @@ declare(
     group_by=("category",),
     metric=EXACT,
     parity="VLMEvalKit, lmms-eval",
-    note="VLMEvalKit drops images that no `<image>` in the question stands for; here they come first.",
+    note="VLMEvalKit drops images that no `<image>` in the question refers to; here they come first.",
 )
 
 declare(
@@ -269,7 +269,7 @@ declare(
     kits={LMMS_EVAL: Kit(prompt=choose(), scorer="seedbench-lmms")},
     metric=EXACT,
     parity="VLMEvalKit, lmms-eval",
-    note="The questions on videos, which the hub data set holds too, are left out.",
+    note="The hub data set also has questions on videos; they are left out.",
 )
 
 declare(
@@ -333,7 +333,7 @@ declare(
     aggregate="mmvp",
     metric="pairs of which both questions are right",
     parity="VLMEvalKit, lmms-eval",
-    note="A pair is two neighbouring rows with the same question; in lmms-eval two rows 2n - 1 and 2n.",
+    note="A pair is two neighbouring rows with the same question; in lmms-eval, rows 2n - 1 and 2n.",
 )
 
 declare(
@@ -410,7 +410,7 @@ declare(
     group_by=("category",),
     metric=EXACT,
     parity="lmms-eval (rule), VLMEvalKit (prompt)",
-    note="The options are part of the question. VLMEvalKit wants the whole reply to be the letter.",
+    note="The options are part of the question. VLMEvalKit requires the whole reply to be the letter.",
 )
 
 declare(
@@ -518,7 +518,7 @@ declare(
     metric=EXACT,
     parity="authors (prompt, rule), VLMEvalKit (prompts)",
     note="The authors' three prompts ask for a line `Answer: X`; a reply without one counts as A there and is unparsed here. "
-    "VLMEvalKit's usual prompt asks for the letter; its reading of letters is that of other sets.",
+    "VLMEvalKit's usual prompt asks for the letter, which is read as in its other benchmarks.",
 )
 
 declare(
@@ -538,7 +538,7 @@ declare(
     aggregate="3dsrbench",
     metric="questions of which all rotations are right; also with the mirrored image, and over all rows",
     parity="VLMEvalKit",
-    note="The score is the mean over all rows (VLMEvalKit's `vanilla`); `circular`, `flip` and `flip-circular` stand beside.",
+    note="The score is the mean over all rows (VLMEvalKit's `vanilla`); `circular`, `flip` and `flip-circular` are shown too.",
 )
 
 declare(

@@ -100,7 +100,7 @@ declare(
     kits={LMMS_EVAL: Kit(prompt=ask(f"\n{BRIEFLY}", capitalize=True), scorer="vqa-accuracy-lmms")},
     metric="VQA accuracy over ten answers",
     parity="VLMEvalKit, lmms-eval",
-    note="Asked without the OCR tokens that some cards add to the question; they change results.",
+    note="Asked without the OCR tokens that some model cards add to the question; they change results.",
 )
 
 declare(
@@ -138,5 +138,5 @@ declare(
     macro="split",
     metric="accuracy by the rule of each of the four parts, and their mean",
     parity="VLMEvalKit",
-    note="VLMEvalKit reports the four parts apart. Of finance, the relaxed figure, in which an amount may lack its unit.",
+    note="VLMEvalKit reports the four parts separately. For finance, it is the relaxed figure: an amount may lack its unit.",
 )

@@ -247,7 +247,7 @@ for _title, _place, _copies, _count, _scorer in (
         aggregate="screenspot-lmms",
         metric="points inside the box",
         parity="lmms-eval",
-        note="VLMEvalKit's way has a benchmark per file: `screenspot-v2-mobile`, `screenspot-pro-cad`, ….",
+        note="For VLMEvalKit's way there is a benchmark per file: `screenspot-v2-mobile`, `screenspot-pro-cad`, ….",
     )
 
 # -- RefCOCO: VLMEvalKit's file has the whole prompt and a box of fractions; lmms-eval's rows on the hub have

@@ -28,7 +28,7 @@ declare(
     aggregate="mmvet",
     metric="mean of the judge's scores, 0 to 1",
     parity="VLMEvalKit",
-    note="Needs a judge, GPT-4 in the paper. One model got 64.2 by GPT-4-0613 and 62.1 by GPT-4 Turbo.",
+    note="Needs a judge, GPT-4 in the paper. The judge matters: the same model got 64.2 from GPT-4-0613 and 62.1 from GPT-4 Turbo.",
 )
 
 declare(
@@ -56,7 +56,7 @@ declare(
     aggregate="llavabench",
     metric="the reply's score by the judge, divided by that of GPT-4's answer",
     parity="VLMEvalKit, lmms-eval",
-    note="Needs a judge. VLMEvalKit lets a failed judge call count as −1; here such a row has no score.",
+    note="Needs a judge. VLMEvalKit counts a failed judge call as −1; here such a row has no score.",
 )
 
 declare(
@@ -120,6 +120,6 @@ declare(
     metric="accuracy and F1",
     parity="VLMEvalKit, lmms-eval",
     note="Needs a judge, which extracts the answer. The first 120 pages are sent, each as an image, as VLMEvalKit does for "
-    "GPT-4o. Pages of the hub's PDF files need the extra `[pdf]`; VLMEvalKit's file, which has the documents as base64, is not "
-    "read: use the hub, or a file whose image column names PDF files.",
+    "GPT-4o. Pages of the hub's PDF files need the extra `[pdf]`; VLMEvalKit's file, which has the documents as base64, cannot "
+    "be read: use the hub, or a file whose image column names PDF files.",
 )

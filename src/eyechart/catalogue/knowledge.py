@@ -85,7 +85,7 @@ declare(
     metric="accuracy over questions",
     parity="authors (lmms-eval), VLMEvalKit",
     note="VLMEvalKit turns open questions into A or `Other Answers`, and asks a judge where its rules read nothing. "
-    "The file also holds the 150 questions of dev: `--set split=all`.",
+    "The file also has the 150 questions of dev: `--set split=all`.",
 )
 
 declare(
@@ -137,6 +137,6 @@ declare(
     group_by=("category",),
     metric="accuracy",
     parity="VLMEvalKit, lmms-eval",
-    note="lmms-eval wants the whole reply to be the letter: `B.` and the `Answer: B` of its own step-by-step prompt "
+    note="lmms-eval requires the whole reply to be the letter: `B.` and the `Answer: B` of its own step-by-step prompt "
     "count as wrong there. So VLMEvalKit's rule is the default.",
 )

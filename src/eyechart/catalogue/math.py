@@ -219,7 +219,7 @@ for _name, _version, _part in _VERSIONS:
         cluster=("problem_index",),
         metric="accuracy by a judge in two steps, extract and compare",
         parity="VLMEvalKit",
-        note="Needs a judge. Cards quote the version `vision-only`.",
+        note="Needs a judge. Model cards quote the version `vision-only`.",
     )
 
 declare(
@@ -250,8 +250,8 @@ declare(
     cluster=("ID",),
     metric="strict score over problems of two and three steps",
     parity="VLMEvalKit",
-    note="The accuracies by number of steps and by topic are shown beside the score. As published, the score is of 525 problems: "
-    "it says nothing about a part of them (`--limit`). The authors ask for the form of the answer, as `vlmevalkit-cot` does.",
+    note="The accuracies by number of steps and by topic are shown beside the score. As published, the score is a share of 525 problems, "
+    "so it is too low for a part of them (`--limit`). The authors' prompt asks for a form of the answer, as `vlmevalkit-cot` does.",
 )
 
 declare(

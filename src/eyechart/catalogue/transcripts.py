@@ -56,7 +56,7 @@ for _name, _file, _size in (
         aggregate="ocrbench-v2",
         metric="by task: words found, TEDS, IoU, BLEU, edit distance; means of 8 English and 5 Chinese parts",
         parity="VLMEvalKit",
-        note="METEOR of transcripts matches words exactly, without WordNet's stems and synonyms, so they score a little lower. "
+        note="METEOR of transcripts matches words exactly, without WordNet's stems and synonyms, so transcripts score slightly lower. "
         "The Chinese part needs the extra `[multi]`.",
     )
 
@@ -151,6 +151,6 @@ declare(
     },
     metric="CIDEr; BLEU, ROUGE-L",
     parity="VLMEvalKit; lmms-eval but for its tokenizer",
-    note="VLMEvalKit compares texts as they are, which gives lower numbers than papers have; the lmms-eval way compares words "
-    "without case and punctuation, by rules of our own in place of a Java program. METEOR and SPICE need Java and are not computed.",
+    note="VLMEvalKit compares texts as they are, which gives lower numbers than in papers; lmms-eval compares words without "
+    "case and punctuation, which eyechart splits by its own rules instead of a Java program. METEOR and SPICE need Java and are not computed.",
 )

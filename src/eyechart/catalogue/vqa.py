@@ -163,7 +163,7 @@ declare(
     kits={LMMS_EVAL: Kit(prompt=ask_with(ask_count), scorer="countbenchqa-lmms")},
     metric="accuracy",
     parity="VLMEvalKit, lmms-eval",
-    note="The gold is searched in the reply: 3 is found in 13. lmms-eval wants the reply to be the number, and shows the image's caption.",
+    note="The reply must contain the gold: 13 contains 3. lmms-eval requires the reply to be the number, and shows the image's caption.",
 )
 
 declare(

@@ -1,7 +1,7 @@
 """Questions that are answered by yes or no: POPE, MME, HallusionBench, AMBER.
 
 The headline of each is not the share of right answers: F1, points, or groups of questions that must all be
-right. VLMEvalKit looks for the words in the reply; lmms-eval wants the reply to be the word.
+right. VLMEvalKit looks for the words in the reply; lmms-eval requires the reply to be the word.
 """
 
 from __future__ import annotations

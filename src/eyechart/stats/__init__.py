@@ -6,7 +6,7 @@
     ec.stats.paired(scores_of_a, scores_of_b)
 
 Standard library only. docs/intervals.md says by which formulas, from which papers, and how often the
-intervals hold the truth in simulation.
+intervals contain the true value in simulation.
 """
 
 from eyechart.stats.agreement import (
