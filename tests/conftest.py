@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 # Machines that test are busy, and a pause of theirs says nothing about the code.
@@ -30,8 +33,21 @@ collect_ignore = [
 
 
 def pytest_configure() -> None:
+    gc.disable()  # until the tests are collected: what they are made of stays
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= PLENTY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Examples stand in src; to look for them in every test took a fifth of the time of the collection."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule)]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # ten thousand tests, and the modules of all
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,9 @@
 import math
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
-from scipy.special import betainc
 
 from eyechart.stats import cdf_normal, cdf_t, compute_sign_test, compute_z, quantile_normal, quantile_t
 from eyechart.stats.distributions import compute_incomplete_beta
@@ -18,12 +17,12 @@ SHARES = (0.01, 0.025, 0.5, 0.5001, 0.6, 0.8, 0.9, 0.95, 0.975, 0.99, 0.9999)
 @pytest.mark.parametrize("df", DEGREES)
 def test_quantiles_of_t(df: float) -> None:
     for p in SHARES:
-        assert quantile_t(p, df) == pytest.approx(scipy_stats.t.ppf(p, df), rel=2e-8, abs=1e-12)
+        assert quantile_t(p, df) == pytest.approx(scipy.stats.t.ppf(p, df), rel=2e-8, abs=1e-12)
 
 
 @given(st.floats(-50, 50), st.floats(0.5, 1e5))
 def test_shares_of_t(t: float, df: float) -> None:
-    assert cdf_t(t, df) == pytest.approx(scipy_stats.t.cdf(t, df), rel=1e-8, abs=1e-10)
+    assert cdf_t(t, df) == pytest.approx(scipy.stats.t.cdf(t, df), rel=1e-8, abs=1e-10)
 
 
 def test_t_with_endless_degrees_is_normal() -> None:
@@ -33,24 +32,26 @@ def test_t_with_endless_degrees_is_normal() -> None:
 
 @given(st.floats(-8, 8))
 def test_shares_of_the_normal(x: float) -> None:
-    assert cdf_normal(x) == pytest.approx(scipy_stats.norm.cdf(x), rel=1e-9)
+    assert cdf_normal(x) == pytest.approx(scipy.stats.norm.cdf(x), rel=1e-9)
 
 
 @given(st.floats(1e-9, 1 - 1e-9))
 def test_quantiles_of_the_normal(p: float) -> None:
-    assert quantile_normal(p) == pytest.approx(scipy_stats.norm.ppf(p), rel=1e-9, abs=1e-9)
+    assert quantile_normal(p) == pytest.approx(scipy.stats.norm.ppf(p), rel=1e-9, abs=1e-9)
 
 
 @given(st.floats(0.1, 500), st.floats(0.1, 500), st.floats(0, 1))
 def test_the_incomplete_beta_function(a: float, b: float, x: float) -> None:
-    assert compute_incomplete_beta(a, b, x) == pytest.approx(betainc(a, b, x), rel=1e-8, abs=1e-12)
+    assert compute_incomplete_beta(a, b, x) == pytest.approx(
+        scipy.special.betainc(a, b, x), rel=1e-8, abs=1e-12
+    )
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_the_sign_test_is_the_exact_binomial_test_with_half_of_what_was_seen(wins: int, losses: int) -> None:
     n = wins + losses
-    exact = scipy_stats.binomtest(wins, n, 0.5).pvalue if n else 1.0
-    seen = scipy_stats.binom.pmf(min(wins, losses), n, 0.5)
+    exact = scipy.stats.binomtest(wins, n, 0.5).pvalue if n else 1.0
+    seen = scipy.stats.binom.pmf(min(wins, losses), n, 0.5)
     expected = 1.0 if wins == losses else exact - seen
     assert compute_sign_test(wins, losses) == pytest.approx(expected, rel=1e-9)
 

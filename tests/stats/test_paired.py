@@ -5,9 +5,9 @@ import random
 from random import Random
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from eyechart.stats import (
     Paired,
@@ -51,7 +51,7 @@ def test_many_partial_differences_are_a_t_test() -> None:
     rng = random.Random(1)
     a = [rng.choice([0, 0.25, 0.5, 1]) for _ in range(400)]
     b = [rng.choice([0, 0.25, 0.75, 1]) for _ in range(400)]
-    found, expected = compare(a, b), scipy_stats.ttest_rel(a, b)
+    found, expected = compare(a, b), scipy.stats.ttest_rel(a, b)
     assert found.method == "t"
     assert found.p == pytest.approx(expected.pvalue, rel=1e-6)
     ends = expected.confidence_interval(0.95)
@@ -164,7 +164,7 @@ def test_one_cluster_says_nothing() -> None:
 
 @given(st.lists(shares, min_size=1, max_size=20))
 def test_benjamini_and_hochberg_as_scipy(ps: list[float]) -> None:
-    assert adjust_benjamini_hochberg(ps) == pytest.approx(list(scipy_stats.false_discovery_control(ps)))
+    assert adjust_benjamini_hochberg(ps) == pytest.approx(list(scipy.stats.false_discovery_control(ps)))
 
 
 def test_holm_by_hand() -> None:

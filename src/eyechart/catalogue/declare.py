@@ -10,6 +10,7 @@ the images, if not in the rows.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -184,7 +185,7 @@ def declare(
     ]
     make.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     make.kits_by_file = {name: one for name, one in kits_by_file.items() if one}  # type: ignore[attr-defined]
-    make.__module__ = inspect.stack()[1].frame.f_globals["__name__"]  # the module to import for it
+    make.__module__ = sys._getframe(1).f_globals["__name__"]  # the module to import for it
     return benchmark(name, file=files, hub=[] if is_subset else [*parts, *copies])(make)
 
 
