@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from eyechart.score.clauses import lower
 from eyechart.score.languages import LANGUAGES
 from eyechart.score.reading import SIGNS, normalise_characters, unwrap
 
@@ -44,7 +45,7 @@ _JOINS_BEFORE = frozenset("&")  # "R&D"
 _JOINS_AFTER = frozenset("+#&")  # "Disney+", "C#", "AT&T"
 
 
-class Mention(msgspec.Struct, frozen=True):
+class Mention(msgspec.Struct, frozen=True, gc=False):
     """A place where a text names an option by its own words, which several options may share."""
 
     letter: str | None  # the option that is meant; None when two options share the words
@@ -64,7 +65,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
     ]  # other ways to write a text: "three" for "3", "5 percent" for "5%"
     quantities: tuple[tuple[Quantity, str], ...]  # options that are quantities, with their letters
     formulas: Mapping[str, tuple[str, ...]]  # how a formula is written does not matter: "x=2", "$x = 2$", "2"
-    findable: tuple[tuple[str, str], ...]  # texts that can be found inside a sentence, and their first words
+    findable: tuple[tuple[str, ...], ...]  # the words of texts that can be found inside a sentence
     n_label_chars: int  # of the longest label
     is_numbered: bool  # labels are numbers
     has_shades: bool  # an option is another one and a word before it: "red", "dark red"
@@ -106,10 +107,9 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         ['B', 'A', 'C']
         """
         end = len(text) if end is None else end
-        lower = text[start:end].lower()
-        # Most options do not occur at all, and seeing that is cheaper than compiling a pattern.
-        likely = (words for words, first in self.findable if first in lower)
-        spans = [span for words in likely for span in _spans(words, text, start, end)]
+        low = lower(text)
+        likely = (words for words in self.findable if words[0] in low)  # most options do not occur at all
+        spans = [span for words in likely for span in _spans(words, low, start, end)]
         amounts = self._find_amounts(text, start, end) if self.quantities else {}
         spans += amounts
         mentions, free_from = [], start
@@ -171,6 +171,7 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         for alias in list_aliases(words):
             if alias not in by_text:
                 aliases[alias] = (*aliases.get(alias, ()), *letters)
+    texts = [*map(lower, by_case), *(alias for alias in aliases if len(alias) > 1)]
     return ChoiceOptions(
         labels={letter.strip().upper(): letter for letter, _ in choices},
         by_case=by_case,
@@ -180,8 +181,8 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         formulas=_list_formulas(by_case),
         # Options without a letter or digit ("+", "≥") are only looked for as whole answers, as is a letter.
         findable=tuple(
-            (words, words.partition(" ")[0].lower())
-            for words in (*by_case, *(alias for alias in aliases if len(alias) > 1))
+            tuple(words.split())
+            for words in dict.fromkeys(texts)
             if any(map(str.isalnum, words)) and not (len(words) == 1 and words.isascii() and words.isalpha())
         ),
         n_label_chars=max((len(letter) for letter, _ in choices), default=0),
@@ -307,47 +308,49 @@ def _only(letters: tuple[str, ...]) -> str | None:
     return letters[0] if len(letters) == 1 else None
 
 
-def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where `text` holds `words` as whole words, in any case and with any spaces between them."""
-    find = (_finder if len(words) <= _SHORT else _long_finder)(words).search
-    while found := find(text, start, end):
-        begin, stop = found.span()
-        is_whole = _begins_word(words, text, begin) and _ends_word(words, text, stop)
-        if is_whole:
+def _spans(words: Sequence[str], low: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where a text has these words, with any spaces between them; both in lower case."""
+    first, rest = words[0], words[1:]
+    while (begin := low.find(first, start, end)) >= 0:
+        stop = begin + len(first)
+        for word in rest:
+            if (stop := _find_next(word, low, stop, end)) < 0:
+                break
+        is_found = stop > begin and _begins_word(low, begin) and _ends_word(low, stop)
+        if is_found:
             yield begin, stop
-        start = stop if is_whole else begin + 1
+        start = stop if is_found else begin + 1
 
 
-_SPACED_SIGN = re.compile(r"(?<=[=+<>≤≥≠])\\s\+|\\s\+(?=[=<>≤≥≠]|\\\+)")  # "x = 2" is also written "x=2"
+_TIGHT = frozenset("=+<>≤≥≠")  # "x = 2" is also written "x=2"
 
 
-def _compile(words: str) -> re.Pattern[str]:
-    # Edges are checked by hand: a class of letters in the pattern costs 10 ms to compile, for every option.
-    pattern = r"\s+".join(map(re.escape, words.split()))
-    return re.compile(_SPACED_SIGN.sub(r"\\s*", pattern), re.IGNORECASE)
+def _find_next(word: str, low: str, at: int, end: int) -> int:
+    """Where a word ends that follows that place; -1 if another one does."""
+    after = at
+    while after < end and low[after].isspace():
+        after += 1
+    is_apart = after > at or word[0] in _TIGHT or low[at - 1] in _TIGHT
+    return after + len(word) if is_apart and low.startswith(word, after, end) else -1
 
 
-_finder = lru_cache(maxsize=16384)(_compile)
-_long_finder = lru_cache(maxsize=64)(_compile)
-
-
-def _begins_word(words: str, text: str, at: int) -> bool:
-    before = text[at - 1] if at else ""
-    if _is_letter(words[0]) and (_is_letter(before) or (before == "-" and _is_letter(text[at - 2 : at - 1]))):
+def _begins_word(text: str, at: int) -> bool:
+    first, before = text[at], text[at - 1] if at else ""
+    if _is_letter(first) and (_is_letter(before) or (before == "-" and _is_letter(text[at - 2 : at - 1]))):
         return False
-    if not words[0].isdecimal():
+    if not first.isdecimal():
         return True
     # "5" is not in "2.5", "1,5", "3/5", "2^5", "#5" or "-5"
     return before not in tuple("-.^#") and not (before in tuple(",:/") and text[at - 2 : at - 1].isdecimal())
 
 
-def _ends_word(words: str, text: str, at: int) -> bool:
-    after = text[at : at + 1]
-    if _is_letter(words[-1]) and (
+def _ends_word(text: str, at: int) -> bool:
+    last, after = text[at - 1], text[at : at + 1]
+    if _is_letter(last) and (
         _is_letter(after) or (after in tuple("-'") and _is_letter(text[at + 1 : at + 2]))
     ):
         return False  # nor in "horse-drawn" or "the cat's"
-    if not words[-1].isdecimal():
+    if not last.isdecimal():
         return True
     # nor in "5.2", "5,000", "5:30", "5/6" or "5%"
     is_percent = after == "%" or (after.isspace() and text[at + 1 : at + 2] == "%")

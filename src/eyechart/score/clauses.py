@@ -9,9 +9,11 @@ linear in the reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise, repeat
+
+import msgspec
 
 from eyechart.score.languages import LANGUAGES
 
@@ -70,39 +72,33 @@ CIRCUMSTANCES = frozenset(("when", "with", "without"))
 MAX_VOTES = 200  # words that decide which language of a script a reply is written in
 
 
-class Unit:
+class Unit(msgspec.Struct, gc=False):
     """A word, a phrase of the table, a mark, or a place where an option is named."""
 
-    __slots__ = ("end", "is_amount", "is_letter", "letters", "mark", "roles", "start", "word")
-
-    def __init__(self, start: int, end: int, roles: int, word: str, mark: str = "") -> None:
-        self.start = start
-        self.end = end
-        self.roles = roles
-        self.word = word
-        self.mark = mark  # the character, of a mark
-        self.letters: tuple[str, ...] | None = None  # of a place that names an option
-        self.is_letter = False  # it is named by its letter
-        self.is_amount = False  # it is a number, however written
+    start: int
+    end: int
+    roles: int
+    word: str
+    mark: str = ""  # the character, of a mark
+    letters: tuple[str, ...] | None = None  # of a place that names an option
+    is_letter: bool = False  # it is named by its letter
+    is_amount: bool = False  # it is a number, however written
 
 
 Lexicon = Mapping[str, "Entry"]
 
 
-class Segment:
+class Segment(msgspec.Struct, gc=False):
     """A part of a sentence that is asserted, denied or supposed as one."""
 
-    __slots__ = ("before", "carried", "end", "ends_with", "is_last", "roles", "start", "starts_sentence")
-
-    def __init__(self, start: int, before: str, *, starts_sentence: bool) -> None:
-        self.start = start  # of its units
-        self.end = start
-        self.roles = 0
-        self.before = before  # the mark that divides it from the one before
-        self.ends_with = ""  # the mark that ends its sentence
-        self.starts_sentence = starts_sentence
-        self.is_last = False  # of its sentence
-        self.carried = 0  # roles that reach it from earlier segments of its sentence
+    start: int  # of its units
+    before: str  # the mark that divides it from the one before
+    starts_sentence: bool
+    end: int = 0
+    roles: int = 0
+    ends_with: str = ""  # the mark that ends its sentence
+    is_last: bool = False  # of its sentence
+    carried: int = 0  # roles that reach it from earlier segments of its sentence
 
 
 def lower(text: str) -> str:
@@ -115,10 +111,9 @@ def lower(text: str) -> str:
     return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
 
-def split_words(text: str) -> list[tuple[int, int]]:
-    """The spans of the words and marks of a text."""
-    pattern = _TOKEN_ASCII if text.isascii() else _TOKEN
-    return [found.span() for found in pattern.finditer(text)]
+def split_words(text: str) -> list[str]:
+    """The words and marks of a text, in order."""
+    return (_TOKEN_ASCII if text.isascii() else _TOKEN).findall(text)
 
 
 class Entry:
@@ -137,10 +132,20 @@ def build_lexicon(codes: tuple[str, ...]) -> Lexicon:
 
     Only languages in Latin letters exclude each other; the words of other scripts are always known.
     """
+    latin = (phrase for code in codes for phrase in _split_phrases()[code] if _is_latin(phrase[0][0]))
+    return {**_list_other_scripts(), **_list_entries(latin)}
+
+
+@lru_cache(maxsize=1)
+def _list_other_scripts() -> Lexicon:
+    phrases = (phrase for known in _split_phrases().values() for phrase in known)
+    return _list_entries(phrase for phrase in phrases if not _is_latin(phrase[0][0]))
+
+
+def _list_entries(phrases: Iterable[tuple[tuple[str, ...], int]]) -> Lexicon:
     roles: dict[tuple[str, ...], int] = {}
-    for language, words, role in _split_phrases():
-        if language in codes or not _is_latin(words[0]):
-            roles[words] = roles.get(words, 0) | role
+    for words, role in phrases:
+        roles[words] = roles.get(words, 0) | role
     lexicon: dict[str, Entry] = {}
     for words in sorted(roles, key=len, reverse=True):
         roles[words] |= roles.get(words[:1], 0) & SELF
@@ -155,14 +160,16 @@ def build_lexicon(codes: tuple[str, ...]) -> Lexicon:
 
 
 @lru_cache(maxsize=1)
-def _split_phrases() -> list[tuple[str, tuple[str, ...], int]]:
-    """All phrases of the table: language, words, role."""
-    return [
-        (code, tuple(phrase[start:end] for start, end in split_words(phrase)), ROLES[field])
+def _split_phrases() -> Mapping[str, list[tuple[tuple[str, ...], int]]]:
+    """All phrases of the table by language: words, role."""
+    return {
+        code: [
+            (tuple(split_words(phrase)), ROLES[field])
+            for field in _FIELDS
+            for phrase in getattr(language, field)
+        ]
         for code, language in LANGUAGES.items()
-        for field in _FIELDS
-        for phrase in getattr(language, field)
-    ]
+    }
 
 
 def _is_latin(word: str) -> bool:
@@ -173,7 +180,7 @@ def _is_latin(word: str) -> bool:
 def _build_votes() -> Mapping[str, int]:
     """For every word of the table, a number with one in the byte of each language that has it."""
     places = {code: 8 * place for place, code in enumerate(LANGUAGES)}
-    known = {(code, word) for code, words, _ in _split_phrases() for word in words}
+    known = {(code, word) for code, said in _split_phrases().items() for words, _ in said for word in words}
     votes: dict[str, int] = {}
     for code, word in known:
         if _is_latin(word) and not (len(word) == 1 and word.isascii()):
@@ -221,33 +228,44 @@ def list_ordinals(codes: tuple[str, ...]) -> Mapping[str, int]:
     }
 
 
-def find_units(codes: tuple[str, ...], spans: Sequence[tuple[int, int]], words: Sequence[str]) -> list[Unit]:
-    """Words and marks of a reply, phrases of the table put together."""
-    lexicon = build_lexicon(codes)
+def find_units(codes: tuple[str, ...], low: str, words: Sequence[str]) -> list[Unit]:
+    """Words and marks of a reply, which is given in lower case, phrases of the table put together."""
+    find = build_lexicon(codes).get
     units: list[Unit] = []
-    place, n_words = 0, len(words)
+    place, end, n_words = 0, 0, len(words)
     while place < n_words:
-        word, (start, end) = words[place], spans[place]
-        entry, n_used, roles = lexicon.get(word), 1, 0
-        if entry is None and "'" in word:
-            entry = lexicon.get(word.partition("'")[2])  # "l'option", "dell'immagine"
+        word = words[place]
+        start = low.index(word, end)
+        end = start + len(word)
+        place += 1
+        entry = find(word)
+        if entry is None and "'" not in word:
+            units.append(Unit(start, end, 0, word, "" if word[0].isalnum() else word))
+            continue
+        roles = 0
+        if entry is None:
+            entry = find(word.partition("'")[2])  # "l'option", "dell'immagine"
             if entry is None and word.endswith("'s"):
-                owner = lexicon.get(word[:-2])
+                owner = find(word[:-2])
                 roles = PERSON if owner is None else owner.roles & PERSON  # "Peter's answer"
+        is_phrase = False
         if entry is not None:
             roles = entry.roles
-            if entry.longer and place + 1 < n_words:
-                for rest, role in entry.longer.get(words[place + 1], ()):
-                    if not rest or tuple(words[place + 2 : place + 2 + len(rest)]) == rest:
-                        n_used, roles = 2 + len(rest), role
-                        end = spans[place + n_used - 1][1]
+            if entry.longer and place < n_words:
+                for rest, role in entry.longer.get(words[place], ()):
+                    if not rest or tuple(words[place + 1 : place + 1 + len(rest)]) == rest:
+                        is_phrase, roles = True, role
+                        for more in words[place : place + 1 + len(rest)]:
+                            end = low.index(more, end) + len(more)
+                        place += 1 + len(rest)
                         break
-        if roles & TOO and n_used == 1 and place + 1 < n_words and words[place + 1][0].isalpha():
-            following = lexicon.get(words[place + 1])
+        if roles & TOO and not is_phrase and place < n_words and words[place][0].isalpha():
+            following = find(words[place])
             if following is None or not following.roles & _NOT_ADJECTIVES:
-                n_used, roles, end = 2, WRONG, spans[place + 1][1]  # "too big", not "B fits, too, because"
-        units.append(Unit(start, end, roles, word, "" if n_used > 1 or word[0].isalnum() else word))
-        place += n_used
+                is_phrase, roles = True, WRONG  # "too big", not "B fits, too, because"
+                end = low.index(words[place], end) + len(words[place])
+                place += 1
+        units.append(Unit(start, end, roles, word, "" if is_phrase or word[0].isalnum() else word))
     return units
 
 

@@ -26,7 +26,7 @@ _JOINTS = frozenset("/&,、;+")
 _LIST_MARKS = frozenset(".):、]-")
 
 
-class Bound(msgspec.Struct, frozen=True):
+class Bound(msgspec.Struct, frozen=True, gc=False):
     """A letter and an option's words side by side, to the unit `last`; no letters where they contradict."""
 
     letters: tuple[str, ...]
@@ -48,7 +48,7 @@ class Groups:
     def enter(self, number: int, names: list[int]) -> None:
         """Go to a segment, and find out which of its names are denied."""
         self.number, self.segment, self.names = number, self._segments[number], names
-        self.excepted = self.find_excepted()
+        self.excepted = self.find_excepted() if self.segment.roles & c.DENY_NEXT else set()
         self.denied, self.is_heading = self.find_denied()
 
     def _get_segment(self, number: int) -> Segment | None:
@@ -105,7 +105,7 @@ class Groups:
     def find_excepted(self) -> set[int]:
         """The names that all denials leave: "everything except B is wrong", "no option other than B fits"."""
         segment, before = self.segment, self._get_segment(self.number - 1)
-        for place in range(segment.start, segment.end) if segment.roles & c.DENY_NEXT else ():
+        for place in range(segment.start, segment.end):
             group = self._group_right(place)
             if not self._units[place].roles & c.DENY_NEXT or not group:
                 continue
@@ -237,14 +237,12 @@ def find_items(
 
     One is where it stands alone: it begins the reply or is its last line, and no other letter is listed.
     """
+    places = [place for place in names if units[place].is_letter and _is_item(units, place)]
+    if not places:
+        return {}
     starts = {segment.start: number for number, segment in enumerate(segments) if segment.starts_sentence}
-    found = {
-        place: starts[start]
-        for place in names
-        if units[place].is_letter
-        and _is_item(units, place)
-        and (start := _find_item_start(units, place, starts)) in starts
-    }
+    begins = {place: _find_item_start(units, place, starts) for place in places}
+    found = {place: starts[start] for place, start in begins.items() if start in starts}
     if not found:
         return {}
     places = list(found)

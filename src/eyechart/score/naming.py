@@ -61,10 +61,9 @@ def find_named_units(text: str, options: ChoiceOptions) -> tuple[list[Unit], tup
     [('dog', ('B',)), ('a', ('A',))]
     """
     low = lower(text)
-    spans = split_words(text)
-    words = [low[start:end] for start, end in spans]
+    words = split_words(low)
     codes = find_languages(words)
-    units = find_units(codes, spans, words)
+    units = find_units(codes, low, words)
     _mark_letters(text, units, options, codes)
     return _mark_texts(text, units, options), codes
 

@@ -327,7 +327,7 @@ def unwrap_span(text: str, start: int = 0, end: int | None = None) -> tuple[int,
     """The slice that `unwrap` keeps of ``text[start:end]``."""
     end = len(text) if end is None else end
     whole = (start, end)
-    while True:
+    while not (start < end and text[start].isalnum() and text[end - 1].isalnum()):
         before = (start, end)
         while start < end and (text[start].isspace() or text[start] in _OPENING):
             start += 1

@@ -22,7 +22,7 @@ ASSERTIONS = frozenset(("asserted", "implied", "ambiguous", "contradiction", "no
 REASONS = frozenset(("conditional", "reported", "given-up", "considered", "denied", "part-of-name", "listed"))
 
 
-class Statement(msgspec.Struct, frozen=True):
+class Statement(msgspec.Struct, frozen=True, gc=False):
     """One thing that a reply says: which options, how (`kind`), and where."""
 
     kind: str  # one of ASSERTIONS or REASONS, or named, possible, renamed, withdrawn
@@ -36,7 +36,7 @@ class Statement(msgspec.Struct, frozen=True):
     is_change: bool = False  # the turn is a change of mind, not a conclusion
 
 
-class Decision(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True, gc=False):
     """What the statements come to: a letter, or None; the rule, or the reason; and the place."""
 
     letter: str | None
@@ -108,10 +108,9 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
 
 def _find_doubt(current: Statement, said: Sequence[Statement]) -> str:
     """What follows the answer, is not understood, and could take it back: "B. However, D is odd."."""
-    last = max(
-        (at for at, one in enumerate(said) if one.kind in ASSERTIONS and one.letters == current.letters),
-        default=0,
-    )
+    last = len(said) - 1
+    while last > 0 and not (said[last].kind in ASSERTIONS and said[last].letters == current.letters):
+        last -= 1
     named, others = current.letters, set[str]()
     if not (current.is_turn or current.is_cued):
         gone = {letter for one in said if one.kind == "denied" for letter in one.letters}
