@@ -58,6 +58,29 @@ def test_questions_on_one_image_are_a_cluster(tmp_path: Path) -> None:
     assert [result.cluster for result in run.samples(0)] == firsts()
 
 
+@pytest.mark.parametrize("images", ["files", "inline"])
+def test_examples_in_the_prompt_make_no_cluster(tmp_path: Path, images: str) -> None:
+    def rows(prefix: str, n: int) -> list[dict[str, Any]]:
+        colours = [(10 * k, 0, len(prefix)) for k in range(n)]
+        for k, colour in enumerate(colours):
+            (tmp_path / f"{prefix}{k}.png").write_bytes(picture(colour))
+        cells = [
+            f"{prefix}{k}.png" if images == "files" else picture_base64(c) for k, c in enumerate(colours)
+        ]
+        return [
+            {"id": str(k), "question": f"{prefix} {k}?", "answer": "yes", "image": c}
+            for k, c in enumerate(cells)
+        ]
+
+    questions, examples = (
+        jsonl(tmp_path / "q.jsonl", rows("q", 6)),
+        jsonl(tmp_path / "x.jsonl", rows("ex", 4)),
+    )
+    own = run_here(questions, StubModel("yes"), shots=2)
+    other = run_here(questions, StubModel("yes"), shots=3, shots_from=examples)
+    assert clusters(own) == clusters(other) == [str(k) for k in range(6)]
+
+
 def test_a_sample_that_is_alone_names_itself(tmp_path: Path) -> None:
     run = run_here(pages(tmp_path, 1), StubModel("yes"))
     assert clusters(run) == [f"{colour}-0" for colour in COLOURS]

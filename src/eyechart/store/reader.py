@@ -84,11 +84,12 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
     circle: str = ""
     meta: Mapping[str, Any] = {}
     withheld: Mapping[str, Any] = {}
-    sent: tuple[str, ...] = ()  # the SHA-256 of every image that was sent
+    sent: tuple[str, ...] = ()  # the SHA-256 of its images as they were sent
 
 
 class _SentImage(msgspec.Struct):
     sha256: str = ""  # none where a URL was sent
+    origin: str = ""
 
 
 class _SentPart(msgspec.Struct):
@@ -97,6 +98,16 @@ class _SentPart(msgspec.Struct):
 
 class _SentTurn(msgspec.Struct):
     parts: list[_SentPart] = []
+
+
+def _list_sent(images: Sequence[ImageRef], turns: Sequence[_SentTurn]) -> tuple[str, ...]:
+    """Digests of the sample's own images; examples and blank images that a prompt adds are not among them.
+
+    Examples come before the question, so the last ones count where several have the same origin.
+    """
+    own = {str(image) for image in images}
+    sent = [part.image for turn in turns for part in turn.parts if part.image and part.image.origin in own]
+    return tuple(image.sha256 for image in sent[-len(images) :] if image.sha256)
 
 
 class PaidTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,10 +170,9 @@ class JournalReader:
             ORDER BY s.position"""
         with store_errors(self.path):
             for position, body, asked in self._pages(sql, with_sent):
-                turns = () if asked is None else _sent.decode(asked)
-                images = (part.image for turn in turns for part in turn.parts)
-                sent = tuple(image.sha256 for image in images if image and image.sha256)
-                yield msgspec.structs.replace(_belonging.decode(body), position=position, sent=sent)
+                sample = _belonging.decode(body)
+                sent = () if asked is None else _list_sent(sample.images, _sent.decode(asked))
+                yield msgspec.structs.replace(sample, position=position, sent=sent)
 
     def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
         """Every trial of every sample, with the keys of its replies.

@@ -70,6 +70,23 @@ def test_a_missing_file_of_ones_own_is_not_to_be_downloaded(tmp_path: Path) -> N
     assert caught.value.hint == "give the path of a JSON Lines file"
 
 
+@pytest.mark.parametrize("dataset", DATASETS, ids=lambda dataset: dataset.name)
+def test_images_are_found_in_the_published_folder_and_beside_the_questions(
+    tmp_path: Path, dataset: Dataset
+) -> None:
+    file = tmp_path / dataset.annotations
+    file.parent.mkdir(parents=True)
+    names = ("published.png", "sub/beside.png")
+    jsonl(file, [{"question": "?", "answer": "A", "image": name} for name in names])
+    places = [tmp_path / dataset.images / "published.png", file.parent / "sub" / "beside.png"]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(b"")
+    for settings in ({"root": str(tmp_path)}, {"file": str(file)}):
+        found = [sample.images[0].location for sample in make_benchmark(dataset.name, settings).source]
+        assert [Path(one).resolve() for one in found] == [place.resolve() for place in places]
+
+
 def test_a_file_of_ones_own_has_its_pictures_beside_it(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "mine.jsonl", [{"image": "a.png", "question": "What?", "answer": "red"}])
     (tmp_path / "a.png").write_bytes(picture())
