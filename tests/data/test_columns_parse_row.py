@@ -75,6 +75,12 @@ def test_too_many_options() -> None:
         ("[3, 4.5]", ("3", "4.5")),
         ("[[1, 2], [3, 4]]", ("[[1, 2], [3, 4]]",)),
         ("[unfinished", ("[unfinished",)),
+        # As VQA and SQuAD publish their annotations.
+        ([{"answer": "net", "answer_id": 1}, {"answer": "mesh"}, {"answer": None}], ("net", "mesh")),
+        ("[{'answer': 'net', 'answer_id': 1}, {'answer': 2}]", ("net", "2")),
+        ({"text": ["a", "b"], "answer_start": [3, 9]}, ("a", "b")),
+        ({"total": 3}, ('{"total":3}',)),  # a form to fill in: its JSON
+        ('{"total": 3}', ('{"total": 3}',)),
         (3, ("3",)),
         (2.5, ("2.5",)),
         (True, ("true",)),

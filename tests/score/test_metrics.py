@@ -39,6 +39,11 @@ def test_vqa_accuracy(line: dict[str, Any]) -> None:
     assert [normalise_vqa(answer) for answer in list_accepted(line["answers"])] == line["norm_answers"]
 
 
+def test_annotations_of_vqa_are_their_answers() -> None:
+    annotations = [{"answer": "net", "answer_id": k, "answer_confidence": "yes"} for k in range(10)]
+    assert vqa_accuracy("net", annotations) == vqa_accuracy("net", ["net"] * 10) == 1.0
+
+
 @for_each(vectors("yorn"))
 def test_yes_no(line: dict[str, Any]) -> None:
     assert (yes_no(line["prediction"]) or "Unknown") == line["extracted"]

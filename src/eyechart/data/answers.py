@@ -77,14 +77,29 @@ def _list_choices(texts: list[str], where: str) -> dict[str, str]:
 
 
 def read_golds(value: Any) -> tuple[str, ...]:
-    """The accepted answers of a cell: one text, or a list."""
+    """The accepted answers of a cell: one text, a list, or annotations as VQA and SQuAD publish them.
+
+    >>> read_golds(["12", 12]), read_golds([{"answer": "net", "answer_id": 1}, {"answer": "mesh"}])
+    (('12', '12'), ('net', 'mesh'))
+    """
     if isinstance(value, str):
         literal = read_literal(value)
-        if isinstance(literal, list) and all(isinstance(item, str | int | float) for item in literal):
+        items = literal if isinstance(literal, list) else [literal]
+        if literal is not None and all(isinstance(_unwrap(item), str | int | float) for item in items):
             value = literal
-    if isinstance(value, list):
-        return tuple(text for item in value if (text := to_text(item)))
-    return (text,) if (text := to_text(value)) else ()
+    value = _unwrap(value)
+    given = map(_unwrap, value) if isinstance(value, list) else (value,)
+    return tuple(text for item in given if (text := to_text(item)))
+
+
+def _unwrap(item: Any) -> Any:
+    """The answer of one annotation; anything else as it is."""
+    if isinstance(item, dict):
+        if "answer" in item:
+            return item["answer"]
+        if "text" in item and "answer_start" in item:
+            return item["text"]
+    return item
 
 
 _COMMA_NUMBER = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,([0-9]+))?(\s?\D{0,12})")

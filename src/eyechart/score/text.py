@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
@@ -189,13 +189,15 @@ def list_accepted(answers: Answers) -> list[str]:
     VLMEvalKit evaluates the cell as Python; here only literals are read. As there, a list in JSON's
     spelling (``[null]``) is one answer, not a list.
 
+    An annotation of VQA's own files, ``{"answer": "net", "answer_id": 1}``, is its answer.
+
     >>> list_accepted("['12', 'twelve']"), list_accepted("[see note]"), list_accepted(["12", 12.5])
     (['12', 'twelve'], ['[see note]'], ['12', '12.5'])
     """
     if not isinstance(answers, str | Sequence):
         return [str(answers)]  # a bare number, as a JSON file holds it
     if not isinstance(answers, str):
-        return [str(answer) for answer in answers]
+        return [str(one.get("answer", one) if isinstance(one, Mapping) else one) for one in answers]
     listed = _list_literal(answers)
     return [answers] if listed is None else [str(answer) for answer in listed]
 
