@@ -153,7 +153,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         folder = (root or find_data_folder()).expanduser()
         path = _annotations(dataset, file.expanduser()) if file else folder / dataset.annotations
         given = {"file": file, "root": root, "image_root": image_root}
-        # The images lie where the published ones do, or beside the file; those of a user's file beside it first.
+        # Images lie where the published ones do, or beside the file; those of a user's file beside it first.
         beside = (path.parent, path.parent / dataset.images_beside) if file else ()
         roots = (*beside, folder / dataset.images, path.parent)
         roots = (image_root.expanduser(),) if image_root else tuple(dict.fromkeys(roots))
