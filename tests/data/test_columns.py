@@ -74,6 +74,19 @@ def test_columns_that_look_like_options_are_seen(columns: list[str], alike: int)
     assert detected(values | {"options": "[]"}).like_options == ()
 
 
+@pytest.mark.parametrize(
+    "names", [("Option A", "Option B"), ("option_1", "option_2"), ("choiceA", "choiceB")]
+)
+def test_columns_named_as_options_are_options_where_there_is_an_answer(names: tuple[str, str]) -> None:
+    values = {"question": "?", **dict.fromkeys(names, "x")}
+    found = detected(values | {"answer": "A"})
+    assert found.letters == dict(zip("AB", names, strict=True))
+    assert any(f"options = {names[0]}, {names[1]}" in remark for remark in found.remarks)
+    assert detected(values).letters == {}
+    assert detected(values | {"answer": "A", "options": "[]"}).letters == {}
+    assert detected({"question": "?", "answer": "x", "answer_1": "x", "answer_2": "y"}).letters == {}
+
+
 def test_overrides_that_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match=r"did you mean question or question_id\?"):
         detected({"question": "?"}, qestion="question")

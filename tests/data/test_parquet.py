@@ -1,4 +1,6 @@
 import sys
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +167,20 @@ def test_a_cell_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(ImageError, match="more than 256 MB"):
         reader.read(refs[1])
     reader.close()
+
+
+def test_numbers_and_dates_are_what_people_write(tmp_path: Path) -> None:
+    answers = {
+        pa.float32(): (0.1, "0.1"),
+        pa.float64(): (0.1, "0.1"),
+        pa.decimal128(5, 2): (Decimal("12.50"), "12.50"),
+        pa.date32(): (date(2024, 3, 5), "2024-03-05"),
+        pa.timestamp("us"): (datetime(2024, 3, 5), "2024-03-05"),
+        pa.timestamp("ms"): (datetime(2024, 3, 5, 14, 30), "2024-03-05 14:30:00"),
+        pa.time32("s"): (time(14, 30), "14:30:00"),
+    }
+    for kind, (value, text) in answers.items():
+        path = write(
+            tmp_path / "a.parquet", {"question": ["?", "?"], "answer": pa.array([value, None], kind)}
+        )
+        assert [sample.golds for sample in open_source(path)] == [(text,), ()]

@@ -147,12 +147,10 @@ def test_options_in_one_text(tmp_path: Path, options: str) -> None:
 
 def test_files_of_the_published_form_are_read_as_before(tmp_path: Path) -> None:
     """Further names change nothing that is asked: ids, options and images stay, so that runs resume."""
-    text = "question,Option A,Option B,prompt,Bild,label\n?,x,y,other,b.png,A\n"
+    text = "question,candidates,answer a,answer b,prompt,Bild,label\n?,x|y,x,y,other,b.png,A\n"
     (tmp_path / "a.csv").write_text(text)
-    source = open_source(tmp_path / "a.csv")
-    [sample] = source
+    [sample] = open_source(tmp_path / "a.csv")
     assert (sample.id, sample.question, sample.choices, sample.images) == ("1", "?", {}, ())
-    assert source.detection.like_options == ("Option A", "Option B")
 
 
 def test_several_sheets_with_questions_need_a_choice(tmp_path: Path) -> None:

@@ -70,6 +70,19 @@ def test_a_data_frame_with_images_of_any_kind() -> None:
     assert (run(frame, look).outcomes["unscored"], len(seen)) == (1, 4)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "gold"),
+    [("float32", 0.1, "0.1"), ("float64", 2.0, "2"), ("float64", 0.5, "0.5"), ("float64", float("inf"), "inf"),
+     ("datetime64[ns]", "2024-03-05", "2024-03-05")],
+)  # fmt: skip
+def test_numbers_and_dates_of_a_data_frame_are_what_people_write(kind: str, value: Any, gold: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"question": ["?"], "answer": pandas.Series([value], dtype=kind)})
+    assert [sample.golds for sample in ec.load(frame)] == [(gold,)]
+    rows = [{"question": "?", "answer": frame["answer"].array[0]}]
+    assert [sample.golds for sample in ec.load(rows)] == [(gold,)]
+
+
 @pytest.mark.parametrize("rows", [[], ["a"], [1, {"question": "?"}], object(), 3])
 def test_what_is_no_source_is_refused(rows: Any) -> None:
     with pytest.raises(UsageError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from eyechart.data.choices import (
 )
 from eyechart.data.rows import Blob, Row, read_literal
 from eyechart.errors import DataError
+from eyechart.types import ImageRef
 
 
 def read_choices(
@@ -163,7 +165,12 @@ def _fold(text: str) -> str:
 
 
 def to_text(value: Any) -> str:
-    """A value as text: 3 is "3", true is "true", null is empty, a list is its JSON."""
+    """A value as text: 3 is "3", true is "true", null is empty, a list is its JSON.
+
+    >>> from datetime import datetime
+    >>> to_text(3), to_text(True), to_text(["a"]), to_text(datetime(2024, 3, 5))
+    ('3', 'true', '["a"]', '2024-03-05')
+    """
     if value is None:
         return ""
     if isinstance(value, str):
@@ -174,7 +181,10 @@ def to_text(value: Any) -> str:
         return repr(value)
     if isinstance(value, Blob):
         return value.data.decode("utf-8", "replace")
-    return msgspec.json.encode(value, enc_hook=str).decode()
+    if isinstance(value, list | tuple | Mapping | ImageRef):
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    text = str(value)  # a date, a time, a decimal number
+    return text.removesuffix(" 00:00:00") if isinstance(value, datetime) else text
 
 
 def read_plain(value: Any, what: str, hint: str) -> str:

@@ -315,10 +315,10 @@ def _add_further(
     """Add fields by the names that people use, and return remarks. Two candidates for one are refused."""
     remarks: list[str] = []
     taken = {column for names in fields.values() for column in names} | set(letters.values())
-    if is_everyday and not letters and "options" not in fields:
+    if not letters and "options" not in fields:
         free = [column for column in columns if column not in taken]
         has_answer = "answer" in fields or bool(find_candidates("answer", free))
-        letters.update(find_option_columns(free) if has_answer else {})
+        letters.update(find_option_columns(free, only_named=not is_everyday) if has_answer else {})
         taken |= set(letters.values())
         if letters:
             remarks.append(f"options = {', '.join(letters.values())}")

@@ -26,7 +26,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
-from eyechart.data.parquet import is_image_type
+from eyechart.data.parquet import is_image_type, read_cells
 from eyechart.data.rows import (
     Blob,
     OnProblem,
@@ -565,8 +565,7 @@ class HubReader(msgspec.Struct, frozen=True):
                 yield self._make_ref(cell, name, before + index) if is_blob else None
             return
         labels = getattr(self.loaded.dataset.features[name], "names", None)  # of a ClassLabel
-        for cell in column:
-            value = cell.as_py()
+        for value in read_cells(column):
             if is_blob and isinstance(value, str):
                 yield Blob(value.encode("utf-8", "surrogatepass"), column=name) if value else None
             elif is_blob and isinstance(value, list):

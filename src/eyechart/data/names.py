@@ -64,6 +64,7 @@ _OPTION = re.compile(
     r"(?:option|optionen|opcion|opción|opzione|choice|opt|ans|answer|antwort|réponse|respuesta|选项|auswahl)?_?"
     r"([a-h]|[1-9])"
 )
+_NAMED_OPTION = re.compile(r"(?:option|choice|opt)_?(?:[a-h]|[1-9])")  # answer_1 may be a person's answer
 
 
 def normalise_name(column: str) -> str:
@@ -88,14 +89,18 @@ def find_candidates(target: str, columns: Sequence[str]) -> list[str]:
     return []
 
 
-def find_option_columns(columns: Sequence[str]) -> dict[str, str]:
+def find_option_columns(columns: Sequence[str], *, only_named: bool = False) -> dict[str, str]:
     """Letter to column for ``Option A`` or ``choice_2`` and the like; empty unless they begin with A or 1.
+
+    `only_named`: only columns whose names say option or choice.
 
     >>> find_option_columns(["Option A", "Option B", "Answer"]), find_option_columns(["choice 1", "choice 2"])
     ({'A': 'Option A', 'B': 'Option B'}, {'A': 'choice 1', 'B': 'choice 2'})
     """
     found: dict[str, str] = {}
     for column in columns:
+        if only_named and not _NAMED_OPTION.fullmatch(normalise_name(column)):
+            continue
         if match := _OPTION.fullmatch(normalise_name(column)):
             place = match[1]
             if place.isdigit() and normalise_name(column) == place:

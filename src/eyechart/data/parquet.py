@@ -138,7 +138,24 @@ def _records(file: Any, group: int, columns: list[str], n_rows: int) -> Iterator
         yield from ({} for _ in range(n_rows))
         return
     for batch in _batches(file, group, columns):
-        yield from [None] if batch is None else batch.to_pylist()
+        if batch is None:
+            yield None
+            continue
+        names = batch.schema.names
+        for cells in zip(*map(read_cells, batch.columns), strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+
+def read_cells(column: Any) -> list[Any]:
+    """The values of an Arrow array; a number of 32 bits is the decimal that it was written as.
+
+    So it is 0.1 and not 0.10000000149011612: an answer is compared with what people write.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_float32(column.type):
+        return list(column.to_pylist())
+    return [None if text is None else float(text) for text in column.cast(pa.string()).to_pylist()]
 
 
 def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:

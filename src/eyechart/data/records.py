@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from eyechart.data.answers import to_text
 from eyechart.data.rows import OnProblem, Row, raise_problem
 from eyechart.data.source import FileSource, SourceOptions, detect_rows
 from eyechart.data.wrappers import MemorySource
@@ -71,19 +73,37 @@ class RecordsReader:
 
 
 def _list_rows(table: Any) -> list[Mapping[str, Any]]:
-    if hasattr(table, "to_dicts"):  # polars
-        return list(table.to_dicts())
-    return list(table.to_dict("records"))
+    is_polars = hasattr(table, "to_dicts")
+    rows = table.to_dicts() if is_polars else table.to_dict("records")
+    kinds = table.schema if is_polars else getattr(table, "dtypes", {})
+    narrow = [name for name in table.columns if name in kinds and str(kinds[name]).lower() == "float32"]
+    for row in rows if narrow else ():
+        row.update({name: _shorten(row[name]) for name in narrow})
+    return list(rows)
+
+
+def _shorten(value: Any) -> Any:
+    """A number of 32 bits as the decimal that it was written as: 0.1, not 0.10000000149011612.
+
+    >>> _shorten(0.10000000149011612), _shorten(16777216.0), _shorten(None)
+    (0.1, 16777216.0, None)
+    """
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    shorter = (float(f"{value:.{digits}g}") for digits in range(6, 10))
+    return next((one for one in shorter if struct.pack("f", one) == struct.pack("f", value)), value)
 
 
 def _plain(value: Any) -> Any:
     """A value as files hold it: no NaN, no numpy scalar, images as references."""
-    if value is None or isinstance(value, str | bool | int | ImageRef):
+    if value is None or isinstance(value, bool | int | ImageRef):
         return value
+    if isinstance(value, str):
+        return str(value)  # numpy's texts and numbers are kinds of text and float, and print otherwise
     if isinstance(value, float):
         if math.isnan(value):
             return None
-        return int(value) if value == int(value) and abs(value) < 2**53 else value
+        return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, bytes | bytearray):
@@ -98,8 +118,8 @@ def _plain(value: Any) -> Any:
         as_png.save(buffer, "PNG")
         return _embed(buffer.getvalue())
     if hasattr(value, "tolist"):  # numpy
-        return _plain(value.tolist())
-    text = str(value)
+        return _plain(_shorten(value.tolist()) if str(value.dtype) == "float32" else value.tolist())
+    text = to_text(value)
     return None if text in ("NaT", "<NA>") else text
 
 
