@@ -72,8 +72,8 @@ def test_a_data_frame_with_images_of_any_kind() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "value", "gold"),
-    [("float32", 0.1, "0.1"), ("float64", 2.0, "2"), ("float64", 0.5, "0.5"), ("float64", float("inf"), "inf"),
-     ("datetime64[ns]", "2024-03-05", "2024-03-05")],
+    [("float32", 0.1, "0.1"), ("float64", 2.0, "2"), ("float64", 0.5, "0.5"),
+     ("float64", float("inf"), "inf"), ("datetime64[ns]", "2024-03-05", "2024-03-05")],
 )  # fmt: skip
 def test_numbers_and_dates_of_a_data_frame_are_what_people_write(kind: str, value: Any, gold: str) -> None:
     pandas = pytest.importorskip("pandas")
