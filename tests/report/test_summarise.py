@@ -117,6 +117,25 @@ def test_groups_are_sorted_and_keep_those_without_a_value() -> None:
     assert summary.by["kind"][NO_VALUE].n == 3
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(["a", "", ""])), min_size=1),
+    st.booleans(),
+)
+def test_each_group_is_counted_like_its_samples_alone(
+    drawn: list[tuple[Outcome, str]], in_order: bool
+) -> None:
+    results = [
+        result(position, outcome, trial=trial, meta={"kind": kind})
+        for position, (outcome, kind) in enumerate(drawn)
+        for trial in range(2)
+    ]
+    groups = summary_of(results, group_by=("kind",), in_order=in_order).by.get("kind", {})
+    assert bool(groups) == any(kind for _, kind in drawn)
+    for name, group in groups.items():
+        alone = [one for one in results if (one.sample.meta["kind"] or NO_VALUE) == name]
+        assert replace(group, shrunk=None) == summary_of(alone).overall
+
+
 def test_a_column_of_identifiers_makes_no_endless_table() -> None:
     results = [result(i, meta={"id": str(i)} if i != 5 else {}) for i in range(MAX_VALUES + 50)]
     groups = summary_of(results, group_by=("id",)).by["id"]

@@ -57,7 +57,8 @@ def _find_written_options(sample: Sample) -> Mapping[str, str]:
 
 def _match_gold(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
     """The sets of options that match a gold: one option by its letter or text, or several letters."""
-    if letter := find_gold_letter(gold, choices):
+    letter = gold if gold in choices else find_gold_letter(gold, choices)
+    if letter:
         return {frozenset((letter,))}
     if same := prepare_options(choices).find_all_by_text(gold):  # a text that several options share
         return {frozenset((letter,)) for letter in same}

@@ -53,7 +53,7 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
     {0: 'q0', 2: 'q0'}
     """
     joined = _Components()
-    shared = {kind: _SharedByAll() for kind in ("sent", "place")}
+    sent, places = _SharedByAll(), _SharedByAll()
     ids: list[str] = []
     columns = [rule for rule in rules if rule not in USUAL_RULES]
     for sample in samples:
@@ -61,17 +61,16 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
         ids.append(sample.id)
         joined.add(sample.position)
         if IMAGE in rules:
-            sent = (_hash("sent", digest) for digest in sample.sent)
-            for key in shared["sent"].filter(number, sent):
+            for key in sent.filter(number, {digest[: 2 * _DIGEST_BYTES] for digest in sample.sent}):
                 joined.link(number, key)
-            for key in shared["place"].filter(number, map(_locate, sample.images)):
+            for key in places.filter(number, {_locate(ref) for ref in sample.images}):
                 joined.link(number, key)
         if CIRCLE in rules and sample.circle:
             joined.link(number, _hash(CIRCLE, sample.circle))
         for column in columns:
             if (value := read_column(sample, column)) is not None:
                 joined.link(number, _hash("column", column, value))
-    for kind in shared.values():
+    for kind in (sent, places):
         for key, numbers in kind.list_partial():
             for number in numbers:
                 joined.link(number, key)
@@ -115,16 +114,14 @@ def refuse_unknown_column(samples: Iterable[Sample], column: str | None) -> None
             pass
 
 
-def _locate(ref: ImageRef) -> bytes:
+def _locate(ref: ImageRef) -> str:
     """Which image it is: by its content if it is embedded, otherwise by its place. A crop is part of one."""
-    if ref.content:
-        return _hash("content", ref.content)
-    return _hash("place", ref.kind, ref.location, str(ref.offset), ref.column)
+    return ref.content or _hash("place", ref.kind, ref.location, str(ref.offset), ref.column)
 
 
-def _hash(*parts: str) -> bytes:
+def _hash(*parts: str) -> str:
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest()
+    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 class _SharedByAll:
@@ -132,22 +129,19 @@ class _SharedByAll:
 
     def __init__(self) -> None:
         self._n_samples = 0  # that have an image
-        self._numbers: dict[bytes, list[int]] = {}  # of the first one's images: who else has them
+        self._numbers: dict[str, list[int]] = {}  # of the first one's images: who else has them
 
-    def filter(self, number: int, keys: Iterable[bytes]) -> Iterator[bytes]:
-        own = set(keys)
-        if not own:
-            return
-        self._n_samples += 1
+    def filter(self, number: int, keys: set[str]) -> set[str]:
+        """The keys that are known not to be in every sample."""
+        self._n_samples += bool(keys)
         if self._n_samples == 1:
-            self._numbers = {key: [] for key in own}
-        for key in own:
-            if key in self._numbers:
-                self._numbers[key].append(number)
-            else:
-                yield key
+            self._numbers |= {key: [] for key in keys}
+        common = keys & self._numbers.keys()
+        for key in common:
+            self._numbers[key].append(number)
+        return keys - common
 
-    def list_partial(self) -> Iterator[tuple[bytes, list[int]]]:
+    def list_partial(self) -> Iterator[tuple[str, list[int]]]:
         for key, numbers in self._numbers.items():
             if len(numbers) < self._n_samples:
                 yield key, numbers
@@ -159,13 +153,13 @@ class _Components:
     def __init__(self) -> None:
         self._positions = array("q")
         self._parents = array("q")
-        self._holders: dict[bytes, int] = {}  # a key to the first sample that has it
+        self._holders: dict[str, int] = {}  # a key to the first sample that has it
 
     def add(self, position: int) -> None:
         self._parents.append(len(self._parents))
         self._positions.append(position)
 
-    def link(self, number: int, key: bytes) -> None:
+    def link(self, number: int, key: str) -> None:
         holder = self._holders.setdefault(key, number)
         if holder != number:
             one, other = sorted((self._find(number), self._find(holder)))

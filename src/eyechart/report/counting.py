@@ -151,7 +151,7 @@ class ResultCounter:
             if self._is_in_order:
                 self.close()
             sample = result.sample
-            tallies = list(self._tallies(sample))
+            tallies = self._list_tallies(sample)
             chance = compute_chance(sample) ** result.n_rows  # every rotation would have to be guessed
             cluster = result.cluster or None
             asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight, cluster=cluster)
@@ -179,7 +179,7 @@ class ResultCounter:
         return {
             key: _shrink({value: tallies[value].group() for value in sorted(tallies, key=get_group_order)})
             for key, tallies in self._by.items()
-            if tallies.keys() - {NO_VALUE}
+            if tallies
         }
 
     def close(self) -> None:
@@ -187,7 +187,8 @@ class ResultCounter:
 
         Summed in the benchmark's order, so that a resumed run gives the same last digit.
         """
-        for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
+        for key in sorted(self._asked):
+            asked = self._asked[key]
             self._n_uncounted += asked.has_reply and not asked.has_usage
             if asked.scored > 1:
                 self._trials.append(tuple(asked.values))
@@ -237,16 +238,28 @@ class ResultCounter:
             self._used["reasoning_tokens"] += usage.reasoning_tokens
             self._used["cached_tokens"] += usage.cached_tokens
 
-    def _tallies(self, sample: Sample) -> Iterator[_Tally]:
-        yield self.overall
+    def _list_tallies(self, sample: Sample) -> list[_Tally]:
+        """The tallies that a sample counts in. Without a tally: keys that no sample has had so far."""
+        found = [self.overall]
         for key, tallies in self._by.items():
             value = name_group(sample.meta.get(key))
-            if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
-                value = OTHER_VALUES
-            tally = tallies.get(value)
-            if tally is None:
-                tally = tallies[value] = _Tally()
-            yield tally
+            if not tallies:
+                if value == NO_VALUE:
+                    continue
+                self._begin_groups(tallies)
+            if value not in tallies:
+                if len(tallies) >= MAX_VALUES and value != NO_VALUE:
+                    value = OTHER_VALUES
+                tallies.setdefault(value, _Tally())
+            found.append(tallies[value])
+        return found
+
+    def _begin_groups(self, tallies: dict[str, _Tally]) -> None:
+        """The first sample that has a key is here: all before it are the group of those that lack it."""
+        if self.overall.n or self._asked:
+            tallies[NO_VALUE] = copy.deepcopy(self.overall)
+            for asked in self._asked.values():
+                asked.tallies.append(tallies[NO_VALUE])
 
 
 class _Tally:

@@ -177,6 +177,7 @@ class SampleBlocks:
         self.n_cut = 0
         self._page = page
         self._facts = facts
+        self._replaced_input = facts.replaced_input
         self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, facts.n_rows)))
         self._rows: list[_Detail] = []
         self._n_chars = 0
@@ -283,7 +284,7 @@ class SampleBlocks:
 
     def _list_images(self, result: Result, *, is_right: bool) -> list[tuple[int, str]]:
         refs, sent = result.sample.images, result.sent
-        replaced = self._facts.replaced_input
+        replaced = self._replaced_input
         found = []
         for place, ref in enumerate(refs):
             number = self.images.add(ref, is_right)
@@ -338,13 +339,10 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def _write_question(sample: Sample) -> bytes:
-    parts = [
-        sample.id,
-        sample.question,
-        *(part for pair in sample.choices.items() for part in pair),
-        "",
-        *sample.golds,
-    ]
+    parts = [sample.id, sample.question]
+    for option in sample.choices.items():
+        parts += option
+    parts += ("", *sample.golds)
     return "\0".join(parts).encode("utf-8", "surrogatepass") + b"\1"
 
 

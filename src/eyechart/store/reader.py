@@ -10,6 +10,7 @@ import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -75,7 +76,7 @@ class Call:
     model: str = ""  # the judge's name: a run may have had several judges
 
 
-class Belonging(msgspec.Struct, frozen=True, kw_only=True):
+class Belonging(msgspec.Struct, kw_only=True):
     """What says which samples belong together: the images of a sample, its circle and its columns."""
 
     position: int = 0
@@ -170,9 +171,11 @@ class JournalReader:
             ORDER BY s.position"""
         with store_errors(self.path):
             for position, body, asked in self._pages(sql, with_sent):
-                sample = _belonging.decode(body)
-                sent = () if asked is None else _list_sent(sample.images, _sent.decode(asked))
-                yield msgspec.structs.replace(sample, position=position, sent=sent)
+                found = _belonging.decode(body)
+                found.position = position
+                if asked is not None:
+                    found.sent = _list_sent(found.images, _sent.decode(asked))
+                yield found
 
     def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
         """Every trial of every sample, with the keys of its replies.
@@ -186,7 +189,7 @@ class JournalReader:
             WHERE s.position > ?1 AND s.position <= ?2
             ORDER BY s.position"""
         with store_errors(self.path):
-            for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
+            for _, replies in itertools.groupby(self._pages(sql, trials), key=itemgetter(0)):
                 rows = list(replies)
                 position, body = rows[0][:2]
                 replied = [row[2:] for row in rows]
@@ -226,14 +229,16 @@ class JournalReader:
         listed = _as_json(numbers)
         with store_errors(self.path):
             for row in self._pages(sql, listed, scorer, version, PROVISIONAL, only=sample):
-                turns = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
+                turns = () if row[4] is None else msgspec.json.decode(row[4])
                 yield Result(
                     position=row[0],
                     sample=_sample.decode(row[1]),
                     trial=row[2],
                     key=row[3] or "",
-                    sent=tuple(part["image"] for turn in turns for part in turn["parts"] if "image" in part),
-                    asked=turns,
+                    sent=tuple(
+                        [part["image"] for turn in turns for part in turn["parts"] if "image" in part]
+                    ),
+                    asked=tuple(turns),
                     reply=_reply.decode(row[5]) if row[5] is not None else None,
                     attempts=row[6] or 0,
                     score=_score.decode(row[7]) if row[7] is not None else None,
@@ -476,7 +481,7 @@ def _gathered(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
     n_bytes = 0
     for row in cursor:
         rows.append(row)
-        n_bytes += sum(len(value) for value in row if type(value) is bytes)
+        n_bytes += sum([len(value) for value in row if type(value) is bytes])
         if n_bytes > _HELD_BYTES:
             yield from rows
             rows = []
@@ -506,6 +511,8 @@ def list_tasks(
 
 def _task(position: int, sample: Sample, trial: int, replies: Sequence[ReplyRow]) -> Task:
     mine = [reply for reply in replies if reply[0] == trial]
+    if not mine:
+        return Task(position=position, sample=sample, trial=trial)
     return Task(
         position=position,
         sample=sample,
