@@ -108,7 +108,8 @@ class _Reader:
         for number, segment in enumerate(self._segments):
             self._number, self._segment = number, segment
             self._sentence = segment.roles if segment.starts_sentence else self._sentence | segment.roles
-            self._is_described = self._is_described and not segment.starts_sentence
+            if segment.starts_sentence:
+                self._is_described = self._describes_option()
             has_turned = has_turned or bool(segment.roles & (c.CORRECTION | c.WITHDRAW))
             stop = bisect_left(all_names, segment.end, first)
             self._names, first = all_names[first:stop], stop
@@ -118,6 +119,15 @@ class _Reader:
                     yield msgspec.structs.replace(said, is_turn=True, is_change=True)
                 else:
                     yield said
+
+    def _describes_option(self) -> bool:
+        """Whether a sentence says what the option says that was looked at before: "It states that ..."."""
+        units, start = self._units, self._segment.start
+        before = self._get_segment(self._number - 1)
+        is_looked_at = before is not None and before.roles & c.CONSIDER and self._last_named >= before.start
+        if not is_looked_at or not units[self._last_named].is_letter or not units[start].roles & c.PRONOUN:
+            return False
+        return not any(unit.roles & c.COPULA for unit in units[start : start + 2])
 
     def _check(self, said: Statement) -> Statement:
         """The statement, or the contradiction that it makes: "It is a dog, so the answer is A."."""

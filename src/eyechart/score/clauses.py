@@ -25,7 +25,7 @@ _FIELDS = (
     *("given_up", "consider", "correction", "withdraw", "concede", "contrast", "neutral", "self"),
     *("that", "either", "both", "article", "filler", "function", "yes", "no"),
     *("bound", "about", "label", "modifier", "according", "source", "would", "says"),
-    *("listing", "total", "none", "too", "then", "they_say"),
+    *("listing", "total", "none", "too", "then", "they_say", "circumstance"),
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_FIELDS)}
 
@@ -44,7 +44,7 @@ COPULA_LAST, THAT, ALSO = (ROLES[name] for name in ("copula_last", "that", "also
 CONCEDE, SELF = ROLES["concede"], ROLES["self"]
 ACCORDING, SOURCE, WOULD, SAYS = (ROLES[name] for name in ("according", "source", "would", "says"))
 LISTING, TOTAL, ABOUT, NONE, TOO = (ROLES[name] for name in ("listing", "total", "about", "none", "too"))
-THEN, THEY_SAY = ROLES["then"], ROLES["they_say"]
+THEN, THEY_SAY, CIRCUMSTANCE = ROLES["then"], ROLES["they_say"], ROLES["circumstance"]
 _OPENS = CONTRAST | CORRECTION | WITHDRAW | REASON | CONCLUDE | CONDITION | OTHERWISE | DENY_NEXT | CONCEDE
 _TOLD = PERSON | REPORT | ACCORDING | SAYS | THEY_SAY | WOULD | OPINION
 _CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
@@ -206,13 +206,16 @@ def _count_votes(total: int) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def list_endings(codes: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
-    """Endings of adjectives, what may be joined to a letter by an apostrophe, and endings of verbs."""
+def list_endings(
+    codes: tuple[str, ...],
+) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...], tuple[str, ...]]:
+    """Endings of adjectives, what an apostrophe joins to a letter, endings of verbs, of words after nouns."""
     languages = [LANGUAGES[code] for code in codes]
     return (
         tuple(ending for language in languages for ending in language.modifier_endings),
         frozenset(ending for language in languages for ending in language.letter_endings),
         tuple(ending for language in languages for ending in language.verb_endings),
+        tuple(ending for language in languages for ending in language.after_noun),
     )
 
 
@@ -434,7 +437,9 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
     for number, segment in enumerate(segments):
         if segment.starts_sentence:
             is_then = segment.roles & THEN and _is_supposition(units, segments[:number])
-            carried = CONDITION if number in cases or is_then else 0
+            is_case = segment.before == ";" and units[segment.start].roles & CIRCUMSTANCE
+            goes_on = is_case and carried & CONDITION  # "if it is in metres, A; in feet, B"
+            carried = CONDITION if number in cases or is_then or goes_on else 0
         if segment.roles & _RESETS:
             carried = 0
         if segment.roles & (CONCLUDE | SELF):
@@ -491,6 +496,8 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
         unit = units[place]
         if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
             return True
+        if has_source and not has_self and unit.roles & ANSWER and units[place - 1].mark in _QUOTES:
+            return True  # the poster reads "Answer: D"
         if place == segment.start + 1 and unit.roles & OPINION and unit.roles & CHOOSE:
             subject = units[place - 1]  # "Peter picked B"
             is_name = not (subject.roles or subject.mark) and subject.letters is None

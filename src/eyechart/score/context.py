@@ -13,7 +13,7 @@ from typing import Literal
 
 from eyechart.score.languages import LANGUAGES, Language, Phrases
 
-_LATIN = ("en", "fr", "de", "es", "pt", "it", "vi", "id", "tr")
+_LATIN = ("en", "fr", "de", "es", "pt", "it", "vi", "id", "tr", "pl", "nl")
 _SCRIPTS = (
     ("ko", re.compile(r"[\uac00-\ud7af]")),
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -28,6 +28,7 @@ _LETTERS = {  # that tell a language where no word does
     "es": frozenset("ñ¿¡"),
     "pt": frozenset("ãõ"),
     "de": frozenset("ß"),
+    "pl": frozenset("łńśźżąę"),
 }
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _MAX_SAMPLE_CHARS = 400  # enough small words to tell a language

@@ -66,7 +66,8 @@ class Groups:
                 unit.roles & VERDICT or unit.mark for unit in self._units[before.start : before.end]
             )
             has_name = any(unit.letters is not None for unit in self._units[before.start : before.end])
-            if (has_noun or (is_verdict and before.roles & c.WRONG)) and not has_name:
+            is_stated = segment.roles & c.ANSWER  # "They are wrong: the answer is C."
+            if (has_noun or (is_verdict and before.roles & c.WRONG)) and not (has_name or is_stated):
                 return set(self.names), True
         denied: set[int] = set()
         negation = -MAX_BETWEEN

@@ -53,6 +53,7 @@ class Language:
     possible: Phrases = ()  # "it [might] be B"
     also: Phrases = ()  # beside an answer, a second one: "B, though D is [equally possible]"
     condition: Phrases = ()  # "[if] it barks, B"
+    circumstance: Phrases = ()  # what begins the second case after a condition: "if in metres, A; [in] feet, B"
     then: Phrases = ()  # what still belongs to a supposition before it: "Suppose it barks. [Then] it is B."
     report: Phrases = ()  # what others say: "[one might think] B", "[supposedly] B"
     person: Phrases = ()  # who may hold another opinion, together with a verb of `opinion`: "the [student] chose B"
@@ -92,6 +93,7 @@ class Language:
     label: Phrases = ()  # "[Figure] 3", "[page] 3": a number that is a name
     modifier: Phrases = ()  # adjectives that leave a thing what it is: "a [brown] dog"; also "a red car"
     modifier_endings: Phrases = ()  # endings of such adjectives
+    after_noun: Phrases = ()  # where adjectives follow nouns: endings of participles, "un perro durm[iendo]"
     verb_endings: Phrases = ()  # endings of verbs that say what is seen: "the man ride[s] a horse", not "wants to buy"
     letter_endings: Phrases = ()  # what may be joined to a letter by an apostrophe: "B'[dir]"
     numbers: Phrases = ()  # zero, one, two ... twenty, in order; several words for one number are joined by "/"
@@ -123,21 +125,21 @@ def _(phrases: str) -> Phrases:
 ENGLISH = Language(
     name="English",
     answer=_("answer | answers | ans | solution | final answer | prediction | verdict | response | output | result | assistant | my vote"),
-    option=_("opt | option | options | choice | choices | letter | alternative | selection | pick | item | statement | candidate | possibility | answer choice | answer option"),
+    option=_("opt | option | options | choice | choices | letter | alternative | selection | pick | item | statement | candidate | possibility | answer choice | answer option | label"),
     listing=_("options | choices | alternatives | possibilities | candidates | each option | each choice | each answer | each of the options | each of the choices | every option | all options | all the options | answer choices | answer options | possible answers | four options | the four options | these options"),
     total=_("total | in total | in all | altogether | sum | the sum | combined | together | in sum | all told"),
     copula=_("is | are | was | were | be | it's | that's | this's | there's | would be | should be | must be | will be | can only be | could only be | has to be | have to be | needs to be | seems to be | appears to be | seems | appears | looks | looks like | seems like | is likely | is most likely | equals | would have to be | is going to be | ought to be | turns out to be | answer's | turned out to be | sounds | gotta be | got to be | has got to be | becomes | remains"),
     pronoun=_("it | this | that | it's | that's | which | these | the animal | the object | here | they | one"),
-    choose=_("we get | we obtain | i get | leaving us with | leaving only | leaves me with | that leaves us with | this leaves us with | which leaves us with | that leaves only | i'd like to change my answer to | i would like to change my answer to | choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for | left with | we are left with | we're left with | tick | you can tick | answer this with | i would answer this with"),
+    choose=_("we get | we obtain | i get | leaving us with | leaving only | leaves me with | that leaves us with | this leaves us with | which leaves us with | that leaves only | i'd like to change my answer to | i would like to change my answer to | choose | chose | chosen | choosing | pick | picked | picking | select | selected | selecting | go with | going with | went with | opt for | opting for | settle on | settling on | settle for | vote for | i'd say | i would say | i'll say | i'd answer | i would answer | i'll answer | i will answer | i answer | we answer | mark | marking | stick with | sticking with | lean towards | leaning towards | leaning toward | lean toward | lock in | locking in | my money is on | bet on | make that | make it | change my answer to | changing my answer to | change it to | conclude | leads to | lead to | leads me to | lead me to | leads us to | leaves | leaving | leaves us with | leaves only | that leaves | i'm confident in | goes to | go for | going for | went for | favor | favour | i say | point to | points to | pointing to | points me to | belongs to | chooses | i'm picking | i said | selects | gives us | matched by | the winner is | settled on | settled for | decided on | decide on | decided for | makes | make | which makes | equals | adds up to | add up to | a total of | gives | answer with | would answer with | i would answer with | decided | decide | let's go with | so it's | gotta be | got to be | we say | prefer | i answer with | i'd prefer | i'd put | i put | switching to | switch to | changing to | change to | changed to | still answer | still say | still choose | would still answer | still go with | stick to | sticking to | keep | keeping | stay with | staying with | i lean | i'd go | i would go | i'll go | i'd go with | i would go with | i'll go with | i'd go for | i'll go for | i would go for | left with | we are left with | we're left with | tick | you can tick | answer this with | i would answer this with | i lean towards | i lean toward | i'd lean towards | i'd lean toward | i would lean towards | i would lean toward | favors | favours | favoring | favouring"),
     believe=_("i think | i believe | i guess | i suspect | i'd guess | i would guess | my guess | my best guess | best guess | i feel | i reckon | i'm fairly sure | i'm pretty sure | i'm sure | i am sure | i'm certain | i am confident | i'm confident | in my opinion | in my view | i'm going to say | i am going to say | i'm thinking | i assume | i suppose | we think | we believe | i'd think | guess"),
     right=_("the most likely | the likeliest | the most plausible | the most probable | the most reasonable | correct | right | best | true | accurate | appropriate | suitable | fitting | valid | correctly | accurately | winner | the one | most appropriate | most accurate | most suitable | most plausible | the only possibility | consistent with | ✓ | ✔ | ✅ | ☑ | closest | right one | correct one | one that | better | a better fit | a better match | a better choice | far better | more likely | more plausible | more probable | more accurate | more appropriate | more suitable"),
-    match=_("matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote | is what | is the one | is where | is who | stands"),
+    match=_("matches | match | matching | fits | fit | best describes | best matches | best fits | corresponds to | corresponds | satisfies | checks out | wins | makes sense | makes the most sense | remains | agrees | is supported | is the way to go | described by | stands out | stands out as | supports | support | supporting | suggests | suggest | indicates | indicate | confirms | confirm | sounds right | gets my vote | has my vote | is what | is the one | is where | is who | stands | completes"),
     only=_("only | just | solely | nothing but | the only one | the only"),
-    conclude=_("so | thus | therefore | hence | consequently | accordingly | finally | final | in conclusion | conclusion | in summary | summary | to conclude | to sum up | in short | overall | ultimately | as a result | final choice | final selection | final decision | the final | all in all | which means | that means | this means | meaning | putting it together | bottom line | tl;dr | decision | in the end | so then | ergo | this gives | which gives | giving | by elimination | after all | upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection | edited | edit"),
+    conclude=_("so | thus | therefore | hence | consequently | accordingly | finally | final | in conclusion | conclusion | in summary | summary | to conclude | to sum up | in short | overall | ultimately | as a result | final choice | final selection | final decision | the final | all in all | which means | that means | this means | meaning | putting it together | bottom line | tl;dr | decision | in the end | so then | ergo | this gives | which gives | giving | by elimination | after all | upon closer inspection | on closer inspection | on closer look | on reflection | upon reflection | edited | edit | ∴"),
     reason=_("because | since | as | reason | reasons | reasoning | explanation | rationale | justification | due to | given that | based on | considering that | seeing that | thanks to | which shows | as shown | i.e. | namely | for the | so that"),
     wrong=_("wrong | incorrect | incorrectly | false | invalid | inaccurate | mistaken | untrue | impossible | implausible | unlikely | improbable | unsuitable | inappropriate | inconsistent | excluded | eliminated | ruled out | rejected | discarded | dismissed | absent | missing | irrelevant | misleading | unsupported | contradicted | contradicts | fails | fail | refuted | crossed out | out of the question | off the table | a distractor | distractor | distractors | a trap | excludes | eliminates | rules out | can be ruled out | ✗ | ✘ | ❌ | ✖ | ✕ | ❎ | x'd out | off | nonsense | least likely | least plausible | a mistake | an error | a bad choice | mismatch | worst | less likely | least | less plausible | poor | weak | is out | are out | be out | out too | is what they want | is what they | is what people | is what most | is what many | removed | deleted | struck out | taken out | withdrawn | is what i would have | is what i'd have"),
     too=_("too"),
-    deny=_("not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on | false to | untrue to | inaccurate to | misleading to | little to | nothing to | not much to | hard to support | little that | scratch | forget | skip | ignore | leave out"),
+    deny=_("not | no | never | neither | nor | none | n't | isn't | aren't | wasn't | weren't | doesn't | don't | didn't | can't | cannot | couldn't | won't | wouldn't | shouldn't | hasn't | haven't | mustn't | ain't | isnt | doesnt | cant | dont | rule out | ruling out | ruled out | eliminate | eliminating | eliminated | exclude | excluding | reject | rejecting | dismiss | discard | cross out | crossing out | cross off | avoid | there's no | no sign of | lacks | lack | nothing like | far from | excludes | eliminates | rules out | disprove | incorrect to | wrong to | a mistake to | an error to | tempting to | failed to | nothing to do with | fails to be | fail to be | except | would be wrong to | be wrong to | not that i think | nothing | nobody | no evidence of | no one | no trace of | retract | retracting | withdraw | withdrawing | take back | taking back | revoke | cancel | abandon | drop | give up on | false to | untrue to | inaccurate to | misleading to | little to | nothing to | not much to | hard to support | little that | scratch | forget | skip | ignore | leave out | can't settle on | can't settle for | cannot settle on | cannot settle for"),
     deny_next=_("all but | everything but | all except | everything except | every option but | every option except | all options except | all options but | lack of | the lack of | absence of | the absence of | rather than | instead of | as opposed to | unlike | in place of | anything but | other than | except | except for | besides | apart from | aside from | without | over | in contrast to | but not | and not | free of | free from | devoid of | lacking | anyone but | anybody but | any but | any option but | any answer but"),
     doubt=_("whether | doubt | i doubt | doubtful | doubtfully | not convinced | not sure if | not sure whether | not sure that | unsure if | unsure whether | can't tell if | can't tell whether | cannot tell if | cannot tell whether | cannot tell | can't tell | not clear if | not clear whether | unclear if | unclear whether | don't think | do not think | don't believe | do not believe | wouldn't say | would not say | wouldn't choose | would not choose | don't see | hard to say | hard to believe | no reason to | questionable | can't say | cannot say | toss-up | toss up | torn between | tie between | undecided | close call between | hesitate between | hardly | scarcely | barely | not that i think | far from | i can't say | i don't trust | cannot verify | idea whether | whether it | whether the | i wonder | i hope | i wish | hopefully | hoping | i'd like to | i would like to | i refuse to | refuse to | i cannot agree | i can't agree | disagree with | partly | partially"),
     none=_("none of them | none of these | none of those | none of the options | none of the choices | none of the answers | none of the given | none of the listed | none of the above | no option is | no answer is correct | no option fits | no option matches | neither option | not any of the options | no correct answer | no correct option | no right answer | isn't any of | not any of these | not any of them"),
@@ -157,13 +159,13 @@ ENGLISH = Language(
         "image | picture | photo | photograph | chart | map | figure | legend | table | question | text | diagram | graph | data | description | scene | screenshot | sign | label | scale | axis | plot | document | passage | information | rules | rule | definition | law | laws | context | visual | evidence | drawing | illustration | poster | receipt | menu | page | report | clock | calendar | options | shown | given | title | headline | banner | board | screen | display | ticket | card | box | package | bottle | shirt | book | note | message | plate | meter | scoreboard | tag | sticker | logo | signs | writing | word | inscription | shows that | show that | showing that | proves that | prove that | means that | mean that | follows that | implies that | imply that | demonstrates that | clear that | obvious that | evident that | see that | tells me that | tell me that | tells us | tell us | tells me | find that | no question that | safe to say"
     ),
     given_up=_(
-        "earlier | an earlier | initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be | ago | a minute ago | was tempting | were tempting | looked tempting | was my first"
+        "earlier | an earlier | initially | at first | first glance | at first glance | at first sight | first impression | first thought | my first | my initial | i thought | i had thought | i'd thought | we thought | i was thinking | i believed | i assumed | i was going to | was going to | were going to | i was about to | was about to | i almost | almost chose | almost said | almost picked | nearly chose | i was tempted | was tempted | i wanted to | i originally | originally | my earlier | my previous | used to think | it seemed | seemed like | looked like | i mistook | i misread | on the surface | on the face of it | superficially | at a glance | was leaning | i previously | i earlier | i had considered | i considered | seemed | my first idea | first idea | first guess | first choice | first instinct | seems at first | looks at first | wanted to answer | wanted to say | wanted to choose | almost went | used to be | ago | a minute ago | was tempting | were tempting | looked tempting | was my first | as likely to be | as likely as | as likely a | as plausible as | as probable as"
     ),
     consider=_(
         "consider | considering | check | checking | examine | examining | evaluate | evaluating | look at | looking at | let's look | let me look | compare | compared to | compared with | comparing | versus | vs | vs. | what about | how about | let me check | let's check | let's consider | let's see | let me see | analyse | analyze | analyzing | analysing | verify | verifying | inspect | inspecting | review | reviewing | turning to | moving on to | moving to | now for | next is | next up | as for | regarding | concerning | with respect to | start with | starting with | begin with | beginning with | assess | assessing | look into | think about | thinking about | recheck | re-check | revisit | focus on | between | having considered | wondering between | tough choice between | choice between | going through | choose between | decide between | one of | next | than | like | resembles | resemble | similar to | as big as | as large as | as tall as | as small as | the size of | reminiscent of | hint | let's go through | let us assume | mistaken for | confused with | see option | see choice | smaller than | larger than | bigger than | greater than | taller than | shorter than | longer than | heavier than | lighter than | older than | younger than | faster than | slower than | more than | less than | fewer than | which looks like | that looks like | which resembles | that resembles | dressed as | dressed like | disguised as | shaped like | in the shape of | second most likely | second best | second choice | runner-up | next best | second most plausible | waiting for | looking for | searching for | dreaming of | talking about | thinking of | asking for | longing for"
     ),
     correction=_("no | nope | actually | correction | second thought | i mean | i meant | sorry | oops | whoops | let me correct | hmm | or rather | more precisely | update | revised | revision | corrected | correcting | changing my mind | rethinking | rethink | let me re-read | looking again | should have been | instead | apologies | my apologies | wait a minute"),
-    withdraw=_("or so it seems | or so it seemed | or so i thought | suggests otherwise | suggest otherwise | says otherwise | say otherwise | indicates otherwise | indicate otherwise | said no one | wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i take back what i said | take back what i said | then again | forget that | forget it | forget what i said | forget i said | ignore this | ignore my | a joke | joking | i lied | not anymore | not any more | i no longer | can't commit | cannot commit | won't commit"),
+    withdraw=_("or so it seems | or so it seemed | or so i thought | suggests otherwise | suggest otherwise | says otherwise | say otherwise | indicates otherwise | indicate otherwise | said no one | wait | scratch that | on second thought | on second thoughts | just kidding | kidding | my mistake | my bad | i made a mistake | i made an error | i was wrong | i stand corrected | hold on | hang on | strike that | never mind | nevermind | changed my mind | change my mind | disregard | ignore that | no longer think so | no longer think | was a mistake | not so fast | take that back | i take it back | rejected it | i don't trust | let me reconsider | reconsidering | let me rethink | that's wrong | that is wrong | that's not right | that is not right | that's incorrect | that is incorrect | can't be it | cannot be it | can't be right | cannot be right | doesn't seem right | don't think so | do not think so | i have my doubts | i am not convinced | i'm not convinced | i disagree | i don't agree | i do not agree | cannot verify | can't verify | can't confirm | cannot confirm | not sure any more | not sure anymore | no longer sure | i misread | misread | or maybe not | or not | now i'm not sure | i am not so sure | i'm not so sure | i don't trust that | not convinced | i'm skeptical | i'm sceptical | i am skeptical | i take back what i said | take back what i said | then again | forget that | forget it | forget what i said | forget i said | ignore this | ignore my | a joke | joking | i lied | not anymore | not any more | i no longer | can't commit | cannot commit | won't commit | can't settle | can't reconcile | can't decide | can't make up my mind | can't choose one | can't choose between | can't choose just one | can't choose a single | can't pick one | can't pick between | can't pick just one | can't pick a single | cannot settle | cannot reconcile | cannot decide | cannot make up my mind | cannot choose one | cannot choose between | cannot choose just one | cannot choose a single | cannot pick one | cannot pick between | cannot pick just one | cannot pick a single | can not settle | can not reconcile | can not decide | can not make up my mind | can not choose one | can not choose between | can not choose just one | can not choose a single | can not pick one | can not pick between | can not pick just one | can not pick a single | can not commit | could not settle | could not reconcile | could not decide | could not make up my mind | could not choose one | could not choose between | could not choose just one | could not choose a single | could not pick one | could not pick between | could not pick just one | could not pick a single | could not commit | couldn't settle | couldn't reconcile | couldn't decide | couldn't make up my mind | couldn't choose one | couldn't choose between | couldn't choose just one | couldn't choose a single | couldn't pick one | couldn't pick between | couldn't pick just one | couldn't pick a single | couldn't commit | unable to settle | unable to reconcile | unable to decide | unable to make up my mind | unable to choose one | unable to choose between | unable to choose just one | unable to choose a single | unable to pick one | unable to pick between | unable to pick just one | unable to pick a single | unable to commit | not able to settle | not able to reconcile | not able to decide | not able to make up my mind | not able to choose one | not able to choose between | not able to choose just one | not able to choose a single | not able to pick one | not able to pick between | not able to pick just one | not able to pick a single | not able to commit | go back and forth | going back and forth | can't settle on one | cannot settle on one | can't settle on either | cannot settle on either"),
     concede=_("although | though | even though | while | despite | whereas | albeit | granted | admittedly | much as"),
     contrast=_("but | however | nevertheless | nonetheless | instead | in fact | in reality | actually | but rather | but instead | only then | rather | yet"),
     otherwise=_("otherwise | else | or else | if not | if so"),
@@ -198,6 +200,7 @@ ENGLISH = Language(
     or_more=_("or more | or above | or higher | or greater | and above | and up | at least | at minimum | minimum | at the least"),
     or_less=_("or less | or fewer | or below | or lower | and below | or under | at most | at the most | maximum | max | tops"),
     reference=_("figure | figures | fig | figs | table | tables | page | pages | p | pp | step | steps | question | questions | option | options | choice | choices | chapter | chapters | section | part | panel | image | picture | photo | slide | row | column | line | item | example | exercise | appendix | footnote | exhibit | equation | eq | version | diagram | chart | graph | plot | problem | room | level | no | nr | n°"),
+    circumstance=_("in | with | without | for | at | on | under | by | when"),
 )
 
 CHINESE = Language(
@@ -234,7 +237,7 @@ CHINESE = Language(
     given_up=_("一开始 | 起初 | 最初 | 原本 | 本来 | 原以为 | 以为 | 我曾 | 之前 | 乍一看 | 乍看 | 刚开始 | 开始我 | 起先 | 差点 | 我原先 | 原先 | 第一眼 | 初看 | 表面上"),
     consider=_("看看 | 考虑 | 检查 | 分析 | 来看 | 比较 | 对比 | 先看 | 再看 | 验证 | 评估 | 看一下 | 关于 | 至于 | 对于 | 相比 | 像 | 比起"),
     correction=_("更正 | 不 | 抱歉 | 修正 | 实际上 | 其实 | 纠正 | 应该说 | 仔细看 | 改成"),
-    withdraw=_("等等 | 等一下 | 不对 | 说错了 | 我错了 | 搞错了 | 开玩笑 | 口误 | 重新考虑 | 再想想 | 收回"),
+    withdraw=_("等等 | 等一下 | 不对 | 说错了 | 我错了 | 搞错了 | 开玩笑 | 口误 | 重新考虑 | 再想想 | 收回 | 无法决定 | 无法抉择 | 难以抉择 | 难以取舍 | 拿不定主意 | 不能决定"),
     concede=_("虽然 | 尽管 | 虽 | 即使"),
     contrast=_("但 | 但是 | 然而 | 可是 | 不过 | 而是 | 其实 | 实际上 | 却 | 反而 | 后来发现 | 后来 | 结果发现 | 才发现 | 仔细一看 | 仔细看 | 细看"),
     otherwise=_("否则 | 不然 | 反之 | 要不然"),
@@ -263,6 +266,7 @@ CHINESE = Language(
     present=_("有 | 看到 | 能看到"),
     absent=_("没有 | 没 | 看不到 | 不是 | 不"),
     reference=_("图 | 表 | 第 | 步骤 | 选项"),
+    circumstance=_("在 | 对于 | 按"),
 )
 
 JAPANESE = Language(
@@ -299,7 +303,7 @@ JAPANESE = Language(
     given_up=_("最初は | 最初 | 初めは | はじめは | 当初 | と思った | と思いました | と思っていました | 一見 | だと思っていた | と思っていた | かと思った | かと思いました | だと思いました | だと思った"),
     consider=_("確認 | 検討 | 見てみ | 考えてみ | 比べ | 比較 | 調べ | について"),
     correction=_("いや | いいえ | 訂正 | 失礼 | すみません | やはり | やっぱり | 実は | 実際は | 修正"),
-    withdraw=_("待って | 待ってください | 間違えました | ちょっと待って | 撤回"),
+    withdraw=_("待って | 待ってください | 間違えました | ちょっと待って | 撤回 | 決められません | 決められない | 決めかね"),
     concede=_("にもかかわらず | とはいえ | ものの"),
     contrast=_("しかし | だが | ですが | けれど | けど | ただし | が、 | 一方 | むしろ | ところが | 実際には | でも、"),
     otherwise=_("そうでなければ | さもなければ | それ以外"),
@@ -360,7 +364,7 @@ KOREAN = Language(
     given_up=_("처음에는 | 처음에 | 처음엔 | 처음 | 원래 | 생각했 | 언뜻 | 얼핏 | 당초 | 인 줄 알았 | 줄 알았 | 이전에 | 라고 생각했 | 다고 생각했 | 줄로 알았"),
     consider=_("살펴보 | 확인해 | 확인하 | 검토 | 고려 | 비교 | 볼까요 | 보겠습니다 | 대해 | 분석"),
     correction=_("아니요 | 아니오 | 정정 | 수정 | 죄송 | 다시 보니 | 사실은 | 사실 | 실제로는"),
-    withdraw=_("잠깐 | 잠깐만 | 실수 | 다시 생각"),
+    withdraw=_("잠깐 | 잠깐만 | 실수 | 다시 생각 | 결정할 수 없 | 결정하기 어렵 | 못 고르"),
     concede=_("비록 | 불구하고"),
     contrast=_("하지만 | 그러나 | 그런데 | 지만 | 그렇지만 | 오히려 | 다만 | 사실은 | 반면 | 는데"),
     otherwise=_("그렇지 않으면 | 아니면"),
@@ -431,7 +435,7 @@ FRENCH = Language(
     given_up=_("au début | d'abord | initialement | à première vue | au départ | je pensais | j'ai pensé | je croyais | j'avais pensé | j'ai cru | j'ai d'abord | de prime abord | semblait | auparavant | au premier abord | j'hésitais | aurait été | j'allais | précédemment"),
     consider=_("considérons | considérer | vérifions | vérifier | examinons | examiner | regardons | comparons | comparé à | voyons | analysons | quant à | concernant | entre | évaluons | étudions"),
     correction=_("non | en fait | correction | pardon | désolé | excusez-moi | erreur | plutôt | finalement | ou plutôt | je corrige | oups | rectification | à la réflexion | après réflexion"),
-    withdraw=_("attendez | attends | je me trompe | je me suis trompé | je plaisante | oubliez | je retire"),
+    withdraw=_("attendez | attends | je me trompe | je me suis trompé | je plaisante | oubliez | je retire | je ne peux pas trancher | je n'arrive pas à choisir | je n'arrive pas à trancher | je ne peux pas choisir | impossible de trancher | je ne peux pas décider"),
     concede=_("bien que | quoique | même si | malgré | alors que | tandis que"),
     contrast=_("mais | cependant | toutefois | pourtant | néanmoins | or | en réalité | en fait | par contre | en revanche"),
     otherwise=_("sinon | autrement | dans le cas contraire"),
@@ -469,6 +473,8 @@ FRENCH = Language(
     or_less=_("ou moins"),
     present=_("il y a | je vois"),
     reference=_("figure | tableau | page | étape | question | image | option"),
+    circumstance=_("en | avec | sans | pour | dans | sur | à | au | par | quand"),
+    after_noun=_("ant | ante | é | ée | és | ées"),
 )
 
 GERMAN = Language(
@@ -507,7 +513,7 @@ GERMAN = Language(
     given_up=_("zuerst | zunächst | anfangs | ursprünglich | auf den ersten blick | dachte | ich dachte | erst dachte | glaubte | schien | fast hätte | auf den ersten"),
     consider=_("betrachten | betrachte | prüfen | prüfe | untersuchen | vergleichen | verglichen | im vergleich zu | schauen | überprüfen | schauen wir | sehen wir | was ist mit | bezüglich | analysieren | gegenüber | zwischen"),
     correction=_("nein | doch | korrektur | eigentlich | entschuldigung | sorry | besser gesagt | ich korrigiere | tatsächlich | ich meine | vielmehr | halt | ups | bei näherer betrachtung | bei genauerem hinsehen | verzeihung"),
-    withdraw=_("moment | warte | ich habe mich geirrt | vergiss | nur ein scherz | war nur spaß | ich nehme das zurück"),
+    withdraw=_("moment | warte | ich habe mich geirrt | vergiss | nur ein scherz | war nur spaß | ich nehme das zurück | kann mich nicht entscheiden | kann ich mich nicht entscheiden | nicht entscheiden zwischen | kann mich nicht festlegen"),
     concede=_("obwohl | obgleich | auch wenn | während | wenngleich | zwar"),
     contrast=_("aber | jedoch | doch | allerdings | sondern | dennoch | trotzdem | tatsächlich | vielmehr | hingegen | dagegen | in wirklichkeit"),
     otherwise=_("sonst | ansonsten | andernfalls"),
@@ -544,6 +550,7 @@ GERMAN = Language(
     or_less=_("oder weniger"),
     present=_("es gibt | da ist | ich sehe | man sieht"),
     reference=_("abbildung | abb | tabelle | seite | schritt | frage | bild"),
+    circumstance=_("in | mit | ohne | bei | für | auf | im | unter | an | am"),
 )
 
 SPANISH = Language(
@@ -583,7 +590,7 @@ SPANISH = Language(
     given_up=_("al principio | inicialmente | a primera vista | pensé | pensaba | creía | creí | había pensado | en un principio | primero pensé | iba a | originalmente | de entrada | estuve a punto | hubiera sido | habría sido | casi elijo | parecía al principio | había elegido"),
     consider=_("consideremos | considerar | veamos | verifiquemos | verificar | revisemos | examinemos | analicemos | comparado | comparando | comparemos | en cuanto a | respecto a | miremos | qué tal | evaluemos | entre"),
     correction=_("no | en realidad | corrección | perdón | lo siento | mejor dicho | de hecho | rectifico | más bien | corrijo | error | ups | pensándolo bien | un momento | disculpa"),
-    withdraw=_("espera | espere | me equivoqué | es broma | olvídalo | me retracto"),
+    withdraw=_("espera | espere | me equivoqué | es broma | olvídalo | me retracto | no puedo decidir | no puedo decidirme | no puedo elegir | no logro decidir | no me decido"),
     concede=_("aunque | a pesar de | mientras que | si bien"),
     contrast=_("pero | sin embargo | no obstante | sino | en realidad | en cambio | de hecho | más bien"),
     otherwise=_("de lo contrario | si no | en caso contrario | de otro modo"),
@@ -620,6 +627,8 @@ SPANISH = Language(
     or_less=_("o menos"),
     present=_("hay | veo"),
     reference=_("figura | tabla | página | paso | pregunta | imagen | opción"),
+    circumstance=_("en | con | sin | para | por | a | al"),
+    after_noun=_("ando | iendo | yendo | ado | ada | ido | ida"),
 )
 
 PORTUGUESE = Language(
@@ -656,7 +665,7 @@ PORTUGUESE = Language(
     given_up=_("a princípio | inicialmente | à primeira vista | pensei | pensava | achei | achava | no início | no começo | primeiro pensei | ia ser | originalmente | de início | teria sido | quase escolhi | cheguei a pensar"),
     consider=_("consideremos | considerar | vejamos | verifiquemos | verificar | examinemos | analisemos | comparado | comparando | comparemos | quanto à | quanto ao | em relação a | vamos verificar | vamos ver | vamos analisar | avaliemos | que tal | entre"),
     correction=_("não | na verdade | correção | perdão | desculpe | desculpa | melhor dizendo | de fato | aliás | corrigindo | quer dizer | ops | pensando bem | ou melhor | um momento"),
-    withdraw=_("espera | espere | me enganei | errei | brincadeira | esqueça | retiro"),
+    withdraw=_("espera | espere | me enganei | errei | brincadeira | esqueça | retiro | não consigo decidir | não consigo escolher | não posso decidir | não consigo me decidir"),
     concede=_("embora | apesar de | ainda que | enquanto | se bem que"),
     contrast=_("mas | porém | contudo | no entanto | entretanto | todavia | mas sim | na verdade | e sim | na realidade"),
     otherwise=_("senão | caso contrário | do contrário"),
@@ -692,6 +701,8 @@ PORTUGUESE = Language(
     or_less=_("ou menos"),
     present=_("há | tem | vejo"),
     reference=_("figura | tabela | página | passo | pergunta | questão | opção"),
+    circumstance=_("em | com | sem | para | por | no | na"),
+    after_noun=_("ando | endo | indo | ado | ada | ido | ida"),
 )
 
 ITALIAN = Language(
@@ -728,7 +739,7 @@ ITALIAN = Language(
     given_up=_("inizialmente | all'inizio | a prima vista | pensavo | ho pensato | credevo | avevo pensato | in un primo momento | prima pensavo | stavo per | originariamente | dapprima | in principio | sarebbe stata | sarebbe stato | di primo acchito | ero tentato"),
     consider=_("consideriamo | considerare | verifichiamo | verificare | esaminiamo | vediamo | analizziamo | confrontiamo | rispetto | confronto | quanto a | riguardo a | controlliamo | valutiamo | guardiamo | paragonato | tra | fra"),
     correction=_("no | anzi | in realtà | correzione | scusa | scusate | scusi | mi correggo | errore | piuttosto | o meglio | ops | ripensandoci | un momento"),
-    withdraw=_("aspetta | aspetti | mi sono sbagliato | mi sbaglio | scherzo | ritiro"),
+    withdraw=_("aspetta | aspetti | mi sono sbagliato | mi sbaglio | scherzo | ritiro | non riesco a decidere | non so decidere | non riesco a scegliere | non posso decidere"),
     concede=_("sebbene | anche se | benché | nonostante | mentre"),
     contrast=_("ma | però | tuttavia | eppure | bensì | invece | in realtà | anzi | al contrario"),
     otherwise=_("altrimenti | in caso contrario | sennò"),
@@ -765,6 +776,8 @@ ITALIAN = Language(
     or_less=_("o meno"),
     present=_("c'è | ci sono | vedo"),
     reference=_("figura | tabella | pagina | passo | domanda | opzione"),
+    circumstance=_("in | con | senza | per | a | nel | nella | su"),
+    after_noun=_("ando | endo | ante | ente | ato | ata | uto | uta | ito | ita"),
 )
 
 RUSSIAN = Language(
@@ -801,7 +814,7 @@ RUSSIAN = Language(
     given_up=_("сначала | изначально | вначале | на первый взгляд | я думал | думал | думала | я считал | казалось | поначалу | первоначально | я хотел | сперва | чуть не | был бы | была бы | показалось"),
     consider=_("рассмотрим | рассмотреть | проверим | проверить | посмотрим | сравним | сравнить | по сравнению | что насчёт | что насчет | касательно | оценим | проанализируем | относительно | между"),
     correction=_("нет | точнее | вернее | исправление | извините | простите | на самом деле | ошибка | исправлюсь | поправка | ой | подумав"),
-    withdraw=_("подождите | постойте | стоп | погодите | я ошибся | ошибся | хотя нет | шучу | забудьте"),
+    withdraw=_("подождите | постойте | стоп | погодите | я ошибся | ошибся | хотя нет | шучу | забудьте | не могу решить | не могу выбрать | не могу определиться"),
     concede=_("хотя | несмотря на | пусть | тогда как"),
     contrast=_("но | однако | а | зато | на самом деле | тем не менее | впрочем | в действительности"),
     otherwise=_("иначе | в противном случае"),
@@ -835,6 +848,7 @@ RUSSIAN = Language(
     present=_("есть | вижу"),
     absent=_("нет | не"),
     reference=_("рисунок | рис | таблица | страница | шаг | вопрос | вариант"),
+    circumstance=_("в | с | без | для | при | на"),
 )
 
 ARABIC = Language(
@@ -965,6 +979,7 @@ HINDI = Language(
     present=_("है | हैं"),
     absent=_("नहीं"),
     reference=_("चित्र | तालिका | पृष्ठ | चरण | प्रश्न"),
+    circumstance=_("में"),
 )
 
 VIETNAMESE = Language(
@@ -1000,7 +1015,7 @@ VIETNAMESE = Language(
     given_up=_("ban đầu | lúc đầu | thoạt đầu | thoạt nhìn | đã nghĩ | tưởng | tôi tưởng | mới đầu | lúc đầu tôi | đã định | suýt chọn | từng nghĩ"),
     consider=_("xem xét | kiểm tra | xét | hãy xem | so sánh | xem thử | cân nhắc | phân tích | còn về | đối với | thử | giữa"),
     correction=_("không | xin lỗi | thực ra | thật ra | đính chính | sửa lại | à không | nói đúng hơn"),
-    withdraw=_("khoan | đợi đã | chờ đã | tôi nhầm | chờ chút | đùa thôi | nhầm rồi"),
+    withdraw=_("khoan | đợi đã | chờ đã | tôi nhầm | chờ chút | đùa thôi | nhầm rồi | không thể quyết định | không quyết định được"),
     concede=_("mặc dù | dù | tuy | trong khi"),
     contrast=_("nhưng | tuy nhiên | mà là | thực ra | thật ra | thế nhưng | thực tế"),
     otherwise=_("nếu không | không thì | ngược lại"),
@@ -1033,6 +1048,7 @@ VIETNAMESE = Language(
     present=_("có"),
     absent=_("không"),
     reference=_("hình | bảng | trang | bước | câu"),
+    circumstance=_("trong | với | cho | ở"),
 )
 
 INDONESIAN = Language(
@@ -1069,7 +1085,7 @@ INDONESIAN = Language(
     given_up=_("awalnya | mula-mula | pada awalnya | sekilas | semula | pada mulanya | tadinya | saya sempat | hampir memilih"),
     consider=_("mari kita | mari | periksa | pertimbangkan | bandingkan | dibandingkan dengan | lihat | cek | bagaimana dengan | mengenai | tinjau | antara"),
     correction=_("tidak | maaf | koreksi | sebenarnya | maksud saya | eh | perbaikan | bukan | ups"),
-    withdraw=_("tunggu | saya salah | bercanda | ralat | sebentar"),
+    withdraw=_("tunggu | saya salah | bercanda | ralat | sebentar | tidak bisa memutuskan | tidak dapat memutuskan"),
     concede=_("meskipun | walaupun | meski | walau | sementara | sekalipun"),
     contrast=_("tetapi | tapi | namun | melainkan | akan tetapi | sebenarnya | justru | sedangkan | kenyataannya"),
     otherwise=_("jika tidak | kalau tidak | bila tidak"),
@@ -1101,6 +1117,7 @@ INDONESIAN = Language(
     or_less=_("atau kurang"),
     present=_("ada | terdapat"),
     reference=_("gambar | tabel | halaman | langkah | soal"),
+    circumstance=_("di | dengan | tanpa | untuk | dalam | pada"),
 )
 
 TURKISH = Language(
@@ -1137,7 +1154,7 @@ TURKISH = Language(
     given_up=_("başta | ilk başta | başlangıçta | ilk bakışta | sanmıştım | düşünmüştüm | düşündüm | sandım | ilk olarak | zannettim | az kalsın | ilk önce | önce"),
     consider=_("inceleyelim | bakalım | kontrol edelim | değerlendirelim | karşılaştıralım | kıyasla | hakkında | göz önüne | düşünelim | arasında"),
     correction=_("hayır | aslında | düzeltme | pardon | özür dilerim | yok | daha doğrusu | düzeltiyorum | affedersiniz"),
-    withdraw=_("bekle | bekleyin | yanılmışım | dur | şaka | hata yaptım"),
+    withdraw=_("bekle | bekleyin | yanılmışım | dur | şaka | hata yaptım | karar veremiyorum | karar veremedim"),
     concede=_("rağmen | her ne kadar | iken | olsa da"),
     contrast=_("ama | fakat | ancak | lakin | aslında | oysa | halbuki | yine de | aksine | bilakis"),
     otherwise=_("aksi halde | aksi takdirde | yoksa | değilse"),
@@ -1173,6 +1190,151 @@ TURKISH = Language(
     reference=_("şekil | tablo | sayfa | adım | soru"),
 )
 # fmt: on
+POLISH = Language(
+    name="Polish",
+    answer=_("odpowiedź | odpowiedzią | odpowiedzi | rozwiązanie | wynik | moja odpowiedź"),
+    option=_("opcja | opcję | opcji | opcją | litera | wariant | wybór | możliwość"),
+    listing=_("opcje | odpowiedzi do wyboru | możliwości"),
+    total=_("razem | łącznie | w sumie | suma"),
+    copula=_(
+        "jest | to | są | to jest | brzmi | musi być | powinno być | będzie | był | była | było | wydaje się | wygląda na"
+    ),
+    pronoun=_("to | jest to | to jest | ten | ta | zwierzę | to zwierzę"),
+    choose=_(
+        "wybieram | wybrałbym | wybrałabym | wybór to | stawiam na | zaznaczam | pozostaje | zostaje | wskazuje na | powiedziałbym"
+    ),
+    believe=_(
+        "myślę że | myślę | sądzę że | sądzę | uważam że | uważam | moim zdaniem | wydaje mi się że | przypuszczam że"
+    ),
+    right=_(
+        "prawidłowa | prawidłowa odpowiedź | poprawna | poprawna odpowiedź | właściwa | najlepsza | prawdziwa | słuszna | trafna | prawidłowe | poprawne"
+    ),
+    match=_("pasuje | odpowiada | najlepiej pasuje | zgadza się"),
+    only=_("tylko | jedynie | wyłącznie"),
+    conclude=_("więc | zatem | dlatego | a więc | podsumowując | ostatecznie | wniosek | czyli | stąd"),
+    reason=_("ponieważ | bo | gdyż | dlatego że | uzasadnienie | wyjaśnienie | z powodu"),
+    wrong=_(
+        "błędna | błędne | niepoprawna | nieprawidłowa | fałszywa | niemożliwe | wykluczona | wykluczone | odpada | odpadają | nie pasuje"
+    ),
+    deny=_("nie | nie jest | nie ma | żaden | żadna | żadne | ani | nigdy | wykluczam | bez"),
+    deny_next=_("zamiast | oprócz | poza | a nie | w przeciwieństwie do | z wyjątkiem"),
+    doubt=_("wątpię | czy | nie sądzę | nie jestem pewien czy | trudno powiedzieć"),
+    none=_("żadna z | żadne z | żaden z | żadna z opcji | żadna z odpowiedzi"),
+    possible=_("może | być może | możliwe | mógłby | mogłaby | mogłoby | może być"),
+    condition=_("jeśli | jeżeli | gdyby | chyba że | zakładając | w przypadku | o ile | pod warunkiem"),
+    report=_(
+        "ktoś powiedział | mówi się | podobno | rzekomo | niektórzy mówią | wielu uważa | można pomyśleć"
+    ),
+    person=_("ktoś | niektórzy | wielu | inni | ludzie | uczeń | nauczyciel | kolega | przyjaciel"),
+    opinion=_("mówi | mówią | powiedział | twierdzi | twierdzą | uważa | uważają | wybrał | wybrała | sądzi"),
+    says=_("mówi | powiedział | twierdzi | uważa | sądzi"),
+    source=_(
+        "zdjęcie | zdjęciu | obraz | obrazie | obrazek | obrazku | wykres | wykresie | mapa | tabela | pytanie | tekst"
+    ),
+    given_up=_(
+        "początkowo | na początku | na pierwszy rzut oka | najpierw myślałem | wydawało się | pierwotnie"
+    ),
+    consider=_("rozważmy | sprawdźmy | porównajmy | spójrzmy na | między | pomiędzy | jak"),
+    correction=_("właściwie | poprawka | przepraszam | w rzeczywistości | a raczej"),
+    withdraw=_("czekaj | chwila | pomyliłem się | pomyłka | nie mogę się zdecydować | nie potrafię wybrać"),
+    concede=_("chociaż | choć | mimo że"),
+    contrast=_("ale | jednak | lecz | natomiast"),
+    otherwise=_("inaczej | w przeciwnym razie"),
+    neutral=_("bez wątpienia | nie ma wątpliwości | nie tylko | pozostałe opcje | pozostałe odpowiedzi"),
+    self=_("ja | moja | moim | mnie"),
+    either=_("lub | albo | czy też"),
+    both=_("i | oraz | a także"),
+    filler=_(
+        "na pewno | prawdopodobnie | oczywiście | wyraźnie | zdecydowanie | chyba | raczej | najprawdopodobniej"
+    ),
+    function=_(
+        "na | w | we | z | ze | do | od | po | przy | że | się | jest | są | to | widać | widzę | widoczny | widoczna | znajduje | pokazuje | przedstawia | który | która | które | nie | tu | tutaj | zdjęciu | obrazku"
+    ),
+    yes=_("tak | owszem"),
+    no=_("nie"),
+    true=_("prawda"),
+    false=_("fałsz"),
+    bound=_(
+        "co najmniej | przynajmniej | co najwyżej | ponad | więcej niż | mniej niż | poniżej | powyżej | prawie | między"
+    ),
+    about=_("około | mniej więcej"),
+    numbers=_(
+        "zero | jeden/jedna/jedno | dwa/dwie/dwóch | trzy/trzech | cztery/czterech | pięć | sześć | siedem | osiem | dziewięć | dziesięć | jedenaście | dwanaście"
+    ),
+    at_least=_("co najmniej | przynajmniej"),
+    at_most=_("co najwyżej"),
+    more_than=_("ponad | więcej niż"),
+    less_than=_("mniej niż | prawie"),
+)
+
+DUTCH = Language(
+    name="Dutch",
+    answer=_("antwoord | het antwoord | oplossing | uitkomst | juiste antwoord"),
+    option=_("optie | keuze | letter | mogelijkheid | antwoordoptie | alternatief"),
+    listing=_("opties | antwoordopties | mogelijkheden | elke optie"),
+    total=_("in totaal | totaal | samen | som"),
+    copula=_("is | zijn | was | lijkt | moet zijn | zou zijn | luidt | wordt | blijkt"),
+    pronoun=_("het | dit | dat | hier | deze | die | dit is | dat is | het is | het dier"),
+    choose=_(
+        "kies | ik kies | ik ga voor | ik zou zeggen | ik zeg | ik zou kiezen | ik houd het op | blijft over | wijst op"
+    ),
+    believe=_("ik denk | ik denk dat | ik geloof | ik geloof dat | ik vermoed | volgens mij | mijns inziens"),
+    right=_("juist | juiste | correct | correcte | goede | beste | klopt | waar"),
+    match=_("past | past bij | komt overeen | klopt | past het best | past het beste"),
+    only=_("alleen | enkel | slechts | uitsluitend"),
+    conclude=_("dus | daarom | derhalve | conclusie | kortom | uiteindelijk | concluderend | vandaar"),
+    reason=_("omdat | want | aangezien | vanwege | uitleg | reden | doordat"),
+    wrong=_(
+        "fout | onjuist | verkeerd | incorrect | uitgesloten | onmogelijk | onwaarschijnlijk | valt af | vallen af | klopt niet"
+    ),
+    deny=_("niet | geen | nooit | noch | geenszins | niemand | zonder | uitsluiten"),
+    deny_next=_("in plaats van | behalve | anders dan | en niet | maar niet | in tegenstelling tot"),
+    doubt=_(
+        "ik betwijfel | betwijfel | twijfel | of het | niet zeker of | ik denk niet | ik geloof niet | moeilijk te zeggen"
+    ),
+    none=_("geen van de | geen van deze | geen van allen"),
+    possible=_("misschien | mogelijk | wellicht | zou kunnen | kan zijn"),
+    condition=_("als | indien | tenzij | mits | stel | ervan uitgaande | hangt ervan af | in het geval"),
+    report=_(
+        "iemand zei | men zegt | naar verluidt | sommigen zeggen | je zou denken | volgens hem | volgens haar"
+    ),
+    person=_("iemand | sommigen | velen | mensen | leraar | leerling | vriend | collega | student"),
+    opinion=_("zegt | zei | zeggen | denkt | denken | gelooft | koos | kiest | beweert | beweren"),
+    says=_("zegt | zei | beweert | gelooft"),
+    source=_("foto | afbeelding | plaatje | grafiek | kaart | tabel | vraag | tekst | figuur"),
+    given_up=_("eerst dacht ik | aanvankelijk | op het eerste gezicht | eerst | leek | oorspronkelijk"),
+    consider=_("bekijk | laten we kijken | controleren | vergelijken | vergeleken met | tussen | zoals"),
+    correction=_("eigenlijk | correctie | sorry | ik bedoel | of liever"),
+    withdraw=_("wacht | ik had het mis | ik vergiste me | ik kan niet kiezen | kan niet beslissen"),
+    concede=_("hoewel | ofschoon | al lijkt"),
+    contrast=_("maar | echter | toch | integendeel"),
+    otherwise=_("anders"),
+    neutral=_(
+        "zonder twijfel | geen twijfel | ongetwijfeld | niet alleen | de andere opties | de overige opties"
+    ),
+    self=_("ik | mijn | mij | wij"),
+    either=_("of | ofwel"),
+    both=_("en | zowel | allebei | beide"),
+    article=_("een | de | het"),
+    filler=_("duidelijk | waarschijnlijk | zeker | vast | natuurlijk | gewoon | hier | waarschijnlijk wel"),
+    function=_(
+        "een | de | het | op | in | van | met | te | zien | staat | zit | ligt | er | we | je | foto | afbeelding | toont | laat | zijn | is | dat | dit | aan | bij | naar | voor | om | ook | nog | wel | niet | geen"
+    ),
+    yes=_("ja | jazeker"),
+    no=_("nee | neen"),
+    true=_("waar | juist"),
+    false=_("onwaar | onjuist"),
+    bound=_(
+        "minstens | ten minste | hooguit | hoogstens | meer dan | minder dan | boven | onder | bijna | tussen | tot"
+    ),
+    about=_("ongeveer | circa | rond"),
+    numbers=_("nul | een/één | twee | drie | vier | vijf | zes | zeven | acht | negen | tien | elf | twaalf"),
+    at_least=_("minstens | ten minste"),
+    at_most=_("hooguit | hoogstens"),
+    more_than=_("meer dan"),
+    less_than=_("minder dan | bijna"),
+)
+
 LANGUAGES: Mapping[str, Language] = {
     "en": ENGLISH,
     "zh": CHINESE,
@@ -1189,4 +1351,6 @@ LANGUAGES: Mapping[str, Language] = {
     "vi": VIETNAMESE,
     "id": INDONESIAN,
     "tr": TURKISH,
+    "pl": POLISH,
+    "nl": DUTCH,
 }

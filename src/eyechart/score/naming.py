@@ -41,6 +41,7 @@ _BESIDE = frozenset(("with", "for", "beside", "behind", "next", "near"))
 _APART = frozenset(("beside", "behind", "near", "off", "toward", "towards", "against", "after", "before"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
 _SUBJECTS = frozenset(("i", "we", "you", "he", "she", "they"))
+_SUBJECTS_SHORT = frozenset(("i", "i'm", "i'd"))
 _DETERMINERS = c.ARTICLE | c.MODIFIER | c.PRONOUN
 _LINKS = frozenset(("to", "of", "de", "von", "di", "do", "da", "des", "du"))
 _COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -260,7 +261,7 @@ class Names:
         self, text: str, units: Sequence[Unit], options: ChoiceOptions, codes: tuple[str, ...]
     ) -> None:
         self._text, self._units = text, units
-        self._endings, _, self._verb_endings = list_endings(codes)
+        self._endings, _, self._verb_endings, self._after_noun = list_endings(codes)
         self._lexicon = build_lexicon(codes)
         self._options = options
         self._has_modifiers: bool | None = None
@@ -322,12 +323,12 @@ class Names:
             return False
         if any(words[0].isupper() for words in self._options.by_case):
             return False
-        near = [
-            other for other in self._units[place + 1 : place + 5] if not other.mark and other.letters is None
-        ]
-        return any(
-            text[other.start].isupper() and other.word not in ("i", "i'm", "i'd") for other in near[:3]
-        ) and not any(other.mark in c.ENDS for other in self._units[place + 1 : place + 5])
+        for other in self._units[place + 1 : place + 5]:
+            if other.mark in c.ENDS:
+                return False
+            if other.letters is None and text[other.start].isupper() and other.word not in _SUBJECTS_SHORT:
+                return True
+        return False
 
     def _may_follow(self, place: int, before: Unit | None, after: Unit | None) -> bool:
         if after is None or after.letters is not None:
@@ -348,6 +349,8 @@ class Names:
             return False  # "ribosomes make proteins", "an apple a day"
         if after.roles & ~_NOUNS or is_unspaced(after.word):
             return True
+        if self._after_noun and (after.roles & c.MODIFIER or after.word.endswith(self._after_noun)):
+            return True  # "um cavalo branco", "un perro durmiendo"
         if self._is_adjective(self._units[place].word):
             return not self._is_given(place, before)
         goes_on = place + 2 < len(self._units) and not self._units[place + 2].mark  # "a dog lying on a sofa"
@@ -442,14 +445,20 @@ class Names:
         return bool(self._verb_endings) and (is_to_be or not word.word.endswith(self._verb_endings))
 
     def _follows_other(self, place: int) -> bool:
-        """Whether "or" joins something that is not an option to the name: "a wolf or a dog"."""
+        """Whether something that is not an option is joined to the name: "a wolf or a dog"."""
         at = place - 1
-        while at > 0 and self._units[at].roles & c.ARTICLE:
+        while (
+            at > 0 and self._units[at].roles & (c.ARTICLE | c.MODIFIER) and not self._units[at].roles & c.BOTH
+        ):
             at -= 1
-        if at < 1 or not self._units[at].roles & c.EITHER:
+        if at < 1 or not self._units[at].roles & (c.EITHER | c.BOTH):
             return False
         other = self._units[at - 1]
-        return not (other.mark or other.roles) and other.letters is None
+        is_other = not (other.mark or other.roles) and other.letters is None
+        if self._units[at].roles & c.EITHER:
+            return is_other
+        counted = self._units[at - 2].roles if at > 1 else 0  # "two women and one man", "a boy and a dog"
+        return is_other and at < place - 1 and bool(counted & (c.ARTICLE | c.MODIFIER))
 
     def _goes_with(self, place: int) -> bool:
         """Whether the name goes with something else: "behind the bus"; without a verb "man with dog"."""
