@@ -240,7 +240,7 @@ class _Reader:
                 is_open = said is not None and said.kind not in ("mentioned", "listed")
                 if said is not None:
                     yield said
-            self._is_described = self._is_described or (unit.is_letter and not is_open)
+            self._is_described = self._is_described or (unit.is_letter and bool(letters) and not is_open)
 
     def _read_open(
         self, place: int, last: int, letters: tuple[str, ...], *, is_stated: bool

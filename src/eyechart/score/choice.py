@@ -40,7 +40,7 @@ from eyechart.types import Reply, Sample, Score
 JUDGE_TRIES = 3  # as published: the judge is called again while its reply names no option
 
 
-@scorer("choice", version="6")
+@scorer("choice", version="7")
 def score_choice(reply: Reply, sample: Sample) -> Score:
     """Our own reader against the gold, which may be given as the letter or as the option's text.
 

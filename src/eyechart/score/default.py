@@ -13,7 +13,7 @@ from eyechart.types import Reply, Sample, Score
 _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
 
 
-@scorer("default", version="6")
+@scorer("default", version="7")
 def score_default(reply: Reply, sample: Sample) -> Score:
     """With options: multiple choice. Otherwise by each gold: yes or no, a time, a date, a number, or text.
 
@@ -29,7 +29,7 @@ def score_default(reply: Reply, sample: Sample) -> Score:
     return open_answers.score_open(reply, sample)
 
 
-@scorer("default-strict", version="3")
+@scorer("default-strict", version="4")
 def score_default_strict(reply: Reply, sample: Sample) -> Score:
     """Like `default`, without what it forgives in open answers.
 

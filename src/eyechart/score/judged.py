@@ -37,7 +37,7 @@ _AROUND = (
 )
 
 
-@judged_scorer("judged", version="7")
+@judged_scorer("judged", version="8")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
     choices = sample.choices or find_written_choices(sample)

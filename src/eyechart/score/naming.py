@@ -100,6 +100,9 @@ def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: t
         if not _is_option_letter(text, units, place, is_word=get_roles(char.lower(), lexicon) != 0):
             continue
         letter = options.find_by_letter(char)
+        if letter is None and char in options.by_case:  # options that are letters: "point R"
+            unit.letters, unit.roles = options.by_case[char], 0
+            continue
         if letter is None and place + 1 < len(units) and units[place + 1].mark == "=":
             continue  # a variable: "N = 4"
         if letter is not None or char.isupper():
@@ -387,6 +390,8 @@ class Names:
 
     def _goes_on(self, place: int) -> bool:
         """Whether a name goes on after a comma: "Paris, Texas"."""
+        if " " in self._units[place].word:
+            return False  # "Mount Kilimanjaro, Tanzania"
         if place + 2 >= len(self._units) or not self._text[self._units[place].start].isupper():
             return False
         name = self._units[place + 2]

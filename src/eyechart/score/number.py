@@ -80,7 +80,7 @@ _NONE = re.compile(
 )  # fmt: skip
 
 
-@scorer("number", version="4")
+@scorer("number", version="5")
 def score_number(reply: Reply, sample: Sample) -> Score:
     """The number the reply states, with its unit, against golds that are numbers."""
     reading, found = find_stated_quantity(reply.text, may_skip_years=not _ASKS_WHEN.search(sample.question))

@@ -36,7 +36,7 @@ MAX_PLAIN_WORDS = 20  # a reply this much longer than any gold, with no statemen
 # -- Text against text
 
 
-@scorer("text", version="5")
+@scorer("text", version="6")
 def score_text(reply: Reply, sample: Sample) -> Score:
     """The answer the reply states, compared with each gold after normalising both."""
     reading = read_text(reply.text)
@@ -116,7 +116,7 @@ def _rambles(answer: str, golds: Sequence[str]) -> bool:
 # -- Yes or no
 
 
-@scorer("yes-no", version="4")
+@scorer("yes-no", version="5")
 def score_yes_no(reply: Reply, sample: Sample) -> Score:
     """Our own reading of yes and no, against a gold that says either; true counts as yes, false as no."""
     reading = read_yes_no(reply.text, with_truth_words=True)

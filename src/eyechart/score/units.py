@@ -40,8 +40,8 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
         1e3: "km kms kilometre kilometres kilometer kilometers kilómetros kilomètres chilometri quilômetros 公里 千米 キロメートル км километров 킬로미터",
     },
     "area": {
-        1e-4: "cm² cm2 sq-cm square-centimetres square-centimeters 平方厘米", 1: "m² m2 sq-m sqm square-metres square-meters square-metre square-meter 平方米 ㎡",
-        1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sq-km square-kilometres square-kilometers 平方公里 平方千米",
+        1e-4: "cm² cm2 sq-cm sq.-cm square-centimetres square-centimeters 平方厘米", 1: "m² m2 sq-m sq.-m sqm square-metres square-meters square-metre square-meter 平方米 ㎡",
+        1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sq-km sq.-km square-kilometres square-kilometers 平方公里 平方千米",
     },
     "volume": {
         1e-3: "ml mL millilitre millilitres milliliter milliliters cc 毫升", 1e-2: "cl cL centilitre centilitres centiliter centiliters", 0.1: "dl dL decilitre decilitres",
@@ -59,6 +59,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
     "speed": {
         1 / 3.6: "km/h kph kmh km/hour km-per-hour km/hr kmph kilometres-per-hour kilometers-per-hour kilometres-an-hour kilometers-an-hour 公里/小时 км/ч", 1: "m/s metres-per-second meters-per-second 米/秒",
     },
+    "acceleration": {1: "m/s² m/s2 metres-per-second-squared meters-per-second-squared"},
     "data": {
         1: "byte bytes", 1e3: "KB kB kilobyte kilobytes", 1e6: "MB megabyte megabytes mb", 1e9: "GB gigabyte gigabytes gb", 1e12: "TB terabyte terabytes tb", 1e15: "PB petabyte petabytes",
         0.125: "bit bits", 125: "kb Kb kbit kilobit kilobits", 1.25e5: "Mb Mbit megabit megabits", 1.25e8: "Gb Gbit gigabit gigabits", 1024: "KiB", 1024**2: "MiB", 1024**3: "GiB", 1024**4: "TiB",
@@ -92,7 +93,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
 _IMPERIAL: Mapping[str, Mapping[float, str]] = {
     "mass": {28.349523125: "oz ounce ounces", 453.59237: "lb lbs pound pounds 磅", 6350.29318: "stone stones", 907184.74: "ton tons short-tons"},
     "length": {0.0254: "in in. inch inches \" ” ″ '' 英寸", 0.3048: "ft ft. foot feet ' ’ ′ 英尺", 0.9144: "yd yds yard yards", 1609.344: "mi mile miles 英里", 1852: "nautical-miles nmi"},
-    "area": {0.00064516: "sq-in square-inches in²", 0.09290304: "sq-ft sqft ft² ft2 square-feet square-foot", 4046.8564224: "acre acres 英亩", 2589988.110336: "sq-mi square-miles mi²"},
+    "area": {0.00064516: "sq-in sq.-in square-inches in²", 0.09290304: "sq-ft sq.-ft sqft ft² ft2 square-feet square-foot", 4046.8564224: "acre acres 英亩", 2589988.110336: "sq-mi square-miles mi²"},
     "volume": {0.0295735295625: "fl-oz fl.-oz. oz fluid-ounces fluid-ounce ounces ounce", 0.2365882365: "cup cups", 0.473176473: "pt pint pints", 0.946352946: "qt quart quarts", 3.785411784: "gal gallon gallons", 0.01478676478125: "tbsp tablespoon tablespoons", 0.00492892159375: "tsp teaspoon teaspoons"},
     "speed": {0.44704: "mph mi/h miles/hour mile/h miles-per-hour miles-an-hour 英里/小时", 0.514444: "knot knots kn", 0.3048: "ft/s feet-per-second"},
     "energy": {1055.06: "BTU btu"},

@@ -103,6 +103,11 @@ COUNTRIES = frozenset(
         "sweden norway finland iceland greece turkey egypt morocco tunisia algeria kenya nigeria ghana ethiopia south-africa "
         "israel iran iraq saudi-arabia uae united-arab-emirates qatar hungary romania bulgaria serbia croatia slovenia slovakia "
         "estonia latvia lithuania luxembourg malta cyprus europe asia africa taiwan hong-kong "
+        "tanzania uganda rwanda zambia zimbabwe namibia botswana angola mozambique madagascar senegal cameroon ivory-coast sudan "
+        "somalia libya lebanon syria kuwait oman yemen bahrain afghanistan kazakhstan uzbekistan mongolia cambodia laos myanmar "
+        "sri-lanka bolivia ecuador paraguay uruguay venezuela guatemala honduras nicaragua costa-rica panama jamaica haiti "
+        "dominican-republic puerto-rico armenia azerbaijan belarus moldova albania north-macedonia bosnia montenegro kosovo bhutan "
+        "maldives fiji papua-new-guinea monaco vatican-city liechtenstein andorra "
     )
 )
 REGIONS = frozenset(

@@ -64,7 +64,7 @@ _NONE = ("none", "nil", "no one", "nobody", "没有", "无")
 _LONG_TEXT_WORDS = 80  # a longer text without a statement is not an answer
 
 
-@scorer("infochartqa-strict", version="9")
+@scorer("infochartqa-strict", version="10")
 def score_strict(reply: Reply, sample: Sample) -> Score:
     """InfoChartQA's rule for the question's type, as it was intended."""
     golds = tuple(gold for gold in sample.golds if gold.strip())
