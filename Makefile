@@ -67,7 +67,7 @@ simulate: $(VENV)/.dev ## how often the intervals of ec.stats contain the true v
 catalogue: $(VENV)/.dev ## write the names of the catalogue's benchmarks, after a change of a declaration
 	$(BIN)/python tools/write_catalogue.py
 
-map: $(VENV)/.dev     ## rooms, modules, lines, imports between rooms, repeated names, the traced path of a sample
+map: $(VENV)/.dev     ## packages, modules, lines, imports between packages, repeated names, the files that a sample passes through
 	@$(BIN)/python tools/map.py
 
 wheel: $(VENV)/.dev   ## build the package

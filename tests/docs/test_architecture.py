@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: its rooms, the order of imports, and every name of the source it links."""
+"""docs/architecture.md is true: its packages, the order of imports, and every name of the source it links."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def test_every_linked_name_is_in_its_file() -> None:
 
 def test_files_beside_the_links_are_those_that_are_linked() -> None:
     """`cli/run.py` in a line of the table must be the target of one of its links."""
-    for line in section("The way of a sample").splitlines():
+    for line in section("How a sample is processed").splitlines():
         targets = re.findall(r"\(\.\./src/eyechart/([^)]+)\)", line)
         for file in re.findall(r" in (\w+/\w+\.py)", line):
             assert file in targets, line
 
 
-def test_the_rooms_are_those_of_the_source() -> None:
+def test_the_packages_are_those_of_the_source() -> None:
     described = {
         Path(target).name.removesuffix(".py")
-        for line in section("The rooms").splitlines()
+        for line in section("Packages").splitlines()
         if line.startswith("| [")
         for target in re.findall(r"\]\(\.\./src/eyechart/([^)/]+)\)", line)
     }
@@ -58,7 +58,7 @@ def test_the_rooms_are_those_of_the_source() -> None:
 
 
 def test_the_order_of_imports_is_the_tested_one() -> None:
-    steps = [frozenset(line.split()) for line in section("The rooms").splitlines() if line.startswith("    ")]
+    steps = [frozenset(line.split()) for line in section("Packages").splitlines() if line.startswith("    ")]
     assert tuple(steps) == STEPS
 
 
