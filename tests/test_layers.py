@@ -43,8 +43,8 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-@cache
 def parse(path: Path) -> ast.Module:
+    """The tree of a module. It is not kept: a million nodes cost the garbage collector more than parsing."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 

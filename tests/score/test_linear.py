@@ -1,6 +1,6 @@
 """Every registered scorer reads every reply in linear time: models degenerate, and the event loop waits.
 
-One hostile corpus for all of them, at full length. What takes no time to speak of is fine; what takes longer
+One hostile corpus for all of them. What takes no time to speak of is fine; what takes longer
 must not take more than its share more when the reply is four times as long, on a machine of any speed.
 """
 
@@ -19,8 +19,8 @@ import pytest
 from eyechart import registry
 from eyechart.types import JudgedScorer, Reply, Sample, Scorer, answer_calls
 
-N_CHARS = 16_000
-QUICK_S = 0.05  # nothing is told apart below this
+N_CHARS = 8_000
+QUICK_S = 0.025  # nothing is told apart below this
 GROWTH = 8.0  # of four times as long a reply: linear is 4, quadratic is 16
 
 BLANKS = (
@@ -182,12 +182,8 @@ def test_no_scorer_keeps_the_texts_of_long_replies(name: str) -> None:
         tracemalloc.stop()
         return kept
 
-    gc.freeze()  # what other tests hold is not looked at
-    try:
-        # Twice if need be: threads of other tests may have asked for memory meanwhile.
-        assert kept_bytes("a") < 3 * n_chars or kept_bytes("b") < 3 * n_chars
-    finally:
-        gc.unfreeze()
+    # Twice if need be: threads of other tests may have asked for memory meanwhile.
+    assert kept_bytes("a") < 3 * n_chars or kept_bytes("b") < 3 * n_chars
 
 
 def _score(scorer: Scorer, reply: Reply, sample: Sample) -> None:

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
@@ -199,6 +198,8 @@ def suppress_output(spec: HubSpec) -> Iterator[None]:
 
 def is_reachable(endpoint: str) -> bool:
     """Whether the hub, or the proxy in front of it, accepts connections."""
+    from urllib.request import getproxies, proxy_bypass  # takes its time to import
+
     parts = urlsplit(endpoint)
     proxy = getproxies().get(parts.scheme) if not proxy_bypass(parts.hostname or "") else None
     if proxy:
