@@ -15,7 +15,8 @@ demo: $(VENV)/.demo   ## install, then run the first evaluation offline
 	$(BIN)/eyechart demo
 
 test: $(VENV)/.dev    ## the whole suite: core and small extras
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not torture and not extras"
+	@# Three at once on two cores, since many tests wait for a server or a clock.
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not torture and not extras"
 
 fast: $(VENV)/.dev    ## the tests to run while you work, less than a minute
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile fast -m "not slow and not ocr and not torture and not extras"

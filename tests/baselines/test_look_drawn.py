@@ -309,10 +309,8 @@ def curve(rng: random.Random) -> Drawing:
 @pytest.mark.ocr
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("draw", "n"),
-    [(columns, 2), (rails, 2), (ledger, 2), (bill, 2), (plate, 2), (wheel, 2), (curve, 2)],
-    ids=lambda v: getattr(v, "__name__", v),
+    "draw", [columns, rails, ledger, bill, plate, wheel, curve], ids=lambda draw: draw.__name__
 )
-def test_images_with_text(look: Model, draw: Callable[[random.Random], Drawing], n: int) -> None:
+def test_images_with_text(look: Model, draw: Callable[[random.Random], Drawing]) -> None:
     pytest.importorskip("rapidocr")
-    assert accuracy(look, draw, range(n)) >= 0.6  # chance is 0.2 to 0.25 with options, 0 without
+    assert accuracy(look, draw, range(1)) >= 0.6  # chance is 0.2 to 0.25 with options, 0 without

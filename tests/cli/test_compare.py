@@ -130,6 +130,7 @@ def test_differences_are_warned_about_on_stderr(folder: Path) -> None:
     assert done.json["n"] == 20
 
 
+@pytest.mark.slow
 def test_two_benchmarks_in_one_folder(folder: Path) -> None:
     jsonl(folder / "p.jsonl", [{"id": f"=q{k}", "question": f"{k}?", "answer": "A"} for k in range(30)])
     for name in ("p.jsonl", "q.jsonl"):

@@ -169,6 +169,7 @@ def test_an_answer_nested_too_deeply_is_no_completion(
     assert "RecursionError" not in done.err
 
 
+@pytest.mark.slow
 def test_a_full_disk_while_a_sheet_is_written(run: Path, tmp_path: Path) -> None:
     done = eyechart_process("report", run, "--xlsx", "/dev/full", cwd=tmp_path)
     assert_told(done)

@@ -116,6 +116,7 @@ def test_an_http_error(folder: Path, body: bytes) -> None:
     assert_shown(done)
 
 
+@pytest.mark.slow
 def test_a_reply_of_a_model(folder: Path) -> None:
     rows(folder / "q.jsonl")
     with Server(lambda asked: EVIL) as server:

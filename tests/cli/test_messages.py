@@ -297,6 +297,7 @@ def test_a_broken_plug_in_does_not_hide_the_catalogue(
 # -- at which width --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80])
 def test_errors_are_broken_between_words_at_the_terminals_width(width: int, tmp_path: Path) -> None:
     outer, inner = pty.openpty()

@@ -38,6 +38,7 @@ def score(run: str, server: Server, folder: Path, *flags: object) -> Outcome:
     return eyechart("score", run, *judge, "--json", *flags, cwd=folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_limit_of_tokens_is_kept_over_all_starts(
     run: str, server: Server, tmp_path: Path, concurrency: int

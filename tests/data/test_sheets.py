@@ -116,6 +116,7 @@ def sheet_of(path: Path, *cells: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "why"),
     [

@@ -59,21 +59,21 @@ def test_a_spreadsheet_works_at_the_first_attempt(folder: Path, kind: str) -> No
         assert f"{path.name} is read like this:" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE)
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".tsv"])
-def test_the_clean_file_has_the_same_samples(folder: Path, kind: str, suffix: str) -> None:
+def test_the_clean_file_has_the_same_samples(folder: Path, kind: str) -> None:
     make, golds = MADE[kind]
     source = open_source(make(folder))
-    out = folder / f"clean{suffix}"
-    write_clean(source, out, ImageLoader())
-    clean = open_source(out)
-    check_colours(clean, golds=golds)
-    assert [(s.id, s.question, dict(s.choices), s.meta) for s in clean] == [
-        (s.id, s.question, dict(s.choices), s.meta) for s in source
-    ]
-    assert clean.detection.remarks == ()
-    with pytest.raises(UsageError, match="exists"):
+    expected = [(s.id, s.question, dict(s.choices), s.meta) for s in source]
+    for suffix in (".jsonl", ".csv", ".tsv"):
+        out = folder / f"clean{suffix}"
         write_clean(source, out, ImageLoader())
+        clean = open_source(out)
+        found = check_colours(clean, golds=golds)
+        assert [(s.id, s.question, dict(s.choices), s.meta) for s in found] == expected
+        assert clean.detection.remarks == ()
+        with pytest.raises(UsageError, match="exists"):
+            write_clean(source, out, ImageLoader())
 
 
 def test_the_same_file_in_utf_8_with_a_mark(folder: Path) -> None:
@@ -136,6 +136,7 @@ def test_numbers_that_are_options_stay_texts(tmp_path: Path) -> None:
     assert [sample.golds for sample in by_number] == [("C",), ("B",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", ["red|blue|green", "red; blue; green", "red, blue, green", "red\nblue\ngreen"]
 )
@@ -153,6 +154,7 @@ def test_files_of_the_published_form_are_read_as_before(tmp_path: Path) -> None:
     assert (sample.id, sample.question, sample.choices, sample.images) == ("1", "?", {}, ())
 
 
+@pytest.mark.slow
 def test_several_sheets_with_questions_need_a_choice(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for name in ("maps", "charts"):
@@ -194,6 +196,7 @@ def test_pictures_placed_in_cells(folder: Path) -> None:
     check_colours(open_source(folder / "a.xlsx"))
 
 
+@pytest.mark.slow
 def test_a_picture_belongs_to_the_row_under_its_centre(folder: Path) -> None:
     book = xlsxwriter.Workbook(folder / "a.xlsx")
     sheet = book.add_worksheet()
@@ -208,6 +211,7 @@ def test_a_picture_belongs_to_the_row_under_its_centre(folder: Path) -> None:
     check_colours(open_source(folder / "a.xlsx"))
 
 
+@pytest.mark.slow
 def test_addresses_in_image_formulas(folder: Path) -> None:
     rows = [["Question", "Image", "Answer"], ["?", '=IMAGE("https://a.org/x.png")', "red"]]
     [sample] = open_source(write_workbook(folder / "a.xlsx", *rows))
@@ -230,6 +234,7 @@ def test_entities_in_a_workbook_are_refused(folder: Path) -> None:
         list(open_source(path))
 
 
+@pytest.mark.slow
 def test_a_member_that_is_no_picture_fails_its_sample(folder: Path) -> None:
     path = rewrite(embedded(folder), {"xl/media/image1.png": b"/etc/passwd"})
     first, second, _ = open_source(path)
@@ -371,6 +376,7 @@ def test_a_workbook_with_a_password_is_called_that(tmp_path: Path) -> None:
     assert "without a password" in caught.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "answers"),
     [

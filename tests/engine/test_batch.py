@@ -301,6 +301,7 @@ def test_the_estimate_has_half_the_price(questions: Path) -> None:
     assert half == pytest.approx((whole[0] / 2, whole[1] / 2))
 
 
+@pytest.mark.slow
 def test_the_estimate_leaves_out_what_is_in_a_batch(questions: Path, server: BatchServer, model: str) -> None:
     server.ready.clear()
     process = command(questions, model, server)

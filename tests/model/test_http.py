@@ -351,6 +351,7 @@ def test_a_body_without_end_is_left_at_the_limit(
     assert error_of_endless(loop, start, more) == "the response exceeds 2 MB"
 
 
+@pytest.mark.slow
 @on_both_loops
 def test_large_answers_within_the_limit_are_taken(loop: str) -> None:
     content = bytes(range(256)) * 20_000

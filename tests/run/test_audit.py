@@ -82,6 +82,7 @@ def test_nothing_is_asked_again(questions: Path, server: Server) -> None:
     assert second.to_json()["requests"]["sent"] == n_asked
 
 
+@pytest.mark.slow
 def test_after_a_run_only_what_is_new_is_asked(questions: Path, server: Server) -> None:
     run_here(questions, "openai/m", base_url=server.base_url)
     run_here(questions, "openai/m", base_url=server.base_url, input="none")
@@ -97,6 +98,7 @@ def test_without_the_cache_of_replies_the_journals_serve(questions: Path, server
     assert len(server.asked) == 4 * N  # the first rotation is the question as it is
 
 
+@pytest.mark.slow
 def test_rewordings_and_a_text_model(questions: Path, server: Server) -> None:
     found = audit(questions, server, conditions=["rewordings"], text_model="openai/text")
     assert len(server.asked) == 5 * N
@@ -128,6 +130,7 @@ def test_options_that_only_concern_images_do_not_split_the_blind_run(questions: 
 # -- what comes of it
 
 
+@pytest.mark.slow
 def test_scores_gains_and_the_verdict(questions: Path, server: Server) -> None:
     found = audit(questions, server, text_model="openai/text")
     assert {name: one.score for name, one in found.numbers.conditions.items()} == {
@@ -283,6 +286,7 @@ def wait_for(is_reached: Callable[[], bool], process: subprocess.Popen[str]) -> 
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_limits_hold_for_all_conditions_together(questions: Path, server: Server) -> None:
     flags = ("--no-cache", "--concurrency", 1, "--json")
     done = audit_command(questions, server, "--max-total-tokens", 20 * A_REPLY, *flags)

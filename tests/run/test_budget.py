@@ -119,6 +119,7 @@ def counts_nothing(asked: Asked) -> Answer:
     return Answer(body=json.dumps(body).encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags", [(), ("--trials", 3), ("--concurrency", 64)], ids=["once", "trials", "at once"]
 )

@@ -164,6 +164,7 @@ def test_an_edited_answer_is_the_same_question(questions: Path, server: Server) 
 # -- what is not kept ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_the_cache_nothing_is_found_and_nothing_kept(questions: Path, server: Server) -> None:
     assert run(questions, server, "--no-cache", out="one").json["requests"]["sent"] == N
     assert kept(questions.parent) == 0

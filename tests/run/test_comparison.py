@@ -228,6 +228,7 @@ def test_trials_count_as_their_mean(questions: Path) -> None:
     assert any("python:Learning" not in said and "was asked is not known" in said for said in found.warnings)
 
 
+@pytest.mark.slow
 def test_circular_questions_are_one_unit(questions: Path) -> None:
     a = run_here(questions, StubModel("A"), circular=True)
     b = run_here(questions, StubModel("B"), circular=True)

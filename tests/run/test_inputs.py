@@ -158,6 +158,7 @@ def test_the_score_of_a_blind_run_is_marked(questions: Path, server: Server) -> 
     assert "--input" not in run_command(questions, server).err
 
 
+@pytest.mark.slow
 def test_each_input_is_a_run_of_its_own_and_says_so(questions: Path, server: Server) -> None:
     found = {}
     for kind in ("image", "none", "blank", "shuffled"):
@@ -184,6 +185,7 @@ def test_an_estimate_counts_what_would_be_sent(questions: Path, server: Server) 
     assert not server.asked
 
 
+@pytest.mark.slow
 def test_models_that_are_not_endpoints_get_no_path_to_the_image(questions: Path) -> None:
     given: list[object] = []
 

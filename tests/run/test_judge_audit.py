@@ -56,6 +56,7 @@ def fill(path: Path, verdicts: dict[str, object], name: str = "filled") -> Path:
     return filled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".xlsx", ".csv"])
 def test_a_sheet_goes_out_blind_and_comes_back(done: Run, tmp_path: Path, suffix: str) -> None:
     sheet = tmp_path / f"audit{suffix}"
@@ -160,6 +161,7 @@ def test_a_reply_that_has_changed_is_left_out(done: Run, tmp_path: Path) -> None
     assert "rows without a verdict, left out" in shown.err
 
 
+@pytest.mark.slow
 def test_a_sheet_of_another_run_is_refused(done: Run, tmp_path: Path) -> None:
     """Both runs gave some replies alike: these alone are no random sample of either."""
 

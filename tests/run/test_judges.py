@@ -353,6 +353,7 @@ def test_a_judge_that_comes_later_leaves_the_earlier_scoring_beside_its_own(
     assert "judged and default differ on 2 samples" in listed
 
 
+@pytest.mark.slow
 def test_another_judge_stands_beside_the_first_and_costs_no_call_twice(
     questions: Path, server: Server, tmp_path: Path
 ) -> None:

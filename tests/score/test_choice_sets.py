@@ -191,6 +191,7 @@ WORDS = sorted(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     st.lists(

@@ -205,6 +205,7 @@ pieces = st.sampled_from(
 texts = st.one_of(st.text(max_size=60), st.lists(pieces, max_size=40).map("".join))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(texts, texts)
 def test_readers_take_any_text(text: str, other: str) -> None:

@@ -577,6 +577,7 @@ def test_the_file_does_not_grow_without_bound(tmp_path: Path) -> None:
     assert found(tmp_path, range(2900, 3000)) == list(range(2900, 3000))
 
 
+@pytest.mark.slow
 def test_a_lower_limit_shrinks_the_file(tmp_path: Path) -> None:
     fill(tmp_path, range(1000), size=1000)
     assert bytes_of(tmp_path) > 1_000_000

@@ -68,6 +68,7 @@ def pages(tmp_path: Path) -> Pages:
     return Pages(Library(tmp_path / "runs"))
 
 
+@pytest.mark.slow
 def test_hostile_text_is_inert_on_every_page(pages: Pages) -> None:
     names = [run.name for run in pages.library.list_runs()]
     sample = pages.library.list_samples(names[0]).entries[0].id

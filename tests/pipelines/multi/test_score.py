@@ -75,6 +75,7 @@ def generations() -> list[tuple[str, str, dict[str, Any]]]:
     ]
 
 
+@pytest.mark.slow
 def test_earlier_generations_score_as_they_did() -> None:
     wrong = []
     for generation, position, vector in generations():

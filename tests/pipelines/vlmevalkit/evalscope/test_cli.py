@@ -247,6 +247,7 @@ def test_the_saved_configuration_can_be_run_again(user: User, key: str) -> None:
     assert key == "EMPTY" or not files_with(user.desk / "outputs", key)
 
 
+@pytest.mark.slow
 def test_images_at_a_private_address_have_a_key(user: User) -> None:
     with images_at() as address:
         (user.data / "far.tsv").write_text(

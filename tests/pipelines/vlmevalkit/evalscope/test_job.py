@@ -435,6 +435,7 @@ def test_open_questions_without_a_class_are_read_by_our_own_rules(user: User) ->
     assert list(rows_kept[0]) == ["index", "question", "answer", "image_path", "prediction"]
 
 
+@pytest.mark.slow
 def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
     user: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
