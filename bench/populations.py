@@ -41,6 +41,11 @@ def draw_rare(rng: Rng, n: int, usual: float, rare: float, share: float) -> Arra
     return np.where(rng.random(n) < share, rare, usual)
 
 
+def draw_losses(rng: Rng, n: int, mean: float) -> Array:
+    """Partial credit of which most samples lose next to nothing and a few nearly all."""
+    return np.asarray(rng.beta(mean, 1 - mean, n))
+
+
 def draw_rates(rng: Rng, n: int, p: float, icc: float) -> Array:
     """Rates of success with mean p, from a beta distribution: `icc` correlates outcomes of equal rate."""
     if not icc:

@@ -211,7 +211,8 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
     if done.is_interrupted:
         note(f"interrupted; run the same command again to resume ({done.folder})")
     elif n_failed := done.n_failed:
-        note("\n  ".join([f"{n_failed} sample{'s' * (n_failed != 1)} failed", *_failures(done)]))
+        what = "sample-trial" if done.trials > 1 else "sample"
+        note("\n  ".join([f"{n_failed} {what}{'s' * (n_failed != 1)} failed", *_failures(done)]))
     elif done.n_asked == 0 and done.trouble is None:
         note("no requests sent: all samples have replies (requests, tokens and cost are the whole run's)")
     if n_unjudged := done.n_unjudged:

@@ -5,13 +5,14 @@ They are checked once, where they come in, because an error would otherwise show
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
 from eyechart.errors import DataError
 from eyechart.types import OUTCOMES, Sample, Score
+
+_LIGHTEST, _HEAVIEST = 1e-9, 1e15  # points: what sums of squares can hold beside each other
 
 
 def check_sample(sample: Any, number: int) -> Sample:
@@ -51,8 +52,10 @@ def _find_error(sample: Any) -> tuple[str, str] | None:
         return "choices", "a mapping of letters to strings"
     if not isinstance(sample.meta, Mapping):
         return "meta", "a mapping of names to values"
-    if not isinstance(sample.weight, int | float) or not 0 <= sample.weight < math.inf:
-        return "weight", "a number, 0 or more"
+    if not isinstance(sample.weight, int | float) or not (
+        sample.weight == 0 or _LIGHTEST <= sample.weight <= _HEAVIEST
+    ):
+        return "weight", f"0, or a number from {_LIGHTEST:g} to {_HEAVIEST:g}"
     return None
 
 

@@ -106,3 +106,30 @@ def test_wrong_usage(words: list[str], said: str, runs: tuple[Path, Path], tmp_p
     done = eyechart("power", *words, cwd=tmp_path)
     assert done.code == 2
     assert said in done.err
+
+
+def test_too_few_questions_show_nothing(tmp_path: Path) -> None:
+    rows = eyechart("power", "--n", 1, 4, 5, "--json", cwd=tmp_path).json["table"]
+    assert [row["difference"] is None for row in rows] == [True, True, False]
+    assert table(eyechart("power", "--n", 4, cwd=tmp_path).out) == [["4", "—", "80"]]
+    assert eyechart("power", "--n", 4, "--difference", "50%", "--json", cwd=tmp_path).json["power"] == 0
+    assert eyechart("power", "--difference", "60%", "--json", cwd=tmp_path).json["n"] == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--difference", "21%", "--accuracy", "90%"), "at most 20.0 points"),
+        (("--power", "4%"), "not above the level"),
+        (("--per-image", "4", "--icc", "1.1"), "from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_planned(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    done = eyechart("power", *words, cwd=tmp_path)
+    assert (done.code, told in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(("icc", "effect"), [("0", 1), ("1", 4), ("100%", 4)])
+def test_the_ends_of_an_intraclass_correlation(icc: str, effect: float, tmp_path: Path) -> None:
+    done = eyechart("power", "--per-image", 4, "--icc", icc, "--json", cwd=tmp_path)
+    assert done.json["assumptions"]["design_effect"] == effect

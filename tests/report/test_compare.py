@@ -123,13 +123,18 @@ def test_runs_with_the_same_scores() -> None:
 @pytest.mark.parametrize("clusters", [None, ["i"]])
 def test_one_question_tells_nothing(clusters: list[str] | None) -> None:
     found = compare({"a": [1.0], "b": [0.0]}, clusters=clusters)
-    assert found.verdict == "not distinguishable on 1 shared question"
+    assert found.verdict == "not distinguishable on 1 shared question: too few to show any difference"
 
 
 def test_too_few_questions_for_any_difference() -> None:
     found = compare({"a": [1.0, 0, 1], "b": [0.0, 1, 0]})
     assert found.verdict == "not distinguishable on 3 shared questions: too few to show any difference"
     assert found.smallest_difference == 1
+    four = compare({"a": [1.0, 1, 1, 1], "b": [0.0, 0, 0, 0]})
+    assert "4 shared questions: too few" in four.verdict
+    five = {"a": [1.0] * 5, "b": [0.0] * 5, "c": [0.0] * 5}
+    assert compare({name: five[name] for name in "ab"}).smallest_difference is None
+    assert "too few" in compare(five).verdict  # corrected for three pairs
 
 
 def test_a_seen_difference_has_an_interval_without_zero() -> None:

@@ -20,6 +20,7 @@ from populations import (
     draw_image_pairs,
     draw_images,
     draw_judged,
+    draw_losses,
     draw_models,
     draw_pairs,
     draw_partial_pairs,
@@ -99,6 +100,8 @@ HARD: list[tuple[str, float, int, Callable[[Rng, int], Array]]] = [
     ("ANLS", 0.9, 20, lambda rng, n: draw_anls(rng, n, 0.9)),
     ("8 trials", 0.9, 20, lambda rng, n: draw_trials(rng, n, 0.9, 8)),
     ("half credit, rarely none", 0.475, 20, lambda rng, n: draw_rare(rng, n, 0.5, 0.0, 0.05)),
+    ("mostly tiny losses", 0.99, 20, lambda rng, n: draw_losses(rng, n, 0.99)),
+    ("mostly tiny losses", 0.99, 50, lambda rng, n: draw_losses(rng, n, 0.99)),
     ("32 trials", 0.98, 50, lambda rng, n: draw_trials(rng, n, 0.98, 32)),
 ]
 

@@ -1,10 +1,12 @@
 import math
+from collections.abc import Callable
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart import stats
 from eyechart.stats import (
     Interval,
     Moments,
@@ -83,7 +85,7 @@ def test_nothing_has_no_interval() -> None:
 
 
 def test_sequences_of_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="2 values, but 1 clusters"):
         interval([1.0, 0.0], clusters=["a"])
 
 
@@ -298,3 +300,65 @@ def test_a_value_outside_of_0_to_1_is_refused(value: float) -> None:
         interval([1, value])
     with pytest.raises(ValueError, match="a weight must be"):
         interval([1, 0], weights=[1, -1])
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-30, 1.0, 1e200, 1e307])
+def test_only_the_ratios_of_weights_count(unit: float) -> None:
+    values, weights = [1, 0, 1, 0.5, 1], [1, 2, 3, 4, 5]
+    found, plain = (
+        stats.interval(values, [unit * weight for weight in weights]),
+        stats.interval(values, weights),
+    )
+    assert found is not None
+    assert plain is not None
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
+    other = [0, 0, 1, 1, 0.5]
+    one, two = (stats.paired(values, other, [u * weight for weight in weights]) for u in (unit, 1))
+    assert one is not None
+    assert two is not None
+    assert (one.low, one.high, one.p) == pytest.approx((two.low, two.high, two.p))
+
+
+def test_a_cluster_of_nan_is_a_missing_value() -> None:
+    """As a column of pandas has it: one NaN object in many rows."""
+    values, nan = [1, 0, 1, 0], math.nan
+    for missing in ([nan, nan, "a", "a"], [None, None, "a", "a"]):
+        found = stats.interval(values, clusters=missing)
+        assert found is not None
+        assert found.n_clusters == 3
+        pair = stats.paired(values, [0, 0, 1, 1], clusters=missing)
+        assert pair is not None
+        assert pair.n_clusters == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: stats.interval([1, None]), "not None"),  # type: ignore[list-item]
+        (lambda: stats.interval([1, "1"]), "not '1'"),  # type: ignore[list-item]
+        (lambda: stats.interval([1, 0], [1, math.inf]), "weight"),
+        (lambda: stats.summarise_trials([[1, math.nan]]), "not nan"),
+        (lambda: stats.summarise_trials([[1, 0], [1, 1]], [["a", "b"]]), "shorter"),
+        (lambda: stats.correct_by_audit([math.nan] * 9, [1, 0], [1, 0]), "not nan"),
+        (lambda: stats.correct_by_audit([1] * 9, [1, 0], [1, 0, 1]), "2 verdicts of the judge, but 3"),
+        (lambda: stats.compute_agreement([True], [True, False]), "1 verdicts of the judge, but 2"),
+        (lambda: stats.rank_intervals({"a": [1, math.nan], "b": [1, 1]}), "not nan"),
+        (lambda: stats.rank_intervals({"a": [1, 0], "b": [1, 1]}, weights=[1]), "2 values, but 1 weights"),
+        (lambda: stats.rank_intervals({"a": [1, 0], "b": [1, 1]}, draws=0), "one draw"),
+        (lambda: stats.shrink_groups([5], [3]), "5 successes of 3"),
+        (lambda: stats.compute_wilson(5, 3), "5 of 3"),
+        (lambda: stats.compute_sign_test(-1, 3), "negative"),
+        (lambda: stats.compute_bonett_price(3, 3, 5), "3 wins and 3 losses of 5"),
+        (lambda: stats.adjust_holm([math.nan, 0.1]), "not nan"),
+        (lambda: stats.adjust_benjamini_hochberg([1.5]), "not 1.5"),
+        (lambda: stats.compute_smallest_difference(0, variance=1), "above 0"),
+        (lambda: stats.compute_smallest_difference(9, variance=-1), "at least 0"),
+        (lambda: stats.compute_smallest_difference(9, variance=1, power=80), "power"),
+        (lambda: stats.compute_sample_size(0.1, p=1.7, correlation=0.5), "from 0 to 1"),
+        (lambda: stats.compute_sample_size(math.nan, variance=1), "not nan"),
+        (lambda: stats.compute_power(9, 0.1, variance=1, alpha=5), "alpha"),
+    ],
+)
+def test_what_is_no_number_is_refused_in_words(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        call()

@@ -203,5 +203,5 @@ def test_planning_with_a_measured_variance_and_clusters() -> None:
 def test_planning_needs_to_know_the_variance() -> None:
     with pytest.raises(ValueError, match="variance"):
         compute_smallest_difference(100, p=0.5)
-    with pytest.raises(ValueError, match="difference of 0"):
+    with pytest.raises(ValueError, match="not 0"):
         compute_sample_size(0, p=0.5, correlation=0.5)

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument("--per-image", type=_read_count, metavar="M", help="questions per image (default: 1)")
     parser.add_argument(
         "--icc",
-        type=_read_share,
+        type=_read_icc,
         metavar="C",
         help="intraclass correlation of the differences on one image (default: 0.3)",
     )
@@ -79,15 +79,27 @@ def _read_share(text: str) -> float:
     >>> _read_share("2%"), _read_share("0.02")
     (0.02, 0.02)
     """
-    try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
+    value = _read_fraction(text)
     if not 0 < value < 1:
         number = text.removesuffix("%")
         hint = f": write {number}%" if value >= 1 and not text.endswith("%") else ""
         raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1{hint}")
     return value
+
+
+def _read_icc(text: str) -> float:
+    """As a share, but 0 and 1 are possible."""
+    value = _read_fraction(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
+    return value
+
+
+def _read_fraction(text: str) -> float:
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return -1.0
 
 
 def _read_correlation(text: str) -> float:
@@ -113,11 +125,25 @@ def _read_count(text: str) -> int:
 def execute(args: argparse.Namespace) -> int:
     """Compute the rows and print them."""
     from eyechart.report.comparison_table import draw_table
-    from eyechart.report.power import describe_assumptions, make_power_table, plan_comparison
+    from eyechart.report.power import (
+        describe_assumptions,
+        make_power_table,
+        plan_comparison,
+        refuse_impossible_differences,
+    )
 
     assumed = _assume(args)
-    if not assumed.variance:
-        raise UsageError("the two runs have the same score on every question", hint="leave out --like")
+    if not assumed.variance * assumed.design_effect:
+        raise UsageError(
+            "the difference of the two runs does not vary between questions, or between clusters",
+            hint="leave out --like",
+        )
+    if assumed.power <= assumed.alpha:
+        raise UsageError(
+            f"--power {100 * assumed.power:g}% is not above the level of the test, {100 * assumed.alpha:g} %",
+            hint="the usual power is 80%",
+        )
+    refuse_impossible_differences(assumed, args.difference or ())
     rows = plan_comparison(assumed, n=args.n or (), differences=args.difference or ())
     if args.json:
         print_json({"assumptions": asdict(assumed), "table": rows, **(rows[0] if len(rows) == 1 else {})})
@@ -139,7 +165,7 @@ def _assume(args: argparse.Namespace) -> Assumptions:
             accuracy=args.accuracy or ACCURACY,
             correlation=CORRELATION if args.correlation is None else args.correlation,
             per_image=args.per_image or 1,
-            icc=args.icc or ICC,
+            icc=ICC if args.icc is None else args.icc,
             power=args.power,
         )
     stray = [

@@ -84,7 +84,7 @@ class Difference:
     p_adjusted: float
     discordant: tuple[int, int]  # questions on which a has the higher value, and on which b has
     method: str
-    smallest_difference: float | None  # None where no question tells the runs apart
+    smallest_difference: float | None  # None where all questions have the same difference; 1 for too few
     flipped: tuple[Flip, ...] = field(default=(), repr=False)
 
     @property
@@ -337,7 +337,7 @@ def _compare_pairs(
             p_adjusted=p,
             discordant=found.discordant,
             method=found.method,
-            smallest_difference=_find_smallest(found.stderr, alpha) if found.stderr else None,
+            smallest_difference=_find_smallest(found, alpha),
         )
         for (a, b, found), p in zip(
             tested, _adjust([found.p for _, _, found in tested], correction), strict=True
@@ -345,8 +345,14 @@ def _compare_pairs(
     ]
 
 
-def _find_smallest(stderr: float, alpha: float) -> float:
-    return min(1.0, stats.compute_smallest_difference(1, variance=stderr**2, alpha=alpha))
+def _find_smallest(found: stats.Paired, alpha: float) -> float | None:
+    if (
+        stats.compute_sign_test(found.n_clusters, 0) >= alpha
+    ):  # not even if all of them differ in one direction
+        return 1.0
+    if not found.stderr:
+        return None
+    return min(1.0, stats.compute_smallest_difference(1, variance=found.stderr**2, alpha=alpha))
 
 
 def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:

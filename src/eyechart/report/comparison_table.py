@@ -36,7 +36,7 @@ _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---", "\0": "{}",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#])")
 
@@ -235,7 +235,9 @@ def to_latex(table: PlainTable) -> str:
 
 
 def _escape_latex(text: str) -> str:
-    escaped = "".join(_LATEX.get(letter, letter) for letter in text)
+    # "[" and "*" at the beginning of a row would be arguments of the \\ before it; "--" would be a dash.
+    parted = re.sub(r"^(?=[\[*])|(?<=-)(?=-)", "\0", text.replace("\0", ""))
+    escaped = "".join(_LATEX.get(letter, letter) for letter in parted)
     return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)  # a minus, not a hyphen
 
 

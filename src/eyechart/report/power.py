@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyechart import stats
+from eyechart.errors import UsageError
 from eyechart.report.compare import ALPHA, Comparison, format_points
 from eyechart.report.comparison_table import PlainTable
 from eyechart.report.table import format_percent
@@ -73,27 +74,36 @@ class Assumptions:
             like=(pair.a, pair.b),
         )
 
-    def compute_smallest_difference(self, n: int) -> float:
-        """The smallest true difference that n questions show with this power."""
-        return stats.compute_smallest_difference(
+    def compute_smallest_difference(self, n: int) -> float | None:
+        """The smallest true difference that n questions show with this power; None if they show none."""
+        found = stats.compute_smallest_difference(
             n, variance=self.variance, design_effect=self.design_effect, power=self.power, alpha=self.alpha
         )
+        return found if found < 1 and n >= self._fewest else None
 
     def compute_sample_size(self, difference: float) -> int:
         """How many questions show a true difference with this power."""
-        return stats.compute_sample_size(
+        found = stats.compute_sample_size(
             difference,
             variance=self.variance,
             design_effect=self.design_effect,
             power=self.power,
             alpha=self.alpha,
         )
+        return max(found, self._fewest)
 
     def compute_power(self, n: int, difference: float) -> float:
         """The chance that n questions show a true difference."""
+        if n < self._fewest:
+            return 0.0
         return stats.compute_power(
             n, difference, variance=self.variance, design_effect=self.design_effect, alpha=self.alpha
         )
+
+    @property
+    def _fewest(self) -> int:
+        """So many questions can show a difference at all: if all of them differ in the same direction."""
+        return next(n for n in range(1, 64) if stats.compute_sign_test(n, 0) < self.alpha)
 
 
 def plan_comparison(
@@ -120,6 +130,18 @@ def plan_comparison(
     ]
 
 
+def refuse_impossible_differences(assumed: Assumptions, differences: Sequence[float]) -> None:
+    """Refuse a difference that no two models with this accuracy on average can have."""
+    most = 2 * min(assumed.accuracy, 1 - assumed.accuracy)
+    for difference in differences:
+        if difference > most + 1e-9:
+            raise UsageError(
+                f"two models with an accuracy of {format_percent(assumed.accuracy)} % on average differ by "
+                f"at most {format_points(most)} points, not by {format_points(difference)}",
+                hint="--accuracy is the mean of both models",
+            )
+
+
 def describe_assumptions(assumed: Assumptions) -> str:
     """What the plan rests on, for people."""
     source = f"as in {' and '.join(assumed.like)}: " if assumed.like else ""
@@ -138,8 +160,8 @@ def make_power_table(rows: Sequence[dict[str, Any]], *, per_image: float = 1) ->
             [
                 f"{row['n']:,}",
                 *([f"{math.ceil(row['n'] / per_image):,}"] if is_clustered else []),
-                format_points(row["difference"]),
-                f"{100 * row['power']:.0f}",
+                "—" if row["difference"] is None else format_points(row["difference"]),
+                f"{100 * row['power']:.{1 if 0.99 <= row['power'] < 0.9995 else 0}f}",
             ]
             for row in rows
         ],

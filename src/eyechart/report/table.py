@@ -180,12 +180,15 @@ def _notes(summary: Summary) -> Iterator[str]:
         clusters = f" in {overall.n_clusters:,} clusters" if overall.n_clusters < overall.n_scored else ""
         widest = _range(overall.ci95_with_failures)
         failures = f"; with failures {widest}" if widest else ""
-        yield f"interval: {overall.method}, {overall.n_scored:,} samples{clusters}{failures}"
+        samples = f"{overall.n_scored:,} sample{'s' * (overall.n_scored != 1)}"
+        yield f"interval: {overall.method}, {samples}{clusters}{failures}"
     if trials := summary.trials:
         over = f"{format_percent(trials.mean)} ± {format_percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"
         if facts := ", ".join(f"{name} {format_percent(fact)}" for name, fact in trials.list_facts()):
-            yield f"trials: {facts}"
+            n = trials.samples.n if trials.samples else 0
+            part = f"; over the {n:,} with a score in every trial" if n < overall.n_scored else ""
+            yield f"trials: {facts}{part}"
     if summary.scorer:
         parity = f", parity: {summary.parity}" if summary.parity else ""
         yield to_one_line(f"scorer {summary.scorer}{parity}")

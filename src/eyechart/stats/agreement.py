@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.stats.distributions import check_confidence, quantile_t
+from eyechart.stats.distributions import check_confidence, check_value, quantile_t
 from eyechart.stats.intervals import Interval, align, compute_wilson
 
 
@@ -39,6 +39,8 @@ def compute_agreement(
     >>> found.agreement, round(found.kappa, 3), found.sensitivity, round(found.specificity, 3)
     (0.8, 0.615, 1.0, 0.667)
     """
+    if len(judge) != len(person):
+        raise ValueError(f"{len(judge)} verdicts of the judge, but {len(person)} of the person")
     counts = Counter((bool(j), bool(p)) for j, p in zip(judge, person, strict=True))
     n = counts.total()
     if not n:
@@ -133,6 +135,10 @@ def correct_by_audit(
     """
     check_confidence(confidence)
     n, m = len(judged_all), len(person_audited)
+    if len(judged_audited) != m:
+        raise ValueError(f"{len(judged_audited)} verdicts of the judge, but {m} of the person")
+    for value in (*judged_all, *judged_audited, *person_audited):
+        check_value(value)
     if m < 2 or n < m:
         raise ValueError(f"{m} of {n} replies audited: at least two are needed, out of all")
     all_mean = math.fsum(judged_all) / n

@@ -6,6 +6,7 @@ Written out so that the core needs no scipy; tests compare every one of them wit
 from __future__ import annotations
 
 import math
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -29,12 +30,20 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"confidence lies between 0 and 1, not {confidence}")
 
 
-def check_sample(value: Any, weight: Any = 1.0) -> None:
-    """Refuse a sample's value that is not a number from 0 to 1, or a weight below 0."""
-    if isinstance(value, str) or not 0 <= value <= 1:
+def check_value(value: Any) -> None:
+    """Refuse a sample's value that is not a number from 0 to 1."""
+    if not _is_within(value, 0, 1):
         raise ValueError(f"a sample's value must be a number from 0 to 1, not {value!r}")
-    if isinstance(weight, str) or not 0 <= weight < math.inf:
+
+
+def check_weight(weight: Any) -> None:
+    """Refuse a weight that is not a finite number of at least 0."""
+    if not _is_within(weight, 0, sys.float_info.max):
         raise ValueError(f"a weight must be a number of at least 0, not {weight!r}")
+
+
+def _is_within(value: Any, low: float, high: float) -> bool:
+    return value is not None and not isinstance(value, str) and bool(low <= value <= high)
 
 
 def cdf_normal(x: float) -> float:
@@ -159,6 +168,8 @@ def compute_sign_test(wins: int, losses: int) -> float:
     (0.0225, 1.0, 1.0)
     """
     n, fewer = wins + losses, min(wins, losses)
+    if fewer < 0:
+        raise ValueError(f"counts cannot be negative: {wins} and {losses}")
     if wins == losses:
         return 1.0
     tail, ways = 0, 1  # whole numbers: of the 2^n outcomes, those with fewer losses than were seen

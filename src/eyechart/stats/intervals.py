@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from copy import copy
-from itertools import repeat
 from typing import TypeVar
 
 import msgspec
 
-from eyechart.stats.distributions import check_confidence, check_sample, compute_z, quantile_t
+from eyechart.stats.distributions import check_confidence, check_value, check_weight, compute_z, quantile_t
 
 T = TypeVar("T")
 
@@ -61,19 +60,40 @@ def interval(
     """
     moments = Moments()
     for value, weight, cluster in align(values, weights, clusters):
-        check_sample(value, weight)
-        moments.add(value, weight, cluster)
+        check_value(value)
+        moments.add(float(value), weight, cluster)
     return moments.interval(confidence=confidence)
 
 
 def align(
     values: Iterable[T], weights: Iterable[float] | None, clusters: Iterable[Hashable] | None
 ) -> Iterator[tuple[T, float, Hashable]]:
-    """Every value with its weight and cluster; weight 1 and no cluster where none are given."""
+    """Every value with its weight and cluster; weight 1 and no cluster where none are given.
+
+    A cluster of NaN is a missing value, like None.
+    """
     held = list(values)
-    given = repeat(1.0, len(held)) if weights is None else weights
-    units = repeat(None, len(held)) if clusters is None else clusters
+    n = len(held)
+    given = [1.0] * n if weights is None else _scale_weights(list(weights))
+    units: list[Hashable] = [None] * n if clusters is None else [c if c == c else None for c in clusters]
+    for name, several in (("weights", given), ("clusters", units)):
+        if len(several) != n:
+            raise ValueError(f"{n} values, but {len(several)} {name}")
     return zip(held, given, units, strict=True)
+
+
+def _scale_weights(weights: list[float]) -> list[float]:
+    """The same weights in a unit in which their sums and squares can be computed: only ratios count.
+
+    >>> _scale_weights([1.0, 3.0]), _scale_weights([0.0, 2.0**1000, 2.0**999])
+    ([1.0, 3.0], [0.0, 0.5, 0.25])
+    """
+    for weight in weights:
+        check_weight(weight)
+    _, exponent = math.frexp(max(weights, default=1.0))
+    if -40 <= exponent <= 60:
+        return [float(weight) for weight in weights]
+    return [math.ldexp(weight, -exponent) for weight in weights]
 
 
 class Moments:
@@ -280,7 +300,9 @@ def _estimate_design_effect(mean: float, units: _Units, *, is_binary: bool) -> f
     Few errors say little about how they cluster, and few unequal values little about how values vary. So
     the measured factor is mixed, as a geometric mean, with the one at which each unit counts as one
     right-or-wrong sample: more of it, the fewer errors and successes the mean and the fewer units the
-    variance rests on. The constants were chosen by simulation: see docs/intervals.md.
+    variance rests on. Of partial credit, losses that are all tiny say nothing about large ones that did not
+    occur: the less is measured, the higher the lowest factor. The constants were chosen by simulation: see
+    docs/intervals.md.
     """
     kish, room = units.kish_of_samples, mean * (1 - mean)
     prior = kish / units.kish
@@ -289,7 +311,8 @@ def _estimate_design_effect(mean: float, units: _Units, *, is_binary: bool) -> f
     measured = max(units.variance * (kish - is_binary) / room, 1e-12)
     evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 2 * units.n_varying)
     trust = 1 / (1 + math.pow(_FEW_ERRORS / evidence, 1.5))
-    return math.pow(measured, trust) * math.pow(prior, 1 - trust)
+    mixed = math.pow(measured, trust) * math.pow(prior, 1 - trust)
+    return mixed if is_binary else max(mixed, math.pow(1 - trust, 1.5 * units.leverage))
 
 
 def compute_wilson(
@@ -308,6 +331,8 @@ def compute_wilson(
     """
     if n <= 0:
         return None
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} of {n} is not a share")
     return _solve_wilson(successes / n, n, compute_z(confidence) if quantile is None else quantile)
 
 

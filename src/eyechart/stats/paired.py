@@ -16,7 +16,7 @@ from eyechart.stats.distributions import (
     cdf_normal,
     cdf_t,
     check_confidence,
-    check_sample,
+    check_value,
     compute_sign_test,
     compute_z,
     quantile_normal,
@@ -75,9 +75,9 @@ def paired(
     ]
     if not shared:
         return None
-    for x, y, weight, _ in shared:
-        check_sample(x, weight)
-        check_sample(y)
+    for x, y, *_ in shared:
+        check_value(x)
+        check_value(y)
     differences = _Differences(shared)
     low, high = differences.compute_interval(confidence)
     p, method = differences.compute_p()
@@ -207,6 +207,8 @@ def compute_bonett_price(wins: int, losses: int, n: int, *, confidence: float = 
     >>> round(low, 3), round(high, 3)
     (0.171, 0.436)
     """
+    if min(wins, losses) < 0 or wins + losses > n:
+        raise ValueError(f"{wins} wins and {losses} losses of {n} pairs")
     win, loss = (wins + 1) / (n + 2), (losses + 1) / (n + 2)
     half = compute_z(confidence) * math.sqrt((win + loss - (win - loss) ** 2) / (n + 2))
     return max(-1.0, win - loss - half), min(1.0, win - loss + half)
@@ -221,6 +223,7 @@ def adjust_holm(ps: Sequence[float]) -> list[float]:
     >>> adjust_holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
+    _check_ps(ps)
     adjusted = [0.0] * len(ps)
     largest = 0.0
     for rank, position in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
@@ -235,12 +238,19 @@ def adjust_benjamini_hochberg(ps: Sequence[float]) -> list[float]:
     >>> adjust_benjamini_hochberg([0.01, 0.04, 0.03])
     [0.03, 0.04, 0.04]
     """
+    _check_ps(ps)
     adjusted = [0.0] * len(ps)
     smallest = 1.0
     for rank, position in reversed(list(enumerate(sorted(range(len(ps)), key=lambda i: ps[i]), start=1))):
         smallest = min(smallest, ps[position] * (len(ps) / rank))
         adjusted[position] = smallest
     return adjusted
+
+
+def _check_ps(ps: Sequence[float]) -> None:
+    for p in ps:
+        if not 0 <= p <= 1:
+            raise ValueError(f"a p-value lies from 0 to 1, not {p}")
 
 
 # -- Planning
@@ -264,6 +274,7 @@ def compute_smallest_difference(
     >>> [round(100 * compute_smallest_difference(n, p=0.7, correlation=0.6), 1) for n in (200, 1000)]
     [8.1, 3.6]
     """
+    _check_plan(n, design_effect, alpha)
     spread = _find_variance(p, correlation, variance) * design_effect
     return _compute_reach(power, alpha) * math.sqrt(spread / n)
 
@@ -283,8 +294,9 @@ def compute_sample_size(
     >>> compute_sample_size(0.02, p=0.7, correlation=0.6)
     3297
     """
-    if not difference:
-        raise ValueError("no number of samples finds a difference of 0")
+    _check_plan(1, design_effect, alpha)
+    if not 0 < abs(difference) <= 1:
+        raise ValueError(f"a difference to be found lies between 0 and 1, not {difference}")
     spread = _find_variance(p, correlation, variance) * design_effect
     return math.ceil(spread * (_compute_reach(power, alpha) / difference) ** 2)
 
@@ -304,6 +316,7 @@ def compute_power(
     >>> round(compute_power(1000, 0.0363, p=0.7, correlation=0.6), 2)
     0.8
     """
+    _check_plan(n, design_effect, alpha)
     spread = _find_variance(p, correlation, variance) * design_effect
     z = quantile_normal(1 - alpha / 2)
     if not spread:
@@ -312,13 +325,26 @@ def compute_power(
     return cdf_normal(shift - z) + cdf_normal(-shift - z)
 
 
+def _check_plan(n: float, design_effect: float, alpha: float) -> None:
+    if not 0 < n < math.inf or not 0 < design_effect < math.inf:
+        raise ValueError(f"n and the design effect are above 0, not {n} and {design_effect}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha lies between 0 and 1, not {alpha}")
+
+
 def _compute_reach(power: float, alpha: float) -> float:
+    if not alpha <= power < 1:  # equal models are told apart with the power alpha
+        raise ValueError(f"the power lies between alpha ({alpha}) and 1, not {power}")
     return quantile_normal(1 - alpha / 2) + quantile_normal(power)
 
 
 def _find_variance(p: float | None, correlation: float | None, variance: float | None) -> float:
     if variance is not None:
+        if not 0 <= variance < math.inf:
+            raise ValueError(f"a variance is at least 0, not {variance}")
         return variance
     if p is None or correlation is None:
         raise ValueError("give the variance of the differences, or the score p and the correlation")
+    if not 0 <= p <= 1 or not -1 <= correlation <= 1:
+        raise ValueError(f"p lies from 0 to 1 and the correlation from -1 to 1, not {p} and {correlation}")
     return 2 * p * (1 - p) * (1 - correlation)

@@ -7,7 +7,8 @@ import random
 from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
 
-from eyechart.stats.distributions import check_confidence
+from eyechart.stats.distributions import check_confidence, check_value
+from eyechart.stats.intervals import align
 
 _MAX_UNITS = 1000  # more clusters are drawn in this many random bundles, which have the same spread
 
@@ -29,6 +30,8 @@ def rank_intervals(
     {'a': (1, 1), 'b': (2, 3), 'c': (2, 3)}
     """
     check_confidence(confidence)
+    if draws < 1:
+        raise ValueError(f"at least one draw is needed, not {draws}")
     rng = random.Random(seed)  # noqa: S311 (statistics)
     units = _sum_units(scores, clusters, weights, rng)
     g = len(next(iter(units.values()), ([], []))[0])
@@ -63,12 +66,10 @@ def _sum_units(
     if any(len(values) != n for values in scores.values()):
         raise ValueError("every model needs one score, or None, per sample")
     places: dict[Hashable, int] = {}
-    where = [
-        places.setdefault(
-            (i,) if clusters is None or clusters[i] is None else (None, clusters[i]), len(places)
-        )
-        for i in range(n)
-    ]
+    where, weighed = [], []
+    for i, weight, cluster in align(range(n), weights, clusters):
+        where.append(places.setdefault((i,) if cluster is None else (None, cluster), len(places)))
+        weighed.append(weight)
     if len(places) > _MAX_UNITS:
         order = list(range(len(places)))
         rng.shuffle(order)
@@ -79,9 +80,9 @@ def _sum_units(
         totals, held = [0.0] * g, [0.0] * g
         for i, value in enumerate(values):
             if value is not None:
-                weight = 1.0 if weights is None else weights[i]
-                totals[where[i]] += weight * value
-                held[where[i]] += weight
+                check_value(value)
+                totals[where[i]] += weighed[i] * value
+                held[where[i]] += weighed[i]
         units[name] = (totals, held)
     return units
 
@@ -98,6 +99,9 @@ def shrink_groups(successes: Sequence[float], totals: Sequence[float]) -> list[f
     weight = math.fsum(totals)
     if not weight:
         raise ValueError("groups without samples")
+    for s, n in zip(successes, totals, strict=True):
+        if not 0 <= s <= n:
+            raise ValueError(f"a group has {s} successes of {n}")
     overall = math.fsum(successes) / weight
     strength = _fit_beta_strength(successes, totals, overall)
     if math.isinf(strength):

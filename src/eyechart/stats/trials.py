@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import repeat
 
 import msgspec
+
+from eyechart.stats.distributions import check_value
 
 
 def compute_pass_at_k(n: int, correct: int, k: int) -> float:
@@ -63,11 +66,12 @@ def summarise_trials(
     """
     counted: Counter[tuple[int, int]] = Counter()
     votes, means, withins = [], [], []
-    given = iter(answers) if answers is not None else None
-    for row in rows:
-        spoken = next(given) if given is not None else None
+    spoken_of: Iterable[Sequence[Hashable] | None] = repeat(None) if answers is None else answers
+    for row, spoken in zip(rows, spoken_of, strict=answers is not None):
         if not row:
             continue
+        for value in row:
+            check_value(value)
         counted[len(row), sum(value >= 1 for value in row)] += 1
         votes.append(_vote(row, spoken))
         mean = math.fsum(row) / len(row)
