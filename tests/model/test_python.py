@@ -744,6 +744,33 @@ def test_a_method_that_could_never_be_called_is_refused_at_once(thing: Any) -> N
     assert "generate(text, images)" in caught.value.hint
 
 
+class ImagesFirst:
+    def generate(self, images: list[str], text: str) -> str:
+        return "A"
+
+
+class TextAlone:
+    def generate(self, prompt: str) -> str:
+        return "A"
+
+
+@pytest.mark.parametrize("thing", [ImagesFirst(), TextAlone()])
+def test_a_method_whose_names_say_that_it_takes_something_else_is_refused(thing: Any) -> None:
+    with pytest.raises(UsageError, match=r"python:mine: generate\(.*\) is called with ") as caught:
+        adapt(thing, "python:mine")
+    assert "generate(text, images)" in caught.value.hint
+
+
+def test_a_method_that_takes_an_image_gets_one_path() -> None:
+    class OneImage:
+        def generate(self, text: str, image: str) -> str:
+            return str(len(Path(image).read_bytes()))
+
+    assert answer(OneImage(), request(image("red"), "?")).text == str(len(picture("red")))
+    with pytest.raises(ModelError, match="takes one path"):
+        answer(OneImage(), request(image("red"), image("blue"), "?"))
+
+
 class Written:
     generate = dict.fromkeys  # in C
 

@@ -166,6 +166,7 @@ def list_parameters(maker: Callable[..., Any]) -> list[str] | None:
 
 _TEXTS = frozenset({"text", "prompt", "question", "query", "message"})
 _IMAGES = ("image", "img", "pic", "photo", "path", "url")
+_ONE_IMAGE = frozenset({"image", "img", "pic", "picture", "photo"})
 
 
 def _answers_itself(function: Callable[..., Any], parameters: Mapping[str, Any]) -> bool:
@@ -456,6 +457,8 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     except (TypeError, ValueError):  # written in C: it does not say what it takes
         signature = inspect.signature(lambda *arguments: None)
     is_batch = called == "generate_batch"
+    if called in ("", "generate"):
+        _refuse_other_arguments(signature, name, called or name_of(thing))
     if called not in ("", "generate", "generate_batch"):
         shape = shapes.get(called)
     elif _takes_messages(signature):
@@ -510,6 +513,19 @@ def _takes_messages(signature: inspect.Signature) -> bool:
     return len(names) == 1 or names[:1] == ["messages"]
 
 
+def _refuse_other_arguments(signature: inspect.Signature, name: str, called: str) -> None:
+    """Refuse a method whose names say that it takes something else: a text alone, or the images first."""
+    names = [parameter.lower() for parameter in signature.parameters]
+    is_text_alone = len(names) == 1 and names[0] in _TEXTS - {"message"}
+    is_turned = len(names) > 1 and names[1] in _TEXTS and any(word in names[0] for word in _IMAGES)
+    if is_text_alone or is_turned:
+        raise UsageError(
+            f"{name}: {called}({', '.join(signature.parameters)}) is called with "
+            f"{'messages' if is_text_alone else 'the text first, then the images'}",
+            hint=f"supported signatures: {SHAPES}",
+        )
+
+
 _ImageForm = Literal["path", "paths", "urls"]
 
 
@@ -517,8 +533,9 @@ def _image_form(thing: Any, signature: inspect.Signature) -> _ImageForm:
     """What a class with ``generate(text, images)`` is given its images as.
 
     The parameter's name decides if it can: `image_path` is one path, `image_paths` a list of paths,
-    `image_urls` a list of URLs. Under any other name it is a list of paths, unless the class writes its
-    arguments into ``image_url`` parts as they are (no ``data:`` URL is built in its file), which needs URLs.
+    `image_urls` a list of URLs. Under any other name it is a list of paths, or one path if the name is
+    `image`, unless the class writes its arguments into ``image_url`` parts as they are (no ``data:`` URL is
+    built in its file), which needs URLs.
     """
     names = [parameter.name.lower() for parameter in signature.parameters.values()]
     name = names[1] if len(names) > 1 else ""
@@ -526,7 +543,9 @@ def _image_form(thing: Any, signature: inspect.Signature) -> _ImageForm:
         return "path"
     if name.endswith(("paths", "files")):
         return "paths"
-    return "urls" if name.endswith(("url", "urls")) or _writes_urls(_definition_of(thing)) else "paths"
+    if name.endswith(("url", "urls")) or _writes_urls(_definition_of(thing)):
+        return "urls"
+    return "path" if name in _ONE_IMAGE else "paths"
 
 
 def _writes_urls(kind: Any) -> bool:
