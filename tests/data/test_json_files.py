@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from eyechart.data import json_files
 from eyechart.data.json_files import JsonLinesReader, JsonReader
 from eyechart.data.rows import Blob
+from eyechart.data.source import open_source
 from eyechart.errors import DataError
 
 PICTURE = "iVBORw0KGgo" + "abcd/+" * 1000
@@ -191,3 +192,28 @@ def test_an_endless_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(json_files, "_CHUNK_BYTES", 100)
     with pytest.raises(DataError, match="at most"):
         list(listed(tmp_path / "a.json", '[{"a": "' + "x" * 5000).rows(()))
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize("between", ["\n", "\n\n", ",\n"])
+@pytest.mark.parametrize("n_rows", [1, 3])
+def test_objects_of_several_lines_follow_one_another(
+    tmp_path: Path, suffix: str, between: str, n_rows: int
+) -> None:
+    rows = [{"question": f"{k}?", "options": {"A": "x", "B": "y"}, "image": PICTURE} for k in range(n_rows)]
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(between.join(json.dumps(row, indent=4) for row in rows), encoding="utf-8")
+    source = open_source(path)
+    assert [(sample.question, *sample.choices) for sample in source] == [
+        (f"{k}?", "A", "B") for k in range(n_rows)
+    ]
+    content = path.read_bytes()
+    for sample in source:
+        [ref] = sample.images
+        assert content[ref.offset : ref.offset + ref.length] == PICTURE.encode()
+
+
+def test_what_follows_an_object_is_an_object(tmp_path: Path) -> None:
+    reader = listed(tmp_path / "a.json", '{"question": "a"}\n[1]')
+    with pytest.raises(DataError, match=r"expected an object, or the end of the file, found '\[1\]'"):
+        list(reader.rows(()))

@@ -146,6 +146,8 @@ def guess_format(path: Path) -> tuple[str, str]:
 def _json_or_lines(text: bytes, named: str, suffix: str) -> tuple[str, str]:
     if named == "jsonl" and text.startswith(b"["):
         return "json", f"the extension is {suffix}, but the file begins with a list"
+    if named == "jsonl" and text.partition(b"\n")[0].strip() == b"{":
+        return "json", f"the extension is {suffix}, but an object has several lines"
     if named == "json" and _is_lines(text):
         return "jsonl", f"the extension is {suffix}, but each line is an object"
     return named, f"by the extension {suffix}"

@@ -1,7 +1,7 @@
 """JSON and JSON Lines files, one row at a time, with the images left in the file.
 
 Strings that may be images are not decoded: they become byte ranges. A JSON file (a list; an object of id to
-row; an object whose `data`, `questions` or `rows` is the list) is read through a moving window, `JsonWindow`,
+row; an object whose `data`, `questions` or `rows` is the list; rows one after another) is read through a moving window, `JsonWindow`,
 so it needs no more memory than its longest row. Tables that pandas writes to JSON are read whole.
 """
 
@@ -231,6 +231,8 @@ def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byt
     >>> from io import BytesIO
     >>> list(walk_rows(BytesIO(b'{"version": 1, "data": [{"a": 1}]}'), Path("demo.json")))
     [(None, 24, b'{"a": 1}')]
+    >>> list(walk_rows(BytesIO(b'{"question": "a"}, {"question": "b"}'), Path("demo.json")))
+    [(None, 0, b'{"question": "a"}'), (None, 19, b'{"question": "b"}')]
     """
     start = file.tell()
     window = JsonWindow(file, path)
@@ -241,22 +243,30 @@ def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byt
             raise window.malformed("the end of the file")
     elif opening == b"{":
         offset = _find_list(window)
-        file.seek(start if offset is None else offset)
+        file.seek(start if offset in (None, _IS_ROW) else offset)
         rows = JsonWindow(file, path)
-        yield from rows.members() if offset is None else rows.items()
+        if offset == _IS_ROW:
+            yield from rows.objects()
+        else:
+            yield from rows.members() if offset is None else rows.items()
     elif opening == b"":
         raise DataError(f"{path.name}: the file is empty", hint="a JSON file must hold a list of rows")
     else:
         raise window.malformed("a list or an object of rows")
 
 
+_IS_ROW = -1
+
+
 def _find_list(window: JsonWindow) -> int | None:
-    """Offset of the list of rows; None if the object itself maps ids to rows."""
+    """Offset of the list of rows; None if the object maps ids to rows, `_IS_ROW` if it is one itself."""
     keys = []
     has_rows = False
     for key, offset, opening in window.openings():
         if key in LIST_KEYS and opening == b"[":
             return offset
+        if key in ALIASES["question"] and opening == b'"':
+            return _IS_ROW
         keys.append(key)
         has_rows |= opening == b"{"
     if not has_rows:
@@ -300,6 +310,16 @@ class JsonWindow:
             yield None, offset, text
             if not self._goes_on(b"]"):
                 return
+
+    def objects(self) -> Iterator[tuple[None, int, bytes]]:
+        """Objects that follow one another, with or without commas between them."""
+        while self.peek() == b"{":
+            offset, text = self.value()
+            yield None, offset, text
+            if self.peek() == b",":
+                self.at += 1
+        if self.peek() != b"":
+            raise self.malformed("an object, or the end of the file")
 
     def members(self) -> Iterator[tuple[str, int, bytes]]:
         """The members of the object that begins here."""
