@@ -1,8 +1,9 @@
 """JSON and JSON Lines files, one row at a time, with the images left in the file.
 
 Strings that may be images are not decoded: they become byte ranges. A JSON file (a list; an object of id to
-row; an object whose `data`, `questions` or `rows` is the list; rows one after another) is read through a moving window, `JsonWindow`,
-so it needs no more memory than its longest row. Tables that pandas writes to JSON are read whole.
+row; an object whose `data`, `questions` or `rows` is the list; rows one after another) is read through a
+moving window, `JsonWindow`, so it needs no more memory than its longest row. Tables that pandas writes to
+JSON are read whole.
 """
 
 from __future__ import annotations
