@@ -55,11 +55,17 @@ class ImageRef:
         """The location, for messages."""
         if self.kind == "data":
             return "inline base64"
-        row = f" (row {self.offset})"
-        place = {"cell": f" (byte {self.offset})", "parquet": row, "hub": row}
-        place |= {"member": f" ({self.column})", "page": f" (page {self.offset + 1})"}
+        place = ""
+        if self.kind == "cell":
+            place = f" (byte {self.offset})"
+        elif self.kind in ("parquet", "hub"):
+            place = f" (row {self.offset})"
+        elif self.kind == "member":
+            place = f" ({self.column})"
+        elif self.kind == "page":
+            place = f" (page {self.offset + 1})"
         crop = " (crop {}, {}, {} x {})".format(*self.box) if self.box else ""
-        return self.location + place.get(self.kind, "") + crop
+        return self.location + place + crop
 
     def open(self) -> Any:
         """The image as a `PIL.Image.Image`, decoded and cropped; `ImageError` if it cannot be read."""

@@ -147,8 +147,11 @@ def as_letters(
         if number is not None and first_option is not None and 0 <= number - first_option < len(choices):
             letters.append(list(choices)[number - first_option])
             continue
+        if gold in choices:
+            letters.append(gold)
+            continue
         same = [letter for letter, text in choices.items() if text == gold]
-        if gold not in choices and not same and not is_exact:
+        if not same and not is_exact:
             marked, written = _MARKED_LETTER.fullmatch(gold.strip()), _LETTER_AND_TEXT.fullmatch(gold.strip())
             if marked and len(gold.strip()) > 1 and marked[1].upper() in choices:
                 same = [marked[1].upper()]
@@ -156,7 +159,7 @@ def as_letters(
                 same = [written[1].upper()]
             elif spaced := [letter for letter, text in choices.items() if _fold(text) == _fold(gold)]:
                 same = spaced
-        letters.append(same[0] if gold not in choices and len(same) == 1 else gold)
+        letters.append(same[0] if len(same) == 1 else gold)
     return tuple(letters)
 
 

@@ -66,6 +66,7 @@ Overrides = Mapping[str, str | Sequence[str]]  # target to a column or, for imag
 REPEATING_IDS = ("question_id",)
 
 _LONGEST_PATH = 4096  # bytes
+_IMAGES = (Blob, ImageRef)  # values that are not kept with a sample
 _MORE_IMAGES = 20  # numbered columns that a later row of JSON may have
 _LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))", re.IGNORECASE)
 
@@ -468,12 +469,16 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
     images = list(select_image_cells(values, detection.images))
     choices, choices_text = read_choices(letters, values, take, where, detection.separator)
+    question = take("question")
+    if not isinstance(question, str):
+        hint = "--field question=COLUMN must name a text column"
+        question = read_plain(question, f"{where}: the question", hint)
     golds = read_golds(take("answer"))
     if detection.has_decimal_commas:
         golds = tuple(map(write_with_point, golds))
     parts = RowParts(
         id=sample_id,
-        question=_question(take("question"), where),
+        question=question,
         golds=as_letters(golds, choices, detection.first_option, is_exact=detection.is_official),
         choices=choices,
         choices_text=choices_text,
@@ -481,26 +486,21 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         meta={group: text for group in GROUPS if (text := to_text(take(group)))},
         images=images,
     )
-    # A path beside the image that is sent is kept as text.
-    beside = {name for name in fields.get("image", ()) if not is_path_column(name)}
-    used |= beside.union(column for column, _ in images)
-    parts.meta.update(_rest(values, used | set(parts.meta)))
-    for name in fields.get("image", ()):
-        value = values.get(name)
-        if name not in used and isinstance(value, Blob) and len(value.data) <= _LONGEST_PATH:
-            parts.meta[name] = to_text(value)
+    _keep_rest(parts, values, used, fields.get("image", ()))
     return parts
 
 
-def _question(value: Any, where: str) -> str:
-    hint = "--field question=COLUMN must name a text column"
-    return read_plain(value, f"{where}: the question", hint)
-
-
-def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
-    """Values of unused columns: kept with the sample, to group and select by."""
-    return {
-        name: value
-        for name, value in values.items()
-        if name not in used and value is not None and not isinstance(value, Blob | ImageRef)
-    }
+def _keep_rest(
+    parts: RowParts, values: Mapping[str, Any], used: set[str], image_columns: Sequence[str]
+) -> None:
+    """Keep the values of unused columns with the sample, to group and select by."""
+    used.update(parts.meta, [column for column, _ in parts.images])
+    used.update([name for name in image_columns if not is_path_column(name)])
+    for name, value in values.items():
+        if name not in used and value is not None and not isinstance(value, _IMAGES):
+            parts.meta[name] = value
+    for name in image_columns:  # a path beside the image that is sent is kept as text
+        if name in used or not isinstance(value := values.get(name), Blob):
+            continue
+        if len(value.data) <= _LONGEST_PATH:
+            parts.meta[name] = to_text(value)

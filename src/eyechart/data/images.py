@@ -10,18 +10,20 @@ unapplied.
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+import pybase64
 
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.pixels import (
@@ -167,8 +169,6 @@ class ImageLoader:
 
     def load(self, ref: ImageRef) -> Image:
         """The image, checked, and re-encoded only if necessary; `ImageError` if it cannot be sent."""
-        import pybase64
-
         what = str(ref)
         raw = self._fetch_once(ref) if ref.kind == "url" else self._read(ref)
         header = inspect(raw.data, what)
@@ -380,8 +380,10 @@ def _read_cell(ref: ImageRef, cells: OpenFiles) -> bytes:
     reserve(ref.length * 7 // 4)  # the text, and what it decodes to
     if not cells.knows(ref.location):
         _status(ref)  # raises if the file cannot be read
-    with _reading(ref):
+    try:
         data = cells.read(ref.location, ref.offset, ref.length)
+    except OSError as err:
+        raise _unreadable(ref, err) from err
     if len(data) != ref.length:
         raise ImageError(f"{ref}: the file is shorter than when it was opened", hint="start the run again")
     return data
@@ -392,12 +394,15 @@ def _read_picture(ref: ImageRef, is_sent_as_it_is: bool) -> bytes:
     if size > MAX_FILE_BYTES:
         raise ImageError(f"{ref}: {size // 1_000_000} MB; the limit is {MAX_FILE_BYTES // 2**20} MB")
     reserve(size * 7 // 3)  # the file, and its base64
-    with _reading(ref), open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
-        # Refused before it is read completely; other formats are re-encoded and become smaller.
-        if size > MAX_SENT_BYTES and is_sent_as_it_is and file.read(4).startswith(_SENT_AS_THEY_ARE):
-            raise _too_large(str(ref), size)
-        file.seek(0)
-        return file.readall()
+    try:
+        with open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
+            # Refused before it is read completely; other formats are re-encoded and become smaller.
+            if size > MAX_SENT_BYTES and is_sent_as_it_is and file.read(4).startswith(_SENT_AS_THEY_ARE):
+                raise _too_large(str(ref), size)
+            file.seek(0)
+            return file.readall()
+    except OSError as err:
+        raise _unreadable(ref, err) from err
 
 
 def _too_large(what: str, n_bytes: int) -> ImageError:
@@ -407,20 +412,12 @@ def _too_large(what: str, n_bytes: int) -> ImageError:
     )
 
 
-@contextmanager
-def _reading(ref: ImageRef) -> Iterator[None]:
-    try:
-        yield
-    except OSError as err:
-        raise ImageError(f"{ref}: cannot be read: {err.strerror or err}", hint="check permissions") from err
+def _unreadable(ref: ImageRef, err: OSError) -> ImageError:
+    return ImageError(f"{ref}: cannot be read: {err.strerror or err}", hint="check permissions")
 
 
 def _from_base64(text: bytes, what: str) -> _Raw:
     """Decode base64, ignoring whitespace and JSON's escaped slashes; the text returned has neither."""
-    import binascii
-
-    import pybase64
-
     try:
         return _Raw(pybase64.b64decode(text, validate=True), text)
     except (binascii.Error, ValueError):
