@@ -14,7 +14,6 @@ from eyechart.data.choices import parse_choices
 from eyechart.score.choice import find_gold_letter
 from eyechart.score.choice_options import prepare_options
 from eyechart.score.default import find_written_choices
-from eyechart.score.polarity import read_polarity
 from eyechart.types import Sample
 
 _FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
@@ -35,6 +34,8 @@ def compute_chance(sample: Sample) -> float:
     """
     choices = sample.choices or _find_written_options(sample)
     if not choices:
+        from eyechart.score.polarity import read_polarity  # a file of choices does not need it
+
         polarities = set(map(read_polarity, sample.golds))  # None: neither yes nor no
         return len(polarities) / 2 if polarities and None not in polarities else 0.0
     accepted = {letters for gold in sample.golds for letters in _match_gold(gold, choices)}

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from eyechart.report.chance import compute_chance
-from eyechart.score.number import add_in_order
 from eyechart.stats import (
     Interval,
     Moments,
@@ -27,6 +26,7 @@ from eyechart.stats import (
     shrink_groups,
     summarise_trials,
 )
+from eyechart.stats.intervals import add_in_order
 from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
 
 NO_VALUE = "(none)"  # the group of samples that lack the key

@@ -42,8 +42,8 @@ from eyechart.report.counting import (
     compute_credit,
     group_trials,
 )
-from eyechart.score.number import add_in_order
 from eyechart.stats import Moments
+from eyechart.stats.intervals import add_in_order
 from eyechart.types import Export, Outcome, Result
 
 if TYPE_CHECKING:

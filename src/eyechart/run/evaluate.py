@@ -212,7 +212,6 @@ async def score_rest(
 
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
-    from eyechart.engine.batch import BatchExecutor
     from eyechart.engine.budget import BudgetGate
     from eyechart.engine.executor import LocalExecutor
     from eyechart.run.cost import carry_shared, make_budget
@@ -232,12 +231,15 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: R
         from eyechart.run.cluster import make_executor
 
         executor = make_executor(plan, cluster, journal, make_settings(options), **parts)
-    else:
-        kind = BatchExecutor if options.batch else LocalExecutor
+    elif options.batch:
+        from eyechart.engine.batch import BatchExecutor
+
         settings = make_settings(options)
-        executor = kind(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
-    if isinstance(executor, BatchExecutor):
+        executor = BatchExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
         _use_batches(plan, executor, journal)
+    else:
+        settings = make_settings(options)
+        executor = LocalExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
     executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
     return executor
 

@@ -8,7 +8,7 @@ bounded ("at least 8") is read with its bound, which only a gold with the same b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -40,6 +40,7 @@ from eyechart.score.reading import (
     read_json_answer,
     score_reading,
 )
+from eyechart.stats.intervals import add_in_order
 from eyechart.types import Reply, Sample, Score
 
 __all__ = [
@@ -400,18 +401,3 @@ def _is_denied_in(context: Context, lower: str, span: tuple[int, int], start: in
         lower[max(start, begin + 1) : first]
     )
     return is_supposed or context.is_denied(part, first - window, last - window)
-
-
-def add_in_order(values: Iterable[float]) -> float:
-    """The sum from left to right, rounded after every step.
-
-    The official programs add this way (numpy does too, below eight numbers). Since Python 3.12 the built-in
-    `sum` compensates for rounding, so the last digit of a published figure would depend on the version.
-
-    >>> add_in_order([0.1] * 10)
-    0.9999999999999999
-    """
-    total: float = 0  # whole numbers stay whole
-    for value in values:
-        total += value
-    return total

@@ -411,3 +411,18 @@ def _invert_wilson(group: Interval, z: float) -> float:
     if mean < 0.5:
         mean, product = 1 - mean, (1 - group.low) * (1 - group.high)
     return z * z * product / max(mean**2 - product, 1e-12)
+
+
+def add_in_order(values: Iterable[float]) -> float:
+    """The sum from left to right, rounded after every step.
+
+    The official programs add this way (numpy does too, below eight numbers). Since Python 3.12 the built-in
+    `sum` compensates for rounding, so the last digit of a published figure would depend on the version.
+
+    >>> add_in_order([0.1] * 10)
+    0.9999999999999999
+    """
+    total: float = 0  # whole numbers stay whole
+    for value in values:
+        total += value
+    return total
