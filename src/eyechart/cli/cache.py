@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 The cache keeps replies between runs. A reply is used again for exactly the same request: the same model,
-endpoint, parameters, messages, images and trial. Images fetched from URLs are cached, too. Runs keep their
+endpoint, parameters, messages, images and trial. Images fetched from URLs are cached too. Runs keep their
 own replies in their folders, so clearing the cache loses nothing of a run.
 """
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     clear.add_argument(
         "--older-than", metavar="DAYS", type=int, help="only what has not been used for this many days"
     )
-    clear.add_argument("--images", action="store_true", help="remove fetched images, too")
+    clear.add_argument("--images", action="store_true", help="also remove fetched images")
     clear.add_argument("-y", "--yes", action="store_true", help="do not ask for confirmation")
     return execute_info
 

@@ -11,13 +11,13 @@ from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
-Compare runs on the questions that all of them scored: the paired difference with its interval, what flipped,
-and one sentence that says whether the difference is real. Several runs are ranked and compared with the
-highest one, or with --baseline.
+Compare runs on the questions that all of them scored: the paired difference with its interval, the questions
+that flipped, and one sentence that says whether the difference is real. Several runs are ranked and compared
+with the highest one, or with --baseline.
 
-RUN is a run folder, a folder with runs (each benchmark is compared by itself), or a file of replies to the
-benchmark that --benchmark names. Runs that answered other questions or have other scorers are refused;
-other differences, such as prompts or image sizes, are named. eyechart docs compare explains the numbers.
+RUN is a run folder, a folder with runs (each benchmark is compared separately), or a file of replies to the
+benchmark that --benchmark names. Runs with other questions or other scorers are refused; for other
+differences, such as prompts or image sizes, a warning is printed. eyechart docs compare explains the numbers.
 """
 
 EXAMPLES = """\

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         execute_get,
         help="download the questions of a benchmark from the Hugging Face hub",
         description="Download a benchmark's data set, or its part of one, from the Hugging Face hub.\n"
-        "An interrupted download goes on where it was; files are compared with their published checksums.\n"
+        "An interrupted download is resumed; files are compared with their published checksums.\n"
         "HF_TOKEN, HF_ENDPOINT (a mirror), HF_HOME and HTTPS_PROXY are respected. Needs eyechart[hub].",
         examples="  eyechart data get chartqa\n  eyechart data get docvqa-val --to data/docvqa\n",
     )
@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     converting.add_argument("file", metavar="FILE|NAME", help="your file, or the data set")
     converting.add_argument(
-        "source", metavar="SOURCE", nargs="?", help="of a data set: its file, its folder, or hf:ORG/NAME"
+        "source", metavar="SOURCE", nargs="?", help="the file, folder or hf:ORG/NAME of the data set"
     )
     converting.add_argument(
         "--out",

@@ -16,12 +16,11 @@ from eyechart.terminal import print_text
 
 DESCRIPTION = """\
 Show a page of the documentation, or list the pages. They are installed with eyechart and need no network.
-In a terminal they are shown through a pager; in a pipe or a file as their Markdown.
+In a terminal they are shown in a pager; in a pipe or a file they are written as Markdown.
 """
 
 EXAMPLES = """\
-examples:
-  eyechart docs                          the pages, a line each
+  eyechart docs                          list the pages
   eyechart docs quickstart
   eyechart docs data#columns-of-images   one section
   eyechart docs intervals | grep -n Wilson

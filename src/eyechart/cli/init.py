@@ -1,4 +1,4 @@
-"""``eyechart init``: write a configuration with comments, from what the current folder holds."""
+"""``eyechart init``: write a configuration with comments for the files in the current folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eyechart.registry import Execute, command
 from eyechart.terminal import to_one_line
 
 DESCRIPTION = """\
-Write a configuration for eyechart run, with comments, from what the current folder holds: files with
+Write a configuration for eyechart run, with comments, from what is in the current folder: files with
 questions, folders of images, a .env file, and the environment variables of endpoints. Nothing is sent, and no
 key is written. An existing file is kept, unless --force is given.
 """
@@ -48,12 +48,16 @@ PROVIDERS = {
 
 
 @command(
-    "init", "write a configuration from what this folder holds", description=DESCRIPTION, examples=EXAMPLES
+    "init", "write a configuration for the files in this folder", description=DESCRIPTION, examples=EXAMPLES
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument(
-        "file", nargs="?", default="eyechart.yaml", metavar="FILE", help="default: eyechart.yaml"
+        "file",
+        nargs="?",
+        default="eyechart.yaml",
+        metavar="FILE",
+        help="the file to write (default: eyechart.yaml)",
     )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     return execute
@@ -169,7 +173,7 @@ def write_config(found: Found, path: str, environment: Mapping[str, str]) -> str
         "",
         "# Scoring: by default multiple choice by letter, other answers by kind (eyechart score --list).",
         "# scorer: default",
-        "# judge: openai/gpt-4o-mini     # a model that scores replies which rules cannot",
+        "# judge: openai/gpt-4o-mini     # a model that judges replies which rules cannot decide",
         "",
         "# concurrency: 64               # requests in flight, at most",
         "# rpm: 500                      # requests per minute, at most",
@@ -226,7 +230,7 @@ def _write_model(environment: Mapping[str, str]) -> Iterator[str]:
     yield f"model: {first}{'   # change: the name of your model' * ('my-' in first)}"
     yield from (f"# model: {other}" for other in others)
     yield "# base_url: http://localhost:8000/v1   # another endpoint than that of the environment"
-    yield "# api_key_env: MY_KEY                  # another variable that holds the key"
+    yield "# api_key_env: MY_KEY                  # another variable with the key"
     yield "temperature: 0"
     yield "# max_tokens: 512"
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from eyechart.run.results import Run
 
 AUDIT = """\
-Draws replies of a run at random and writes them to a sheet (.xlsx with small images, or .csv). A person
-fills in the column verdict (right or wrong) without seeing what the run made of the reply.
+Draw replies of a run at random and write them to a sheet (.xlsx with small images, or .csv). A person fills
+in the column verdict (right or wrong) without seeing the score of the reply.
 
-With --sheet, reads the sheet back and compares the person's verdicts with the scores, whether rules or a
-judge gave them: sensitivity, specificity, kappa, and the score corrected for the errors found (PPI++), each
-with its interval. The verdicts are kept with the run and stand in its report from then on; if the run is
-scored again, by another judge, say, they are compared with the new scores.
+With --sheet, read the sheet back and compare the person's verdicts with the scores, whether rules or a judge
+gave them: sensitivity, specificity, kappa, and the score corrected for the errors found (PPI++), each with
+its interval. The verdicts are stored with the run and shown in its report. If the run is scored again, for
+example by another judge, they are compared with the new scores.
 """
 
 
-@command("judge", "does the score agree with a person: a sheet to fill in, and the corrected score")
+@command("judge", "check scores by a person: a sheet to fill in, and the corrected score")
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the actions of the command."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     audit.add_argument("--seed", type=int, metavar="N", help="seed of the random draw (default: 0)")
     audit.add_argument(
-        "--show-scores", action="store_true", help="show what the run made of each reply: not a blind audit"
+        "--show-scores", action="store_true", help="show the score of each reply; the audit is then not blind"
     )
     audit.add_argument("--no-images", action="store_true", help="name the images instead of showing them")
     audit.add_argument("--sheet", metavar="FILE", help="a filled-in sheet to read back")

@@ -10,12 +10,12 @@ from eyechart.registry import Execute, command
 from eyechart.run.listing import find_run
 
 DESCRIPTION = """\
-Make one run of all shards of a run. The merged run equals the one that a single process would have made, and
-gets its folder: the same command without --shard resumes it.
+Combine all shards of a run into one run. The merged run equals that of a single process and has the same
+folder, so the same command without --shard resumes it.
 
-RUN is the folder of a shard, a folder that holds shards, or the folder of the whole run beside them. Shards
-of different runs are refused, and missing ones are named. The shards are only read; merging again after a
-shard was resumed replaces the merged run, unless replies would be lost.
+RUN is the folder of a shard, the parent folder of shards, or the folder of the whole run beside them. Shards
+of different runs are refused, and the error names missing ones. The shards are not changed. Merging again
+after a shard was resumed replaces the merged run, unless replies would be lost.
 """
 
 EXAMPLES = """\
@@ -26,7 +26,7 @@ EXAMPLES = """\
 """
 
 
-@command("merge", "make one run of the shards of a run", description=DESCRIPTION, examples=EXAMPLES)
+@command("merge", "combine the shards of a run into one run", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="shards, or folders that hold them")

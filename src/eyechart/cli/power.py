@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from eyechart.report.power import Assumptions
 
 DESCRIPTION = """\
-Plan a comparison of two models on the same questions. With --n: the smallest difference that shows; with
---difference: how many questions it needs; with both: the chance to see it; with neither: a table.
+Plan a comparison of two models on the same questions. With --n, print the smallest difference that can be
+detected; with --difference, how many questions are needed; with both, the power, which is the probability of
+detecting it; with neither, a table.
 
-Shares are fractions (0.02) or percent (2%). Two models that fail on the same questions are easier to tell
-apart: --correlation is that of their scores. --like takes all of this from two runs.
+Shares are fractions (0.02) or percent (2%). The more often two models fail on the same questions, the
+higher the --correlation of their scores, and the fewer questions are needed. --like takes these values from
+two runs.
 """
 
 EXAMPLES = """\
@@ -44,13 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         type=_read_share,
         nargs="+",
         metavar="D",
-        help="the true difference to be seen, e.g. 2%%",
+        help="the true difference to be detected, e.g. 2%%",
     )
     parser.add_argument(
-        "--accuracy", type=_read_share, metavar="P", help="of both models, about (default: 70%%)"
+        "--accuracy", type=_read_share, metavar="P", help="approximate score of both models (default: 70%%)"
     )
     parser.add_argument(
-        "--correlation", type=_read_correlation, metavar="R", help="of the two models' scores (default: 0.5)"
+        "--correlation",
+        type=_read_correlation,
+        metavar="R",
+        help="correlation of the two models' scores (default: 0.5)",
     )
     parser.add_argument("--per-image", type=_read_count, metavar="M", help="questions per image (default: 1)")
     parser.add_argument(
@@ -67,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         type=_read_share,
         default=0.8,
         metavar="P",
-        help="the chance to see the difference (default: 80%%)",
+        help="probability of detecting the difference (default: 80%%)",
     )
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute

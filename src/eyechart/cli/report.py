@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--differences",
         metavar="SCORER",
-        help="list the samples on which a further or earlier scorer, named below overall, disagrees",
+        help="list the samples on which an additional or earlier scorer, as named below overall, disagrees",
     )
     parser.add_argument(
         "--json",

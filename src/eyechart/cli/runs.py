@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from eyechart.run.listing import ListedRun
 
 DESCRIPTION = """\
-List all runs at and below a folder, the one written last first: benchmark, model, address, selection,
-samples, score with its interval, when it was last started, and its state.
+List all runs in and below a folder, the most recent first: benchmark, model, address, selection, samples,
+score with its interval, when it was last started, and its state.
 
 Wherever a command takes a RUN, it may be named by its folder, by the beginning of its name or of its hash,
 or as latest:

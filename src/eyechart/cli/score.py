@@ -38,7 +38,7 @@ Or score a file of replies that another tool collected: one reply per row, with 
 question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction files (.xlsx,
 .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval or lmms-eval (.jsonl), predictions,
 reviews or a report of EvalScope; or the benchmark's own format, such as InfoChartQA's
-model_response.json. A file that holds questions and answers needs no --benchmark.
+model_response.json. If the file contains questions and answers, --benchmark is not needed.
 """
 
 _NOT_JUDGES = ("rpm", "tpm", "batch")  # do not apply to a judge

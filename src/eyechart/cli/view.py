@@ -1,4 +1,4 @@
-"""``eyechart view``: the web page over run folders."""
+"""``eyechart view``: the web page with runs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from eyechart.run.listing import ROOT
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
-Serve a web page over the runs at and below a folder: scores by benchmark and model, every sample with its
-image as it was sent, two runs side by side, and the progress of runs that are going on.
+Serve web pages with the runs in and below a folder: scores by benchmark and model, every sample with its
+image as it was sent, two runs side by side, and the progress of current runs.
 
-The page only reads. It listens on this machine alone (127.0.0.1), unless --host says otherwise; then all who
-reach the address can read the runs. From another machine, use a tunnel: ssh -L 2020:localhost:2020 MACHINE.
+The server only reads. It listens on this machine only (127.0.0.1) unless --host names another address; then
+everyone who can reach it can read the runs. From another machine, use a tunnel:
+ssh -L 2020:localhost:2020 MACHINE.
 """
 
 
 @command(
     "view",
-    "a web page over runs: scores, samples, comparisons, live progress",
+    "a web page with runs: scores, samples, comparisons, live progress",
     description=DESCRIPTION,
     examples="  eyechart view                       the runs in runs/\n"
     "  eyechart view /data/runs --port 8080\n",
@@ -67,7 +68,7 @@ def execute(args: argparse.Namespace) -> int:
     shown = f"[{args.host}]" if ":" in args.host else args.host
     print_text(f"http://{shown}:{port}/")
     if args.host not in ("127.0.0.1", "::1", "localhost"):
-        note(f"all who reach {args.host}:{port} can read the runs in {folder}")
+        note(f"everyone who can reach {args.host}:{port} can read the runs in {folder}")
     note("Ctrl-C stops it")
     if args.open:
         import webbrowser

@@ -92,17 +92,25 @@ class Options:
         None,
         group=MODEL,
         metavar="KEY",
-        help="default: the provider's own, as $OPENAI_API_KEY; never written to disk",
+        help="the key; never written to disk (default: the provider's variable, e.g. $OPENAI_API_KEY)",
         is_secret=True,
     )
     api_key_env: str | None = option(
-        None, group=MODEL, is_common=True, metavar="NAME", help="the environment variable that holds the key"
+        None, group=MODEL, is_common=True, metavar="NAME", help="the environment variable with the key"
     )
     temperature: float | None = option(
-        None, group=MODEL, is_common=True, metavar="T", help="default: the endpoint's"
+        None,
+        group=MODEL,
+        is_common=True,
+        metavar="T",
+        help="the sampling temperature (default: the endpoint's)",
     )
     max_tokens: int | None = option(
-        None, group=MODEL, is_common=True, metavar="N", help="default: the endpoint's"
+        None,
+        group=MODEL,
+        is_common=True,
+        metavar="N",
+        help="the maximum length of a reply (default: the endpoint's)",
     )
     seed: int | None = option(None, group=MODEL, metavar="N", help="passed to the model; seeds the baselines")
     score_options: Literal["letter", "text"] | None = option(
@@ -152,11 +160,11 @@ class Options:
         group=BENCHMARK,
         metavar="FILE.py",
         is_path=True,
-        help="run this file first: its benchmarks, scorers, models and exporters are then known by name",
+        help="run this file first, so that its benchmarks, scorers, models and exporters can be used by name",
     )
 
     format: Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"] | None = option(
-        None, group=DATA, help="default: detected"
+        None, group=DATA, help="the format of the file (default: detected)"
     )
     fields: dict[str, str | tuple[str, ...]] = option(
         {},
@@ -167,7 +175,9 @@ class Options:
         parse=read_columns,
         help="the column of a field, e.g. question=ask; image=left,right for two images per row",
     )
-    encoding: str | None = option(None, group=DATA, metavar="NAME", help="e.g. gbk (default: utf-8)")
+    encoding: str | None = option(
+        None, group=DATA, metavar="NAME", help="of the file, e.g. gbk (default: utf-8)"
+    )
     cells: Literal["text", "pandas"] | None = option(  # text, unless the benchmark says otherwise
         None,
         group=DATA,
@@ -175,13 +185,16 @@ class Options:
         'that depend on it ("None" is missing, "007" is 7)',
     )
     name: str | None = option(
-        None, group=DATA, metavar="NAME", help="of your own data in tables and folders (default: the file's)"
+        None,
+        group=DATA,
+        metavar="NAME",
+        help="a name for your data in tables and folders (default: the file's)",
     )
     delimiter: str | None = option(
         None,
         group=DATA,
         metavar="CHAR",
-        help="between the cells of a CSV, e.g. ';' or tab (default: detected)",
+        help="the character between the cells of a CSV, e.g. ';' or tab (default: detected)",
     )
     sheet: str | None = option(
         None, group=DATA, metavar="NAME", help="the sheet of a workbook (default: the one with questions)"
@@ -195,7 +208,7 @@ class Options:
         metavar="0|1",
         at_least=0,
         at_most=1,
-        help="answers are the numbers of options: the number of the first one (default: detected)",
+        help="the number of the first option, if answers are numbers of options (default: detected)",
     )
     ask: str | None = option(
         None,
@@ -217,7 +230,7 @@ class Options:
         group=DATA,
         metavar="DIR",
         is_path=True,
-        help="a further folder for relative image paths (default: the file's own)",
+        help="another folder for relative image paths (default: the file's own)",
     )
     allow_urls: bool = option(
         True,
@@ -296,7 +309,7 @@ class Options:
         group=PROMPT,
         metavar="FILE|COLUMN",
         is_path=True,
-        help="the texts of --input ocr, as --captions (default: read in the images, with eyechart[ocr])",
+        help="the texts of --input ocr, as --captions (default: read from the images, with eyechart[ocr])",
     )
     reword: Literal["please", "task", "end"] | None = option(
         None,
@@ -357,21 +370,21 @@ class Options:
         group=SCORING,
         is_common=True,
         metavar="NAME",
-        help="see: eyechart score --list; python:file.py:name for a function of your own",
+        help="the scorer, see eyechart score --list; python:file.py:name for your own function",
     )
     also_scorers: tuple[str, ...] = option(
         (),
         "--also-scorer",
         group=SCORING,
         metavar="NAME",
-        help="a further scorer, shown beside the score; repeatable",
+        help="an additional scorer, shown beside the score; repeatable",
     )
     cluster: str | None = option(
         None,
         group=SCORING,
         metavar="KEY|none",
         help="count samples with the same value in this column as one cluster when computing intervals; "
-        "none: every sample alone (default: the same image, rotations of one question, and what the "
+        "none: all samples are independent (default: the same image, rotations of one question, and what the "
         "benchmark declares)",
     )
     judge: str | tuple[str, ...] | None = option(
@@ -379,7 +392,7 @@ class Options:
         group=SCORING,
         is_common=True,
         metavar="MODEL",
-        help="a model that scores replies which rules cannot; repeatable: the majority decides",
+        help="a model that judges replies which rules cannot decide; repeatable: the majority decides",
     )
     judge_base_url: str | tuple[str, ...] | None = option(
         None,
@@ -394,11 +407,11 @@ class Options:
         None,
         group=SCORING,
         metavar="KEY",
-        help="default: $OPENAI_API_KEY; never written to disk",
+        help="the judge's key; never written to disk (default: $OPENAI_API_KEY)",
         is_secret=True,
     )
     judge_api_key_env: str | None = option(
-        None, group=SCORING, metavar="NAME", help="the environment variable that holds the judge's key"
+        None, group=SCORING, metavar="NAME", help="the environment variable with the judge's key"
     )
     judge_params: dict[str, Any] = option(
         {},
@@ -470,10 +483,14 @@ class Options:
         is_common=True,
         metavar="USD",
         above=0,
-        help="stop before the cost exceeds this, the judge included",
+        help="stop before the cost exceeds this, including the judge",
     )
     max_total_tokens: int | None = option(
-        None, group=COST, metavar="N", at_least=1, help="stop before more tokens are used, the judge included"
+        None,
+        group=COST,
+        metavar="N",
+        at_least=1,
+        help="stop before more tokens are used, including the judge",
     )
     prices: str | None = option(
         None,

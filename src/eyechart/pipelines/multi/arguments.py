@@ -40,7 +40,7 @@ class MultiArguments:
         None, group=FILES, metavar="FILE", help="the questions, with or without answers"
     )
     knowledge_file: str | None = argument(
-        None, group=FILES, metavar="FILE", help="MULTI-Extend: knowledge behind the questions"
+        None, group=FILES, metavar="FILE", help="MULTI-Extend: knowledge to add after the questions"
     )
     caption_file: str | None = argument(
         None, group=FILES, metavar="FILE", help="captions or OCR texts, for --input_type 1"
@@ -79,7 +79,7 @@ class MultiArguments:
         None,
         group=MODEL,
         metavar="KEY",
-        help="default: $OPENAI_API_KEY; never written to disk",
+        help="the key; never written to disk (default: $OPENAI_API_KEY)",
         is_secret=True,
     )
     api_url: str | None = argument(
@@ -148,7 +148,7 @@ class MultiArguments:
         "-1: never). Every answer is stored at once in any case",
     )
     cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of after it")
-    lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="of the prompt (default: zh)")
+    lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="the prompt's language (default: zh)")
     blank_image: bool = argument(
         False, group=QUESTION, help="send a black image with questions that have none (input type 2)"
     )

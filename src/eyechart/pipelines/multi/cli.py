@@ -281,7 +281,9 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--multi", action="store_true", help="also ask MULTI's kinds of questions (evaluator classes: always)"
     )
-    parser.add_argument("--lang", "-l", choices=["zh", "en"], help="of MULTI's questions (default: both)")
+    parser.add_argument(
+        "--lang", "-l", choices=["zh", "en"], help="language of MULTI's questions (default: both)"
+    )
     tester = parser.add_argument_group("as MULTI's model_tester.py")
     for name, text in (_TESTER_MODEL | _TESTER_PROMPT).items():
         more_flags = ["-p"] if name == "model_dir" else []
