@@ -52,4 +52,4 @@ def test_every_command_takes_a_name(folder: Path) -> None:
     assert eyechart("judge", "audit", "latest", "--out", "sheet.csv", cwd=folder).code == 0
     assert eyechart("score", "runs", cwd=folder).code == 2
     power = eyechart("power", "--like", "baseline-r", "baseline-m", "--n", 100, cwd=folder)
-    assert "the same score on every question" in power.err, "both runs were found and read"
+    assert "does not vary between questions" in power.err, "both runs were found and read"

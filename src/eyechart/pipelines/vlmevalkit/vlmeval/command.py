@@ -63,7 +63,10 @@ _NO_EFFECT: Mapping[str, str] = {
 }
 # Why a flag is refused, and the hint.
 _WHY_REFUSED: Mapping[str, tuple[str, str]] = {
-    "use_vllm": ("eyechart loads no weights", "serve the model (vllm serve NAME) and give its --base-url"),
+    "use_vllm": (
+        "eyechart does not load VLMEvalKit's own models",
+        "serve the model (vllm serve NAME) and give its --base-url",
+    ),
     "use_verifier": ("there is no local verifier", "--judge names a served model that reads replies"),
     "video_llm": ("only images are supported, not videos", "leave it out"),
     "local_media": ("images are sent inside the request, not as paths on the server", "leave it out"),
