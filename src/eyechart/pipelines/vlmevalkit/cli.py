@@ -24,7 +24,8 @@ names and layout are the same: WORK_DIR/MODEL/MODEL_DATA.xlsx, MODEL_DATA_acc.cs
 DATA is a name in $LMUData or ~/LMUData, a published name (MMBench_DEV_EN, see: eyechart data list), or
 the path of a file. MODEL is the name of a model served at --base-url (or $OPENAI_BASE_URL,
 $OPENAI_API_BASE), or a model of eyechart: openai/NAME, python:file.py:Class, baseline/random. To
-evaluate weights, serve them first, or give hf/FOLDER. A --config has OpenAI-compatible models ("class": "GPT4V") and datasets.
+evaluate weights, serve them first, or give hf/FOLDER. A --config has OpenAI-compatible models ("class":
+"GPT4V") and datasets.
 
 The same command resumes a run that was interrupted or in which requests failed. A finished run is
 repeated unless --reuse is given. Failed requests are never scored; with --keep-failed the accuracy is
