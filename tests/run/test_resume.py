@@ -80,7 +80,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
     rng = random.Random(2026)
     kills_mid_run = 0
     with Server(mostly_right) as server:
-        undisturbed = eyechart_process(*run_arguments(server, "calm"), cwd=tmp_path).json
+        undisturbed = eyechart(*run_arguments(server, "calm"), cwd=tmp_path).json
         for attempt in range(3):
             out = tmp_path / f"kill{attempt}"
             arguments = run_arguments(server, out.name)
@@ -89,7 +89,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
             kept = {name for folder in out.glob("*/*") for name in committed(folder)}
             kills_mid_run += 0 < len(kept) < N
             before = len(server.asked)
-            resumed = eyechart_process(*arguments, cwd=tmp_path)
+            resumed = eyechart(*arguments, cwd=tmp_path)
             asked = Counter(str(number_of(one)) for one in server.asked[before:])
             assert resumed.code == 0
             assert not kept & asked.keys(), "a committed reply was asked for again"
@@ -127,7 +127,7 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
         judge = ["--judge", "openai/judge", "--judge-base-url", server.base_url]
         flags = ["--base-url", server.base_url, "--concurrency", "8", "--json", "-q", "--no-cache", *judge]
         arguments = ["run", "q.jsonl", "-m", "openai/m", *flags, "--out"]
-        undisturbed = eyechart_process(*arguments, "calm", cwd=tmp_path).json
+        undisturbed = eyechart(*arguments, "calm", cwd=tmp_path).json
         assert undisturbed["outcomes"]["correct"] == 80
         for attempt in range(3):
             out = tmp_path / f"kill{attempt}"
@@ -137,7 +137,7 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
             judged = {name for folder in folders for name in judged_calls(folder)}
             kills_mid_judging += 0 < len(judged) < N
             before = len(server.asked)
-            resumed = eyechart_process(*arguments, out.name, cwd=tmp_path)
+            resumed = eyechart(*arguments, out.name, cwd=tmp_path)
             again: dict[str, set[str]] = {"m": set(), "judge": set()}
             for one in server.asked[before:]:
                 again[one.body["model"]].add(str(number_of(one)))
@@ -203,7 +203,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None
         # What the server had answered before the end is not lost: the grace period waits for it.
         assert len(kept) == sum(server.answered.values())
         before = len(server.asked)
-        resumed = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        resumed = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert resumed.code == 0
         assert len(server.asked) - before == N - len(kept)
 
@@ -295,6 +295,6 @@ def test_the_requests_of_killed_starts_are_counted(tmp_path: Path) -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        done = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        done = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         # What was under way at the kill was never written down, nor were its requests.
         assert N <= done.json["requests"]["sent"] <= len(server.asked)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.folders import StatusFile, redact_arguments
-from support.command import eyechart_process
+from support.command import eyechart, eyechart_process
 from support.files import choice_tsv
 from support.runs import right
 from support.server import Answer
@@ -35,15 +35,18 @@ NOBODY = Task(models=(), data=())
         ["--mode", "eval", "--judge", "exact_matching", "--judge-base-url", f"http://me:{SECRET}@host/v1"],
     ],
 )
-def test_keys_that_nobody_uses_are_written_nowhere(user: User, flags: list[str]) -> None:
+def test_keys_that_nobody_uses_are_written_nowhere(
+    user: User, flags: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = user.desk / "outputs" / "m"
     folder.mkdir(parents=True)
     rows = [f"{k}\tQuestion {k}?\t{'ABCD'[k % 4]}" for k in range(8)]
     (folder / "m_mine.tsv").write_text(
         "\n".join(["index\tquestion\tprediction", *rows]) + "\n", encoding="utf-8"
     )
-    home = str(user.data.parent)
-    done = eyechart_process("vlmeval", "--data", "mine", "--model", "m", *flags, cwd=user.desk, HOME=home)
+    words = ["vlmeval", "--data", "mine", "--model", "m", *flags]
+    monkeypatch.setattr(sys, "argv", ["eyechart", *words])
+    done = eyechart(*words, cwd=user.desk, HOME=str(user.data.parent))
     assert done.code == 0, done.err
     assert "vlmeval" in status(folder)["argv"]
     assert not files_with(user.desk, SECRET)
@@ -51,15 +54,15 @@ def test_keys_that_nobody_uses_are_written_nowhere(user: User, flags: list[str])
 
 
 @pytest.mark.slow
-def test_a_key_beside_an_entry_that_has_its_own(user: User) -> None:
+def test_a_key_beside_an_entry_that_has_its_own(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     (user.desk / "two.json").write_text(
         f'{{"model": {{"m": {{"class": "GPT4V", "model": "m", "key": "sk-own-123456", "api_base": '
         f'"{user.server.base_url}"}}}}, "data": {{"mine": {{}}}}}}',
         encoding="utf-8",
     )
-    done = eyechart_process(
-        "vlmeval", "--config", "two.json", "--key", SECRET, cwd=user.desk, HOME=str(user.data.parent)
-    )
+    words = ["vlmeval", "--config", "two.json", "--key", SECRET]
+    monkeypatch.setattr(sys, "argv", ["eyechart", *words])
+    done = eyechart(*words, cwd=user.desk, HOME=str(user.data.parent))
     assert done.code == 0, done.err
     assert {one.headers["Authorization"] for one in user.server.asked} == {"Bearer sk-own-123456"}
     assert files_with(user.desk, "sk-own-123456") == [user.desk / "two.json"]
