@@ -1,4 +1,4 @@
-"""What the adapter of official vectors is made of: verdicts, a scripted judge, aggregates, their shapes."""
+"""What the adapters of official vectors are made of: verdicts, a scripted judge, aggregates, their shapes."""
 
 from __future__ import annotations
 
