@@ -160,7 +160,15 @@ def test_a_scorer_is_linear(name: str) -> None:
     assert not [case for case in cases(name) if not is_linear(name, *case)]
 
 
+@pytest.fixture(scope="module")
+def nothing_to_collect() -> None:
+    """What other tests hold is not looked at."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("nothing_to_collect")
 @pytest.mark.parametrize("name", NAMES)
 def test_no_scorer_keeps_the_texts_of_long_replies(name: str) -> None:
     """What is remembered for the next reply must not grow with the replies."""
