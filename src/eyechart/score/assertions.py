@@ -97,6 +97,7 @@ class _Reader:
         )
         self._sentence = 0  # roles of the sentence so far
         self._is_described = False  # the sentence speaks of what an option says: "Option B shows ..."
+        self._stated = set[str]()  # what the sentence calls the answer
         # Of the segment that is read:
         self._number = 0
         self._segment = Segment(0, "", starts_sentence=True)
@@ -110,10 +111,13 @@ class _Reader:
             self._sentence = segment.roles if segment.starts_sentence else self._sentence | segment.roles
             if segment.starts_sentence:
                 self._is_described = self._describes_option()
+                self._stated = set()
             has_turned = has_turned or bool(segment.roles & (c.CORRECTION | c.WITHDRAW))
             stop = bisect_left(all_names, segment.end, first)
             self._names, first = all_names[first:stop], stop
             for said in map(self._check, self._read_names() if self._names else self._read_verdict()):
+                if said.kind == "asserted" and said.is_cued:
+                    self._stated.update(said.letters)
                 if has_turned and said.kind in ("asserted", "implied"):
                     has_turned = False
                     yield msgspec.structs.replace(said, is_turn=True, is_change=True)
@@ -178,9 +182,12 @@ class _Reader:
         if roles & c.CONTRAST and roles & c.PRONOUN and roles & c.COPULA and not is_plain:
             yield Statement("renamed", (), span)  # "it looks like a dog, but it is a wolf"
         is_heading = following is not None and following.before == ":"
-        if self._last_named < 0 or not is_plain or is_heading:
+        if self._last_named < 0 or not is_plain:
             return
         last = self._units[self._last_named]
+        is_asked = self._text[last.end : words[0].start].strip(" \n)*\"'.") in c.QUESTION_MARKS
+        if is_heading and not (roles & c.YES and is_asked):  # "Is it D? Yes: it has hooves."
+            return
         if segment.ends_with in c.QUESTION_MARKS:
             if roles & c.EITHER:  # "B ... or is it?"
                 yield Statement("withdrawn", (), span)
@@ -191,8 +198,8 @@ class _Reader:
             if is_said_of_it and (is_name or is_doubted):
                 yield Statement("denied", last.letters or (), span)
         elif roles & (c.RIGHT | c.MATCH | c.YES) and not roles & c.DENY and last.letters:
-            is_asked = self._text[last.end : words[0].start].strip(" \n)*\"'.") in c.QUESTION_MARKS
-            if self._last_named in self._items or (roles & c.YES and is_asked):
+            is_item = self._last_named in self._items
+            if is_item or (roles & c.YES and is_asked):
                 yield Statement("asserted", last.letters, (last.start, last.end), is_turn=True)
 
     def _is_remark(self) -> bool:
@@ -257,6 +264,8 @@ class _Reader:
                 is_cued=True,
             )
         said = self._assert(place, last, letters)
+        if said is not None and said.kind == "asserted" and self._is_reason(letters):
+            return Statement("listed", letters, span, is_letter=unit.is_letter)
         is_said = said is not None and said.kind in ("asserted", "implied")
         joined = self._groups.find_joined(place, last, letters)
         if joined and (is_said or (unit.is_letter and self._is_list())):
@@ -268,9 +277,17 @@ class _Reader:
             and self._units[place - 1].roles & c.EITHER
         ):
             return Statement("ambiguous", letters, span)  # "Or B."
-        if said is not None and said.kind == "named" and self._is_described:
-            return Statement("listed", letters, said.span, is_letter=False)  # "Option B shows a dog"
+        if said is not None and not unit.is_letter and self._is_described:
+            before = self._look_back(place)[0]
+            is_given = said.kind == "asserted" and before & c.CHOOSE and not before & (c.ANSWER | c.CONCLUDE)
+            if said.kind == "named" or is_given:  # "Option B shows a dog", "option B gives 4/3"
+                return Statement("listed", letters, said.span, is_letter=False)
         return said
+
+    def _is_reason(self, letters: tuple[str, ...]) -> bool:
+        """Whether a reason speaks of another option than its sentence calls the answer."""
+        is_reason = self._units[self._segment.start].roles & c.REASON and not self._segment.starts_sentence
+        return bool(is_reason and self._stated and self._stated.isdisjoint(letters))
 
     def _get_segment(self, number: int) -> Segment | None:
         return self._segments[number] if 0 <= number < len(self._segments) else None
@@ -448,6 +465,9 @@ class _Reader:
         is_choice = any(unit.roles & c.CHOOSE and unit.roles & c.OPINION for unit in lead)
         if reached < self._segment.start or before & c.SELF or not (is_clause or is_choice):
             return False
+        is_own = self._units[self._segment.start].roles & (c.CONTRAST | c.CIRCUMSTANCE)
+        if is_own and not self._segment.roles & c.WOULD:
+            return False  # "but on a closer look it is C", "after zooming in the answer is D"
         head = self._units[max(self._segment.start, reached - MAX_LEAD) : reached + 1]
         if any(unit.roles & _FRAMES and not unit.roles & c.ARTICLE for unit in head):
             return False

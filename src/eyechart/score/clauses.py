@@ -50,6 +50,7 @@ _TOLD = PERSON | REPORT | ACCORDING | SAYS | THEY_SAY | WOULD | OPINION
 _CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
 _NOT_ADJECTIVES = _OPENS | COPULA | BOTH | EITHER | ARTICLE | PRONOUN | SELF | DENY | YES
 _CUTS = _OPENS | DENY | DENY_LAST
+_OWN = ANSWER | SELF | CONCLUDE | CHOOSE | BELIEVE | OPTION
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
 _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af"  # Chinese, Japanese, Korean: a character is a word
@@ -295,6 +296,8 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
 
     for place, unit in enumerate(units):
         roles = unit.roles
+        if roles & CONTRAST and not roles & CORRECTION and _is_end(units, place + 1):
+            continue  # "not there yet."
         if not roles & _CUTS and not (unit.mark and not roles):
             current.roles |= roles
             continue
@@ -320,6 +323,10 @@ def find_segments(units: Sequence[Unit]) -> list[Segment]:
     cut(len(units), "", ends_sentence=True)
     _carry(units, segments)
     return segments
+
+
+def _is_end(units: Sequence[Unit], place: int) -> bool:
+    return place >= len(units) or units[place].mark in ENDS
 
 
 def _is_aside(units: Sequence[Unit], place: int) -> bool:
@@ -451,6 +458,8 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
             carried |= CONDITION  # "With long ears it would be C, with hooves D."
         if segment.roles & _TOLD and _tells(units, segment):
             carried |= REPORT
+        if segment.roles & ANSWER and _quotes(units, segment, segments[number - 1] if number else None):
+            carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
         if following.starts_sentence:
@@ -482,6 +491,19 @@ def _is_speaker(units: Sequence[Unit], segment: Segment, following: Segment) -> 
     return is_name and words[0].letters is None and units[following.start].mark in _QUOTES
 
 
+def _quotes(units: Sequence[Unit], segment: Segment, before: Segment | None) -> bool:
+    """Whether an answer is quoted: the board reads "Answer: D"; but not: my answer: "The answer is D"."""
+    for place in range(segment.start, segment.end):
+        if units[place].mark not in _QUOTES:
+            continue
+        lead = units[segment.start : place]
+        if not lead and before is not None and segment.before == ":" and not segment.starts_sentence:
+            lead = units[before.start : before.end]
+        is_told = any(not unit.mark for unit in lead) and not any(unit.roles & _OWN for unit in lead)
+        return is_told and any(unit.roles & ANSWER for unit in units[place + 1 : place + 4])
+    return False
+
+
 def _tells(units: Sequence[Unit], segment: Segment) -> bool:
     """Whether a segment says what another thinks: "the student chose", not "the student holds a book".
 
@@ -496,8 +518,6 @@ def _tells(units: Sequence[Unit], segment: Segment) -> bool:
         unit = units[place]
         if has_person and unit.roles & (OPINION | CHOOSE | ANSWER):
             return True
-        if has_source and not has_self and unit.roles & ANSWER and units[place - 1].mark in _QUOTES:
-            return True  # the poster reads "Answer: D"
         if place == segment.start + 1 and unit.roles & OPINION and unit.roles & CHOOSE:
             subject = units[place - 1]  # "Peter picked B"
             is_name = not (subject.roles or subject.mark) and subject.letters is None

@@ -79,7 +79,11 @@ class Groups:
                 denied.update(self._group_left(place))
             elif unit.roles & c.DENY:
                 negation = place
-                denied.update(self._group_right(place) or self._skip_yes_or_no(self._group_left(place)))
+                is_given = unit.roles & c.NO and self._units[segment.start].roles & c.REASON
+                left = [] if is_given else self._skip_yes_or_no(self._group_left(place))
+                denied.update(self._group_right(place) or left)  # not "B, since the dog has no collar"
+            elif unit.roles & c.WRONG and self._is_attribute(place):
+                continue
             elif unit.roles & c.WRONG and place - negation < 4:  # "B is not wrong" says little
                 denied.difference_update(self._group_left(place))
             elif unit.roles & c.WRONG:
@@ -87,6 +91,13 @@ class Groups:
             elif not self._is_spent(place):
                 denied.update(self._group_right(place))
         return denied - self.excepted, False
+
+    def _is_attribute(self, place: int) -> bool:
+        """Whether an adjective is said of something else: "B accounts for the missing tooth"."""
+        before, after = self._get_unit(place - 1), self._get_unit(place + 1)
+        if before is None or after is None or not (before.roles & c.ARTICLE and self.segment.roles & c.MATCH):
+            return False
+        return not (after.mark or after.roles) and after.letters is None
 
     def _skip_yes_or_no(self, group: list[int]) -> list[int]:
         """Without yes and no, of which later words say nothing: "No, there is none"."""

@@ -77,7 +77,8 @@ def is_unspaced(word: str) -> bool:
 def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
     endings, lexicon = list_endings(codes)[1], build_lexicon(codes)
     ordinals = list_ordinals(codes)
-    for place in [place for place, unit in enumerate(units) if unit.roles & c.OPTION]:
+    nouns = c.OPTION | c.PRONOUN
+    for place in [place for place, unit in enumerate(units) if unit.roles & nouns]:
         for near in (place - 1, place + 1):
             at = _find_position(text, units, near, options, ordinals) if 0 <= near < len(units) else None
             if at is not None:
@@ -138,7 +139,7 @@ def _find_position(
     unit, n_options = units[place], len(options.labels)
     following = units[place + 1] if place + 1 < len(units) else None
     at = ordinals.get(unit.word if unit.end - unit.start == len(unit.word) else text[unit.start : unit.end])
-    if at is not None and following is not None and following.roles & c.OPTION:
+    if at is not None and following is not None and (following.roles & c.OPTION or _is_chosen(units, place)):
         return at % n_options if at < n_options else None
     is_number = unit.word in _POSITIONS and place and _is_noun(units[place - 1])
     if not is_number or options.quantities or unit.word in options.labels or options.find_by_text(unit.word):
@@ -146,6 +147,15 @@ def _find_position(
     at = _POSITIONS[unit.word]
     is_end = following is None or following.mark in ("", *c.ENDS) or following.mark in ",:)*"
     return at if at < n_options and is_end else None
+
+
+def _is_chosen(units: Sequence[Unit], place: int) -> bool:
+    """Whether a pronoun stands for an option that is chosen by its position: "I pick the second one."."""
+    pronoun = units[place + 1].roles
+    is_last = place + 2 >= len(units) or units[place + 2].mark in c.ENDS
+    if place < 2 or not is_last or not (pronoun & c.PRONOUN and pronoun & c.MODIFIER):
+        return False
+    return bool(units[place - 1].roles & c.ARTICLE and units[place - 2].roles & (_CUES | c.RIGHT) & ~c.COPULA)
 
 
 def _is_noun(unit: Unit) -> bool:
@@ -186,11 +196,19 @@ def _is_option_letter(text: str, units: Sequence[Unit], place: int, *, is_word: 
         return True
     if char == "I" or following.roles & (c.ARTICLE | c.MODIFIER):
         return False
+    if char == "A" and (following.word[0] > "\u0370" or _is_inside(text, units, place)):
+        return True  # no article is written so: "only A accounts for it", "A не подходит"
     if following.roles & _FOLLOWS_LETTER or (
         following.roles & (c.OPTION | c.RIGHT | c.WRONG) and not is_word
     ):
         return True
     return len(following.word) == 1 and text[following.start].isupper()
+
+
+def _is_inside(text: str, units: Sequence[Unit], place: int) -> bool:
+    """Whether a word in lower case stands right before: not in a title, nor at the start of a sentence."""
+    before = units[place - 1] if place else None
+    return before is not None and not before.mark and text[before.end - 1].islower()
 
 
 def _mark_texts(text: str, units: list[Unit], options: ChoiceOptions) -> list[Unit]:

@@ -67,13 +67,18 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
     none: Statement | None = None
     denied: set[str] = set()
     named: tuple[str, ...] = ()
+    has_turned = False  # "It is 80. But the rest is asked for. The answer is A."
     for statement in said:
+        has_turned = has_turned or statement.kind == "turned"
         if statement.kind in ASSERTIONS:
+            if has_turned and statement.is_turn:
+                statement = msgspec.structs.replace(statement, is_change=True)
+            has_turned = False
             current = _weigh(current, statement)
             if statement.is_turn and not statement.is_change:
                 none = None  # "none of these looks like it, so C"
         elif statement.kind == "none":
-            is_of_others = current is not None and named not in ((), current.letters)
+            is_of_others = current is not None and current.is_cued and named not in ((), current.letters)
             none = none if is_of_others else statement
         elif statement.kind == "denied":
             if statement.rule != "heading":  # "Wrong answers: B, C, D" need not be all of them
@@ -84,7 +89,12 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
             statement.kind == "withdrawn" or (statement.kind == "renamed" and not current.is_letter)
         ):
             current, withdrawn = None, statement
-        elif statement.kind == "possible" and current and statement.letters != current.letters:
+        elif (
+            statement.kind == "possible"
+            and current
+            and statement.letters != current.letters
+            and not denied.issuperset(statement.letters)  # "B, not D. D counts the seats, too."
+        ):
             current = Statement("ambiguous", (), statement.span)
         named = statement.letters or named
     if none is not None:
@@ -101,8 +111,10 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
         return Decision(None, "withdrawn", withdrawn.span)
     left = [letter for letter in options.labels.values() if letter not in denied]
     if len(left) == 1 and len(options.labels) > 2:
-        last = next(statement for statement in reversed(said) if statement.kind == "denied")
-        return Decision(left[0], "eliminated", last.span)
+        last = next(at for at in reversed(range(len(said))) if said[at].kind == "denied")
+        if any(one.kind == "considered" and left[0] in one.letters for one in said[last + 1 :]):
+            return Decision(None, "considered", said[-1].span)  # "Not A, not B. And C? Who knows."
+        return Decision(left[0], "eliminated", said[last].span)
     return None
 
 
@@ -112,7 +124,7 @@ def _find_doubt(current: Statement, said: Sequence[Statement]) -> str:
     while last > 0 and not (said[last].kind in ASSERTIONS and said[last].letters == current.letters):
         last -= 1
     named, others = current.letters, set[str]()
-    if not (current.is_turn or current.is_cued):
+    if not (current.is_turn or current.is_cued or current.kind in HELD):
         gone = {letter for one in said if one.kind == "denied" for letter in one.letters}
         kinds = ("mentioned",) if current.is_letter else ("mentioned", "part-of-name")
         before = {letter for one in said[:last] if one.kind in kinds for letter in one.letters}
