@@ -238,7 +238,7 @@ class Failure:
         if self.stage == "score":
             return "the replies are kept: correct the scorer, then score the run again"
         if self.stage != "generate":
-            return f"correct the {'data' if self.stage == 'load' else 'prompt'}, {again}"
+            return f"correct the {'data' if self.stage == 'load' else 'data or the prompt'}, {again}"
         if self.retryable:
             return "run it again to retry only the failed samples"
         if self.status is not None:

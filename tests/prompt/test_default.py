@@ -1,5 +1,10 @@
 """The prompt for a user's own file: published frames, to the letter."""
 
+from dataclasses import replace
+
+import pytest
+
+from eyechart.errors import DataError
 from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, with_system
 from eyechart.prompt.template import make_template_prompt
 from eyechart.types import ImageRef, Message, Sample
@@ -16,6 +21,17 @@ def text_of(**fields: object) -> str:
 def test_an_open_question_is_asked_as_it_stands() -> None:
     assert text_of() == "Which?"
     assert text_of(hint="Look up.") == "Hint: Look up.\nWhich?"
+
+
+def test_a_row_that_asks_nothing_fails() -> None:
+    for note in (
+        Sample(id="9", question=" ", row=4),
+        Sample(id="9", question="", choices={"A": "cat"}, row=4),
+    ):
+        with pytest.raises(DataError, match="row 4 has no question"):
+            build_custom_prompt(note)
+        [turn] = build_custom_prompt(replace(note, images=(RED,)))  # the question may be in the image
+        assert turn.images == (RED,)
 
 
 def test_options_in_columns_are_framed() -> None:

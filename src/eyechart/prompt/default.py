@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eyechart.errors import DataError
 from eyechart.placeholders import place_images
 from eyechart.types import ImageRef, Message, Prompt, Sample
 
@@ -20,7 +21,15 @@ def build_custom_prompt(sample: Sample) -> list[Message]:
     >>> message.text
     'Question: Which?\nOptions:\nA. cat\nB. dog\nPlease select the correct answer from the options above. \n'
     """
+    refuse_nothing(sample)
     return [Message("user", fill_placeholders(_text(sample), sample.images))]
+
+
+def refuse_nothing(sample: Sample) -> None:
+    """Fail a sample that asks nothing, such as a note below a table: its reply would count as wrong."""
+    if not (sample.question.strip() or sample.images or sample.hint):
+        row = f"row {sample.row}" if sample.row else f"sample {sample.id}"
+        raise DataError(f"{row} has no question", hint="give it one, or delete the row")
 
 
 def build_chat_prompt(sample: Sample) -> list[Message]:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import drop_placeholders
+from eyechart.prompt.default import refuse_nothing
 from eyechart.types import MODELS_TURN, Message, Part, Prompt, Sample
 
 FindTexts = Callable[[Sample], Sequence[str]]  # one text per image of the sample, or one for all of them
@@ -24,6 +25,7 @@ def with_images_only(prompt: Prompt) -> Prompt:
 
     def prompted(sample: Sample) -> list[Message]:
         if not sample.images:
+            refuse_nothing(sample)
             row = f"row {sample.row}" if sample.row else f"sample {sample.id}"
             raise DataError(f"{row} has no image", hint="--input any asks such rows without images")
         return list(prompt(sample))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.stats.distributions import check_confidence, check_value, quantile_t
+from eyechart.stats.distributions import check_confidence, check_weight, quantile_t
 from eyechart.stats.intervals import Interval, align, compute_wilson
 
 
@@ -138,7 +138,7 @@ def correct_by_audit(
     if len(judged_audited) != m:
         raise ValueError(f"{len(judged_audited)} verdicts of the judge, but {m} of the person")
     for value in (*judged_all, *judged_audited, *person_audited):
-        check_value(value)
+        check_weight(value)  # with points, a value counts by its weight and may be above 1
     if m < 2 or n < m:
         raise ValueError(f"{m} of {n} replies audited: at least two are needed, out of all")
     all_mean = math.fsum(judged_all) / n
