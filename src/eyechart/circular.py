@@ -254,6 +254,7 @@ class _Circle(msgspec.Struct):
     wrong: tuple[bool, int, Outcome] | None = None  # the first rotation not correct; unread ones last
     failed: tuple[int, Failure] | None = None
     is_unscored: bool = False
+    reason: str = ""  # why a rotation has no verdict
     is_pending: bool = False
     cluster: str = ""
 
@@ -276,7 +277,9 @@ class _Circle(msgspec.Struct):
         outcome = result.outcome
         self.n_right += outcome == "correct"
         self.is_pending |= outcome is None
-        self.is_unscored |= outcome == "unscored"
+        if outcome == "unscored" and result.score is not None:
+            self.is_unscored = True
+            self.reason = self.reason or str(result.score.detail.get("fail_reason", ""))
         if outcome in _WRONG or outcome in _UNREAD:
             wrong = (outcome in _UNREAD, result.position, outcome)
             self.wrong = min(wrong, self.wrong or wrong)
@@ -302,7 +305,9 @@ class _Circle(msgspec.Struct):
         return replace(plain, score=self._score("unscored" if self.is_unscored else "correct"))
 
     def _score(self, outcome: Outcome) -> Score:
-        detail = {"rows": self.n_rows, "right": self.n_right}
+        detail: dict[str, Any] = {"rows": self.n_rows, "right": self.n_right}
+        if outcome == "unscored" and self.reason:
+            detail["fail_reason"] = self.reason
         return Score(outcome=outcome, value=float(outcome == "correct"), route=ROUTE, detail=detail)
 
 

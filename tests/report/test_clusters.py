@@ -106,3 +106,5 @@ def test_a_column_that_no_sample_has() -> None:
     with pytest.raises(UsageError, match="--cluster pages: no sample has a value") as caught:
         list(check_column(samples, "pages"))
     assert "page, category" in caught.value.hint
+    with pytest.raises(UsageError, match="--cluster page: the column is empty"):
+        list(check_column([Sample(id="1", question="?", meta={"page": " "})], "page"))

@@ -133,6 +133,46 @@ def test_the_mean_over_groups_stands_beside_the_score() -> None:
     assert "macro by kind" not in summary_of(results[:6], group_by=("kind",), macro="kind").also
 
 
+def test_the_interval_of_a_mean_over_groups_with_clusters_and_failures() -> None:
+    """As of the groups' own intervals; a group in which all failed counts from nothing to everything."""
+    values = {"a": [1, 1, 0, 0, 1, 1, 1, 0], "b": [0, 0, 1, 1, 0, 1, 0, 0]}
+    results = [
+        replace(
+            result(len(kind) * k + n, "correct" if value else "wrong", meta={"kind": kind}),
+            cluster=f"{kind}{n // 2}",
+        )
+        for k, (kind, several) in enumerate(values.items(), start=1)
+        for n, value in enumerate(several, start=100 * k)
+    ]
+    options: dict[str, Any] = {"group_by": ("kind",), "macro": "kind"}
+    macro = summary_of(results, **options).also["macro by kind"]
+    pairs = [n // 2 for n in range(8)]
+    groups = [stats.interval(several, clusters=pairs) for several in values.values()]
+    by_hand = stats.combine_means([group for group in groups if group is not None])
+    assert macro.ci95 == pytest.approx((by_hand.low, by_hand.high))
+    assert macro.ci95_with_failures is None
+    results += [result(900 + n, "failed", meta={"kind": "c"}) for n in range(3)]
+    failed = summary_of(results, **options).also["macro by kind"]
+    assert (failed.score, failed.ci95) == (macro.score, macro.ci95)
+    assert macro.score is not None
+    assert failed.bounds == pytest.approx((2 * macro.score / 3, (2 * macro.score + 1) / 3))
+    assert failed.ci95_with_failures is not None
+    low, high = failed.ci95_with_failures
+    assert low < 2 * macro.score / 3
+    assert high > (2 * macro.score + 1) / 3
+
+
+@pytest.mark.parametrize("reason", ["judge_failed", "judge_unreadable", "judges_disagree", "no_gold"])
+def test_replies_without_a_verdict_could_have_been_right(reason: str) -> None:
+    """Those without an answer to compare with could not."""
+    plain = [result(0), result(1, "wrong"), result(2), result(3)]
+    score = replace(result(4, "unscored").score, detail={"fail_reason": reason})  # type: ignore[type-var]
+    overall = summary_of([*plain, replace(result(4), score=score)]).overall
+    assert overall.score == 3 / 4
+    assert overall.bounds == ((3 / 4, 3 / 4) if reason == "no_gold" else (3 / 5, 4 / 5))
+    assert (overall.ci95_with_failures is None) == (reason == "no_gold")
+
+
 def test_groups_are_shrunk_towards_the_whole_in_a_second_number() -> None:
     rights = {"many": (32, 40), "some": (12, 20), "others": (14, 20), "few": (0, 2)}
     kinds = [(kind, k < right) for kind, (right, n) in rights.items() for k in range(n)]

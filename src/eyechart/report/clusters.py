@@ -99,6 +99,11 @@ def check_column(samples: Iterable[S], column: str | None) -> Iterator[S]:
             is_found = read_column(sample, column) is not None
             known |= dict.fromkeys((*sample.meta, *sample.withheld))
     if not is_found:
+        if column in known:
+            raise UsageError(
+                f"--cluster {column}: the column is empty in every row",
+                hint="name another column, or: image, circle, none",
+            )
         names = [str(name) for name in known]
         found = f"columns: {', '.join(names[:20])}" if names else "the file has no further columns"
         raise UsageError(

@@ -459,7 +459,8 @@ def _write_verdict_of_two(pair: Difference, labels: Mapping[str, str]) -> str:
         by = f"{format_points(abs(pair.difference))} points ({format_points(low)} to {format_points(high)})"
         return f"{labels[better]} is better by {by} {on}"
     if pair.discordant == (0, 0):
-        return f"not distinguishable: both have the same score on each of {pair.n:,} shared questions"
+        each = f"each of {pair.n:,} shared questions" if pair.n > 1 else "1 shared question"
+        return f"not distinguishable: both have the same score on {each}"
     return f"not distinguishable {on}{_tell_limit([pair])}"
 
 

@@ -10,7 +10,7 @@ import copy
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -37,6 +37,10 @@ MAX_VALUES = 200  # per key: a column of identifiers makes no table
 SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
 _CREDITED = frozenset({"correct", "partial", "wrong"})
 UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: see bounds
+# Why a judge left a reply unscored that has an answer to compare with: it could have been right, too.
+_NO_VERDICT = frozenset(
+    {"judge_failed", "judge_unreadable", "judges_disagree", "no_judge", "answer_extraction_failed"}
+)
 
 
 def count_results(results: Iterable[Result]) -> Group:
@@ -66,6 +70,8 @@ class Group:
     bounds: tuple[float, float] | None  # worst, best
     chance: float | None
     shrunk: float | None = None
+    measured: Interval | None = field(default=None, repr=False)  # `score` and `ci95`, with what else is known
+    ends: tuple[Interval, Interval] | None = field(default=None, repr=False)  # the intervals of `bounds`
 
     @property
     def is_bounded_apart(self) -> bool:
@@ -164,8 +170,9 @@ class ResultCounter:
             return
         for tally in asked.tallies:
             tally.counts[outcome] += 1
-        asked.unknown += outcome in UNKNOWN
-        asked.failed += outcome == "failed"
+        is_open = outcome == "failed" or _lacks_verdict(result)
+        asked.unknown += is_open or outcome in UNKNOWN
+        asked.failed += is_open
         value = compute_credit(result)
         if value is not None:
             asked.scored += 1
@@ -313,6 +320,8 @@ class _Tally:
             coverage=n_scored / n_trials if n_trials else None,
             bounds=(worst.mean, best.mean) if worst and best else None,
             chance=self.guessing.value if self.chance.value is None else self.chance.value,
+            measured=found,
+            ends=(worst, best) if worst and best else None,
         )
 
 
@@ -344,10 +353,18 @@ class _Asked(msgspec.Struct):
     answers: list[Hashable] = msgspec.field(default_factory=list)
     total: float = 0.0
     scored: int = 0
-    unknown: int = 0  # failed, unparsed, truncated
-    failed: int = 0
+    unknown: int = 0  # failed, unparsed, truncated, without a verdict
+    failed: int = 0  # failed, without a verdict
     has_reply: bool = False
     has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
+
+
+def _lacks_verdict(result: Result) -> bool:
+    """Whether a judge should have decided and did not."""
+    score = result.score
+    return (
+        score is not None and score.outcome == "unscored" and score.detail.get("fail_reason") in _NO_VERDICT
+    )
 
 
 def _name_answer(result: Result, value: float) -> Hashable:
@@ -377,13 +394,16 @@ def average_groups(groups: Mapping[str, Group], overall: Group) -> Group | None:
 
     Samples without the key are in no group. `overall` has the outcomes.
     """
-    held = [group for name, group in groups.items() if name != NO_VALUE and group.score is not None]
+    named = [group for name, group in groups.items() if name != NO_VALUE]
+    held = [group for group in named if group.measured is not None]
     if len(held) < 2:
         return None
-    found = combine_means([_to_interval(group) for group in held])
-    bounds = [group.bounds for group in held if group.bounds is not None]
+    found = combine_means([group.measured for group in held if group.measured is not None])
     chances = [group.chance for group in held if group.chance is not None]
-    worst, best = (add_in_order(end) / len(bounds) for end in zip(*bounds, strict=True))
+    # A group in which every sample failed has no score, but a worst and a best one.
+    bounded = [group for group in named if group.ends is not None]
+    worst, best = (combine_means([group.ends[end] for group in bounded if group.ends]) for end in (0, 1))
+    has_failures = any(group.ci95_with_failures for group in bounded)
     return replace(
         overall,
         n=sum(group.n for group in held),
@@ -393,23 +413,11 @@ def average_groups(groups: Mapping[str, Group], overall: Group) -> Group | None:
         ci95=(found.low, found.high),
         method=found.method,
         stderr=found.stderr,
-        ci95_with_failures=None,
-        bounds=(worst, best),
+        ci95_with_failures=compute_union_interval(worst, best) if has_failures else None,
+        bounds=(worst.mean, best.mean),
         chance=add_in_order(chances) / len(chances) if chances else None,
-    )
-
-
-def _to_interval(group: Group) -> Interval:
-    assert group.score is not None
-    assert group.ci95 is not None
-    return Interval(
-        mean=group.score,
-        low=group.ci95[0],
-        high=group.ci95[1],
-        n=group.n_scored,
-        n_clusters=group.n_clusters,
-        method=group.method,
-        stderr=group.stderr,
+        measured=found,
+        ends=(worst, best),
     )
 
 

@@ -11,10 +11,11 @@ What counts as what, for a group and for the whole run alike:
   clusters of the **n_scored** samples that the score is over: questions on one image are one cluster
   (report/clusters.py). **stderr** is the standard error, clustered as well.
 - **coverage** is the share of sample-trials that the score rests on.
-- **bounds** are the worst and best possible score: every `failed`, `unparsed` and `truncated` sample counted
-  as wrong, then as right. Unscored and pending ones stay excluded.
+- **bounds** are the worst and best possible score: every `failed`, `unparsed` and `truncated` sample, and
+  every one that a judge should have decided and did not, counted as wrong, then as right. Samples that are
+  unscored for lack of an answer, and pending ones, stay excluded.
 - **ci95_with_failures** reaches from the lower end of the interval at worst to the upper end at best; None if
-  no sample failed, was unparsed or truncated.
+  there is no such sample.
 - **shrunk** is a group's score drawn towards that of all groups by how few samples it has (beta-binomial).
 - **chance** is the mean of what guessing scores (report/chance.py), over the samples that have a score (over
   all, if none has); for CircularEval the product over all rotations.

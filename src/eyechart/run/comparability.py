@@ -27,7 +27,7 @@ _ASKED = tuple(
     if name not in ("trials", "separate_trials", "circular")
 )
 _BY_NAME = ("params", "settings")  # options with names and values of their own
-_PROMPTING = frozenset({"input", "system", "prompt_template", "parity", "settings"})
+_PROMPTING = frozenset({"input", "system", "prompt_template", "parity", "settings", "reword", "shots"})
 _SIZING = frozenset({"input", "max_pixels", "max_side"})
 _LOOKED_AT = 3  # samples whose prompts and images are compared
 _CONTEXT = 30  # characters around the first difference of two prompts
