@@ -6,7 +6,7 @@
     run.score, run.ci95, run.outcomes, run.by("category"), run.samples()
     ec.compare(run, "runs/data/openai-other-model-1a2b3c4d").verdict
 
-What is named in `__all__` is the public API; nothing else is promised.
+The names in `__all__` are the public API; anything else may change.
 """
 
 from __future__ import annotations

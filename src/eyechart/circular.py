@@ -1,6 +1,6 @@
 """CircularEval: a question is right only if it is answered right with its options in every rotation.
 
-So a model that prefers a letter earns nothing by it. Options p q r s under A B C D become q r s p, then
+So a model gains nothing by preferring a letter. Options p q r s under A B C D become q r s p, then
 r s p q, then s p q r; the gold letter moves with its text. The samples of one question form a circle: they
 share `Sample.circle`, the id of the question.
 

@@ -1,4 +1,4 @@
-"""Files and folders as we create them: atomic writes, private folders, and YAML.
+"""Writing files and folders: atomic writes, private folders, and YAML.
 
 A file is written to a temporary name beside its target (a draft), then moved there, so that it appears
 complete or not at all. The draft is locked while it is written, so that one left behind by a killed process

@@ -48,10 +48,10 @@ def test_scorers_are_listed(tmp_path: Path) -> None:
         title: {line.split()[0]: line for line in text.splitlines() if re.match(r"  \S", line)}
         for title, text in zip(headings[::2], headings[1::2], strict=True)
     }
-    assert {"default", "choice", "text"} <= groups["our own rules"].keys()
+    assert {"default", "choice", "text"} <= groups["eyechart's own rules"].keys()
     assert {"anls", "relaxed", "multi"} <= groups["official rules of a benchmark or kit"].keys()
     assert "(version 1, judge optional)" in groups["official rules with a judge"]["choice-vlmevalkit"]
-    assert "(version 1, judge required)" in groups["our own rules with a judge"]["judge-only"]
+    assert "(version 1, judge required)" in groups["eyechart's own rules with a judge"]["judge-only"]
     lines = {name: line for group in groups.values() for name, line in group.items()}
     assert sorted(lines) == scorers.names()
     assert len(lines) == sum(map(len, groups.values()))

@@ -42,7 +42,7 @@ def test_many_runs_are_one_table(folder: Path) -> None:
     assert [run["model"] for run in named["runs"]] == ["baseline/random", "baseline/majority"]
     assert eyechart("report", "baseline-r", "--json", cwd=folder).json["model"] == "baseline/random"
     one = eyechart("report", "runs", "--csv", "all.csv", cwd=folder)
-    assert (one.code, "--csv takes one run, and here are 2" in one.err) == (2, True)
+    assert (one.code, "--csv takes one run, but 2 are given" in one.err) == (2, True)
 
 
 def test_every_command_takes_a_name(folder: Path) -> None:

@@ -192,7 +192,7 @@ def test_unsure_takes_an_earlier_verdict_back(done: Run, tmp_path: Path) -> None
     assert again.summary.judge.audit.found.n == 1
     (tmp_path / "d.csv").write_text("id,verdict\n1,unsure\n", encoding="utf-8")
     shown = eyechart("judge", "audit", done.folder, "--sheet", tmp_path / "d.csv", cwd=tmp_path)
-    assert (shown.code, "no verdicts of a person now" in shown.err) == (0, True)
+    assert (shown.code, "no longer has verdicts of a person" in shown.err) == (0, True)
 
 
 def test_a_sheet_as_spreadsheet_programs_save_it(done: Run, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_benchmark_of_ones_own_that_cannot_be_made_is_named(factory: Any, said
             make_benchmark("mine", {})
     finally:
         del benchmarks._parts["mine"]
-    assert str(caught.value).startswith(f"the benchmark 'mine' cannot be made: {said}")
+    assert str(caught.value).startswith(f"the benchmark 'mine' cannot be created: {said}")
 
 
 def test_load_gives_what_is_chosen(file: Path) -> None:

@@ -1,8 +1,8 @@
 """Baselines: simple models to compare a score with.
 
-``baseline/random`` guesses, ``baseline/majority`` knows the questions but not the images,
-``baseline/ocr`` reads the text in the image, ``baseline/look`` also measures colours, shapes, counts
-and places. None of them is a vision-language model. ``baseline/tiny-vlm`` is one, of 3.4 million weights.
+``baseline/random`` guesses, ``baseline/majority`` knows the questions but not the images, ``baseline/ocr``
+reads the text in the image, ``baseline/look`` also measures colours, shapes, counts and positions. None of
+them is a vision-language model. ``baseline/tiny-vlm`` is one, with 3.4 million weights.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The baselines that see no image: a random guess, and what the wording of a question alone suggests.
+"""The baselines that do not look at the image: a random guess, and the most frequent answer.
 
-``baseline/majority`` studies all questions with their golds and answers each by what was most often right
-for questions worded like it, the question itself left out. Where it does well, images are hardly needed.
+``baseline/majority`` reads all questions with their golds and answers each with the most frequent gold of
+similarly worded questions, leaving out the question itself. If it scores well, images are hardly needed.
 """
 
 from __future__ import annotations

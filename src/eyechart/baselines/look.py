@@ -1,6 +1,6 @@
 """baseline/look and baseline/ocr: simple programs that do look at the image.
 
-They read text, measure patches of colour, and follow rules written for images in general; where no rule
+They read text, measure patches of colour, and follow rules written for images in general; if no rule
 applies they answer "cannot tell". They are not vision-language models: they show how much of a benchmark can
 be answered by simple means.
 """

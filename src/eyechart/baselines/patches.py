@@ -1,7 +1,7 @@
 """From bytes to patches: an image decoded into one form, small enough to measure quickly, then split.
 
-A drawing has few colours, each over a good part of it. A photograph or noise has not, and then patches mean
-nothing (`Patches.flatness` says how much of the image the few colours cover).
+A drawing has few colours, each covering a good part of it. In a photograph or noise this is not so, and
+patches have no meaning (`Patches.flatness` is the share of the image that the few colours cover).
 """
 
 from __future__ import annotations

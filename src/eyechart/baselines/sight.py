@@ -1,4 +1,4 @@
-"""What an image holds, computed on demand: patches, things (shapes with colours), words (by RapidOCR)."""
+"""The content of an image, computed on demand: patches, things (shapes with colours), words (by RapidOCR)."""
 
 from __future__ import annotations
 

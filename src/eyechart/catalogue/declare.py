@@ -232,7 +232,7 @@ def _open(
         "or give a file with --set file=FILE",
     ]
     raise DataError(
-        f"{name}: its questions are not here: {', and '.join(filter(None, (wanted, fetched)))}",
+        f"{name}: its questions are not on this machine: {', and '.join(filter(None, (wanted, fetched)))}",
         hint=", ".join(filter(None, ways)),
     )
 

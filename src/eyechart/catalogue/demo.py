@@ -1,8 +1,8 @@
-"""The demo benchmark: charts, tables, signs, receipts, shapes, counting and positions, drawn by us.
+"""The demo benchmark: charts, tables, signs, receipts, shapes, counting and positions, on drawn images.
 
-97 questions on 31 pictures, two thirds of them multiple choice. Small on purpose: it shows what a run
-looks like without a key, a GPU or a download, and says little about a good model. The answers are
-known because the pictures are drawn by tools/draw_demo.py. Parity: none, it is our own.
+97 questions on 31 images, two thirds of them multiple choice. It is small on purpose: it shows what a run
+looks like without a key, a GPU or a download, and says little about a good model. The answers are known
+because tools/draw_demo.py draws the images. Parity: none, it is eyechart's own benchmark.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where something is: a point to click (ScreenSpot), a box (RefCOCO).
 
 Coordinates are fractions, thousandths or pixels, as models differ. By default the scale is guessed as
-VLMEvalKit does; ``--scorer screenspot-1000`` and the like declare it. An unreadable point is unread, not (0, 0).
+VLMEvalKit does; ``--scorer screenspot-1000`` and the like declare it. A reply without a readable point is unparsed, not (0, 0).
 """
 
 from __future__ import annotations

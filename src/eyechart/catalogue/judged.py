@@ -1,4 +1,4 @@
-"""Open answers that a judge scores, each by its own contract. The judge's version changes the numbers."""
+"""Open answers that a judge scores, each with its own form of verdict. The numbers depend on the judge."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """MMMU and MMMU-Pro: questions of college exams, with images in the text.
 
-The authors' parser is the default; where it finds no option it picks one at random, here such a reply is
-unparsed and the expectation is shown beside. lmms-eval has the same parser.
+The authors' parser is the default. Where it finds no option it picks one at random; here such a reply is
+unparsed, and the expected score with random picks is shown too. lmms-eval has the same parser.
 """
 
 from __future__ import annotations

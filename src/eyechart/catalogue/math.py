@@ -1,4 +1,4 @@
-"""Mathematics and logic in images. Most have replies read by a judge where rules cannot read them."""
+"""Mathematics and logic in images. For most benchmarks a judge reads replies that rules cannot read."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ A suite is a YAML file: a list of benchmarks, each with its settings and its wei
     benchmarks:
       - chartqa
       - {name: mmmu-val, set: {kit: vlmevalkit}, weight: 2}
-      - {name: mme, points: 2800}        # the official number is in points, of so many
+      - {name: mme, points: 2800}        # the official number is in points, at most 2800
       - {name: pope, limit: 500}
 
-The number of a benchmark is its official one, where it has an aggregate (F1 of POPE, pairs of MMVP), else the
+The number of a benchmark is its official one if it has an aggregate (F1 of POPE, pairs of MMVP), otherwise the
 mean over its questions. Each run has its own folder, so the same command resumes the whole suite.
 """
 

@@ -1,1 +1,1 @@
-"""Arguments in, one library call, text out."""
+"""The command line: each command reads its arguments, makes one library call and prints the result."""

@@ -121,7 +121,10 @@ def execute(args: argparse.Namespace) -> int:
     for name in ("csv", "html"):
         if getattr(args, name) and len(found) > 1:
             names = ", ".join(one.benchmark for one in found)
-            raise UsageError(f"--{name} takes one benchmark; here are {names}", hint="compare each one alone")
+            raise UsageError(
+                f"--{name} takes one benchmark, but these runs have {names}",
+                hint="compare each one separately",
+            )
     if args.csv:
         write_samples(args.csv, found[0])
         note(f"wrote {args.csv}")

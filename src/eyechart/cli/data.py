@@ -431,7 +431,7 @@ def _convert_file(args: argparse.Namespace) -> int:
 
     if args.file in converters.names() and not Path(args.file).exists():
         raise UsageError(
-            f"{args.file}: which file?", hint=f"eyechart data convert {args.file} SOURCE --out {args.out}"
+            f"{args.file}: no SOURCE given", hint=f"eyechart data convert {args.file} SOURCE --out {args.out}"
         )
     options = Options.of({**_read_data_options(args), "read_as": "plain"})
     source = find_benchmark(args.file, options).source

@@ -149,7 +149,7 @@ def _open(file: Path) -> FoundSource:
     if is_config(str(file)):
         raise UsageError("a configuration")
     if next(iter(load(file)), None) is None:
-        raise UsageError("no questions in it")
+        raise UsageError("it contains no questions")
     return FoundSource(file.name, peek_columns(file, SourceOptions()))
 
 

@@ -78,10 +78,10 @@ def execute_audit(args: argparse.Namespace) -> int:
     if found.n_empty:
         note(f"{found.n_empty} row{'s' * (found.n_empty != 1)} without a verdict, left out")
     if found.taken_back:
-        note(f"earlier verdicts taken back: {len(found.taken_back)}")
+        note(f"earlier verdicts withdrawn: {len(found.taken_back)}")
     if card is None or card.audit is None:
         if found.taken_back and not found.labels:
-            note("the run has no verdicts of a person now")
+            note("the run no longer has verdicts of a person")
             return 0
         raise UsageError(f"{args.sheet}: none of its replies is scored in {done.folder}")
     if args.json:

@@ -1,4 +1,4 @@
-"""``eyechart merge``: one run of the shards that ``eyechart run --shard K/N`` made."""
+"""``eyechart merge``: combine the shards that ``eyechart run --shard K/N`` wrote into one run."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
     if given:
         listed = "\n    ".join(str(run.folder) for run in runs[:10])
         raise UsageError(
-            f"{given[0]} takes one run, and here are {len(runs)}", hint=f"name one of them:\n    {listed}"
+            f"{given[0]} takes one run, but {len(runs)} are given", hint=f"name one of them:\n    {listed}"
         )
     if args.json:
         print_json({"runs": [run.summary.to_json() for run in runs]})

@@ -178,8 +178,8 @@ def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
 
 
 _HEADINGS = _OWN, _JUDGED, _OFFICIAL, _OFFICIAL_JUDGED, _CHANGED = (
-    "our own rules",
-    "our own rules with a judge",
+    "eyechart's own rules",
+    "eyechart's own rules with a judge",
     "official rules of a benchmark or kit",
     "official rules with a judge",
     "official rules, changed (another scale of coordinates, or as intended)",

@@ -1,1 +1,1 @@
-"""The import names and scripts of other tools, thin over pipelines/."""
+"""The import names and scripts of other tools, thin layers over pipelines/."""

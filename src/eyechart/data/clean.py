@@ -36,7 +36,9 @@ def write_clean(
 ) -> Converted:
     """Write the samples of a source as JSON Lines, TSV or CSV, by the ending of `out`."""
     if out.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{out}: unknown ending", hint=f"write to a file with one of: {', '.join(SUFFIXES)}")
+        raise UsageError(
+            f"{out}: unknown extension", hint=f"write to a file with one of: {', '.join(SUFFIXES)}"
+        )
     if not out.absolute().parent.is_dir():
         raise UsageError(f"{out}: no such folder", hint=f"create it: mkdir -p {out.parent}")
     if out.exists() and not force:
@@ -44,7 +46,7 @@ def write_clean(
     images = _ImageFiles(out, loader)
     rows = list(_rows(source, images, progress))
     if not rows:
-        raise DataError(f"{source.origin}: no questions in it", hint="is this the right file?")
+        raise DataError(f"{source.origin}: contains no questions", hint="is this the right file?")
     if out.suffix.lower() == ".jsonl":
         data = b"".join(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in rows)
         with atomic_write(out) as draft:

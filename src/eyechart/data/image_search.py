@@ -1,9 +1,9 @@
 """Finds images by name where they are not at the path that a file gives.
 
 A spreadsheet often has the paths of another machine, or names files without their folder, without their
-ending or in other case. If images of the first rows are missing, all missing ones are looked for below the
-folder of the file: the name must fit, and of several files the one with the longest common end of the path is
-meant. What was found is a remark that the user sees.
+extension or in other case. If images of the first rows are missing, all missing ones are looked for below the
+folder of the file: the name must fit, and of several files the one whose path has the longest common end is
+used. What was found is reported to the user.
 """
 
 from __future__ import annotations

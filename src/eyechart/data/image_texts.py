@@ -1,4 +1,4 @@
-"""Texts that stand for images: captions and OCR texts, from a file, from a column, or read by our own OCR.
+"""Texts in place of images: captions and OCR texts, from a file, from a column, or read by OCR.
 
 A file has a text per sample or per image: a table (TSV, CSV, JSONL, JSON, Parquet) with a key and a text in
 every row, a JSON object of keys with texts, or MULTI's lines of image, comma, text. A key is a sample's id or
@@ -121,7 +121,7 @@ def read_texts(path: Path, *, allows_blank: bool = False) -> FileTexts:
     by_key = {key: _list_texts(value, allows_blank) for key, value in values.items()}
     known = {key: texts for key, texts in by_key.items() if texts}
     if not known:
-        raise DataError(f"{path.name}: no texts in it", hint="is this the right file?")
+        raise DataError(f"{path.name}: contains no texts", hint="is this the right file?")
     return FileTexts(path.name, _index(known))
 
 

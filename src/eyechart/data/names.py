@@ -1,7 +1,7 @@
-"""Column names that people use, besides those of published files, and where a table's header is.
+"""Common column names besides those of published files, and where a table's header is.
 
-The names of columns.py (`question`, `answer`, ...) always win. These are looked at where they are missing:
-first the names that say what they are ("Question text", "Frage"), then those that could be something else
+The names of columns.py (`question`, `answer`, ...) take precedence. If they are missing, these are tried:
+first the names with one meaning ("Question text", "Frage"), then those that could be something else
 ("prompt", "text"). Two candidates are refused, with the flag that decides.
 """
 

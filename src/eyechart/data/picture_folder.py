@@ -185,7 +185,9 @@ def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
         if not name:
             continue
         if name in golds:
-            raise DataError(f"{path.name}: row {row.number}: {name} comes twice", hint="give one answer each")
+            raise DataError(
+                f"{path.name}: row {row.number}: {name} appears twice", hint="give one answer each"
+            )
         golds[name] = read_golds(row.values.get(answer))
     return golds
 

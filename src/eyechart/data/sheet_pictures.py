@@ -140,7 +140,7 @@ def _parse(
 
 
 def _refuse_doctype(*declared: object) -> None:
-    raise ValueError("its XML declares a document type, which spreadsheets never do")
+    raise ValueError("its XML declares a document type, which is not allowed")
 
 
 def _local(name: str) -> str:

@@ -1,8 +1,8 @@
 """How a CSV or TSV file that a spreadsheet wrote is laid out: its separator, encoding and header.
 
-A file whose header has the column `question` is read as it always was. Any other file is looked at: cells may
-be separated by semicolons, tabs or bars, titles may precede the header, and the text may be in Windows'
-Western encoding. What was decided is a remark that the user sees.
+A file whose header has the column `question` is read as in earlier versions. For any other file the layout is
+detected: cells may be separated by semicolons, tabs or vertical bars, titles may precede the header, and the
+text may be in Windows' Western encoding. The result is reported to the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sources around another one, or around samples in memory; what users hold of them (`Samples`)."""
+"""Sources that wrap another one or samples in memory; `Samples`, which `ec.load` returns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Many requests at once."""
+"""The engine: sends many requests at once, retries, and writes the replies."""

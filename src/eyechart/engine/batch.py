@@ -1,8 +1,8 @@
 """An executor over a provider's batch API: submit everything, wait, collect; half the price, within a day.
 
-The journal is its memory (store/batches.py). A batch is written down before it is submitted and crossed out
-after its replies are on disk, so that a run which is killed at any moment goes on where it was: what a
-pending batch asks is never asked again. All before a request and after a reply is the local executor's.
+Batches are recorded in the journal (store/batches.py): before a batch is submitted, and until its replies are
+on disk. So a run that is killed at any moment can be resumed, and requests of a pending batch are never sent
+again. Everything before a request and after a reply is done as by the local executor.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class BatchExecutor(LocalExecutor):
             return
         pending = sum((one.guess for one in self._log.pending()), Usage())
         if self._gate is not None and (why := self._gate.budget.why_beyond("model", pending + spool.guess)):
-            hint = "all replies are kept; to go on, run the same command again with a higher limit"
+            hint = "all replies are kept; to resume, run the same command again with a higher limit"
             spool.spent = BudgetSpent(why, hint=hint)
             return
         self._status = f"submitting {len(spool.requests):,} requests"

@@ -1,4 +1,4 @@
-"""What a run may spend: tokens and USD, counted as replies arrive, the judge's among them.
+"""What a run may spend: tokens and USD, counted as replies arrive, including the judge's.
 
 `Budget` counts and knows the limits. `BudgetGate` admits requests as long as the budget has room for them; a
 model and its judge share one gate.

@@ -1,12 +1,12 @@
-"""The driver's half of a run in several processes: gives out samples, writes results, holds the limits.
+"""The driver of a run in several processes: distributes samples, writes results, enforces the limits.
 
 `ClusterExecutor` is an `Executor` whose samples are answered by workers (remote.py), each reached through a
 `Link`. It renders prompts, hands out as many samples as the workers can hold, writes and scores what comes
 back, and answers what workers ask of the whole run: the budget, the rate limits, replies of other runs.
 
-A worker that dies costs its samples in flight: others get them. A sample in whose company a worker died
-twice is asked alone on a worker; if that dies twice, too, the sample has failed. A node that disappears is
-not counted against its samples.
+If a worker dies, its samples in flight go to others. A sample that was in flight when workers died twice is
+then asked alone on a worker; if that dies twice too, the sample has failed. A node that disappears is not
+counted against its samples.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The executor: many samples on their way at once, and one writer.
+"""The executor: many samples in progress at once, and one writer.
 
-An executor takes tasks, prepares them, has a `SampleRunner` settle them, writes the result to the journal,
-and scores it; in this order, so that no reply is ever lost to a scorer. It knows neither benchmark nor model.
+An executor takes tasks, prepares them, lets a `SampleRunner` settle them, writes the result to the journal,
+and scores it, in this order, so that an error in a scorer never loses a reply. It does not depend on the
+benchmark or the model.
 `LocalExecutor` does all of this in one event loop.
 """
 

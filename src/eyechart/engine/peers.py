@@ -1,4 +1,4 @@
-"""Workers as the driver of a cluster sees them: the link to each, what it holds, its share of the limits."""
+"""The workers of a cluster in the driver: the link to each, its samples, its share of the limits."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _delay_interrupt() -> Iterator[None]:
 def _connect(ray: Any, address: str | None) -> None:
     if address and address.startswith("ray://"):
         raise UsageError(
-            f"--ray-address {address}: a Ray Client connection cannot carry a run",
+            f"--ray-address {address}: Ray Client connections are not supported",
             hint="start the command on a node of the cluster, with --ray-address auto or ray job submit",
         )
     try:

@@ -1,8 +1,9 @@
-"""The worker's half of a run in several processes: one model, many samples on their way, results in groups.
+"""A worker of a run in several processes: one model, many samples in progress, results in groups.
 
 The driver (cluster.py) sends `Job`s and receives a `Report` per exchange: results, and what the worker asks
 of the whole run (a place in the budget, a reply that another run has). The code per sample is that of the
-local executor: `Preparer.load`, `SampleRunner.run`, `RetryingClient`. Nothing here knows how messages travel.
+local executor: `Preparer.load`, `SampleRunner.run`, `RetryingClient`. It does not depend on how messages are
+transported.
 """
 
 from __future__ import annotations

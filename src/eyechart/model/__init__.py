@@ -1,1 +1,1 @@
-"""Messages to reply, one module a provider."""
+"""Models: from messages to a reply, one module per provider."""

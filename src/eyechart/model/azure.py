@@ -57,7 +57,7 @@ class Azure(OpenAI):
             plain = cls.normalise_url(address)
             raise UsageError(
                 "the endpoint's URL holds an API version",
-                hint=f"give them apart: --base-url {plain} --param api_version={version[1]}",
+                hint=f"give them separately: --base-url {plain} --param api_version={version[1]}",
             )
         return _BELOW.sub("", super().normalise_url(url))
 

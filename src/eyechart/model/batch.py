@@ -1,8 +1,8 @@
 """Batch APIs: OpenAI's batch files and Anthropic's message batches.
 
 Both take many requests at once, answer within a day, and charge half the price. A `BatchApi` speaks one of
-them for one model: write the requests to a file, submit it, look how far it is, read the results. When to do
-so is the engine's (engine/batch.py). Files are streamed: no batch is ever in memory.
+them for one model: write the requests to a file, submit it, check its progress, read the results. The engine
+decides when (engine/batch.py). Files are streamed, so a batch is never in memory as a whole.
 """
 
 from __future__ import annotations

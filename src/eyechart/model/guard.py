@@ -1,8 +1,8 @@
-"""Runs a server for as long as the process that wanted it lives. A script of its own, not to be imported.
+"""Runs a server for as long as its parent process lives. This is a script; do not import it.
 
 ``python guard.py COMMAND...`` starts the command in a process group of its own. When standard input ends, or
-the parent is gone, the whole group is ended: politely first, then by force. So a server outlives neither a
-normal end nor a crash nor ``kill -9`` of the process that started it.
+the parent is gone, the whole group is ended: first with SIGTERM, then with SIGKILL. So a server does not
+outlive the process that started it, whether that ends normally, crashes or gets ``kill -9``.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Http:
         self._idle.clear()
         leaving = [connection.gone for connection in self._open]
         for connection in tuple(self._open):
-            connection.fail("closed from our side")
+            connection.fail("closed by eyechart")
             connection.abort()
         if leaving:
             await asyncio.wait(leaving, timeout=_CLOSE_S)
@@ -128,7 +128,7 @@ class Http:
             async with asyncio.timeout(_CONNECT_S):
                 await loop.create_connection(lambda: connection, self._host, self._port, ssl=self._tls)
             if self._is_closed:
-                raise Broken("closed from our side")
+                raise Broken("closed by eyechart")
         except BaseException as err:
             connection.abort()
             all_open.discard(connection)  # uvloop says nothing of the end of what had hardly begun

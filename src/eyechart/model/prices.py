@@ -1,8 +1,8 @@
 """What a model's tokens cost, and about how many a request will take.
 
-Prices are those of a dated table of vendors' public prices, and the user's own before it. A price holds where
-it was published: a model of the same name on another server has none unless the user gives one. Its cost is
-then unknown, which is not the same as zero.
+Prices come from the user, or from a dated table of vendors' public prices. A price of the table applies to
+the vendor's own address: a model of the same name on another server has none unless the user gives one. Its
+cost is then unknown, which is not the same as zero.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server process of our own: started, watched, stopped, and what its log says last."""
+"""A server process that eyechart starts: starting, watching and stopping it, and the end of its log."""
 
 from __future__ import annotations
 

@@ -370,7 +370,7 @@ def _concurrency_of(name: str, stated: Any, what: str = "max_concurrency") -> in
     try:
         return max(1, int(stated))
     except (TypeError, ValueError, OverflowError) as err:
-        hint = "it limits parallel calls: 4, say" if what == "max_concurrency" else "8, say"
+        hint = "it limits parallel calls, e.g. 4" if what == "max_concurrency" else "e.g. 8"
         raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint=hint) from err
 
 

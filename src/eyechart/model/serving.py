@@ -241,7 +241,7 @@ class Served(OpenAI):
         if name.startswith(("/", ".", "~")) or name.count("/") > 1:
             raise UsageError(
                 f"{self.name}: no such folder",
-                hint=f"write {self.provider}/PATH or, of the hub, {self.provider}/ORG/NAME",
+                hint=f"write {self.provider}/PATH for a folder, or {self.provider}/ORG/NAME for the hub",
             )
         return name
 
@@ -265,7 +265,7 @@ class Served(OpenAI):
         limit_s = self._arguments.get("startup_timeout", 1)
         if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or limit_s <= 0:
             raise UsageError(
-                f"serve.startup_timeout is {limit_s!r}, not a number of seconds", hint="1800, say"
+                f"serve.startup_timeout is {limit_s!r}, not a number of seconds", hint="e.g. 1800"
             )
 
 

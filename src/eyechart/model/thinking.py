@@ -1,4 +1,4 @@
-"""Thinking apart from the answer, so that what is scored is what the model says, not what it mulls over."""
+"""Separates thinking from the answer, so that only the answer is scored."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Sample to messages; pure."""
+"""Prompts: from a sample to messages; pure."""

@@ -1,1 +1,1 @@
-"""Results to numbers, tables and files."""
+"""Reports: from results to numbers, tables and files."""

@@ -1,8 +1,9 @@
 """Which samples belong together: questions on one image, rotations of one question, parts of one problem.
 
-Answers to questions that share an image rise and fall together, so they tell less than as many questions on
-different images. Intervals count clusters (docs/intervals.md); this module finds them. Samples that share
-any key are in one cluster, also by way of a third sample: the clusters are the connected components.
+Answers to questions on one image tend to be right or wrong together, so they carry less information than as
+many questions on different images. Intervals count clusters (docs/intervals.md); this module finds them.
+Samples that share any key are in one cluster, also by way of a third sample: the clusters are the connected
+components.
 
 The keys are named by *rules*: ``image`` (content and place of every image), ``circle`` (rotations of one
 question), and any other name is a column of the benchmark's file.

@@ -8,7 +8,7 @@
 - **beside**: the scoring beside an earlier one that rules or another judge made (``eyechart score --judge``).
 - **audit**: the score beside a person's verdicts (``eyechart judge audit``), and the score corrected by them.
 
-A verdict is right from half of the credit on.
+A verdict with at least half of the credit counts as right.
 """
 
 from __future__ import annotations

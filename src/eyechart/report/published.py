@@ -1,4 +1,4 @@
-"""Published numbers laid beside one's own: the difference, and whether it lies within the interval.
+"""Published numbers beside those of a run: the difference, and whether it is within the interval.
 
 The table is a CSV or TSV file with the columns model, benchmark, value and source. A value is in percent, as
 papers print it, or a fraction if every value of the file is at most 1.

@@ -1,4 +1,4 @@
-"""Runs: `run`, `load` and `evaluate`, where all rooms of the package come together.
+"""Runs: `run`, `load` and `evaluate`, which use all other packages.
 
 A sample passes six steps: load, render, reply, append, score, summarise. Heavy modules are imported inside
 the functions, so that `import eyechart` stays cheap.

@@ -80,7 +80,7 @@ def compare(
     )
     if len(found) > 1:
         names = ", ".join(one.benchmark for one in found)
-        raise UsageError(f"these are runs of several benchmarks: {names}", hint="compare each one alone")
+        raise UsageError(f"these are runs of several benchmarks: {names}", hint="compare each one separately")
     return found[0]
 
 

@@ -4,7 +4,7 @@
     assert ec.gate(run, baseline="runs/mine/openai-old-1a2b3c4d", max_drop=0.02)
 
 A score of 0.81 from 50 questions does not show that a model reaches 0.8: its interval goes down to 0.68. So a
-gate has three results: passed, failed, and unclear, where the interval holds the limit.
+gate has three results: passed, failed, and unclear, if the interval contains the limit.
 """
 
 from __future__ import annotations

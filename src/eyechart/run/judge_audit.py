@@ -1,8 +1,8 @@
 """An audit by a person: a sheet of randomly drawn replies to fill in, and reading it back.
 
-The sheet does not show the verdicts of the run, so that they do not sway the person. What comes back is kept
-in the journal by sample, trial and reply, apart from any scorer: another judge's verdicts are compared with
-the same person's, and the figures of the judge card follow whatever scoring the run has.
+The sheet does not show the verdicts of the run, so that they do not influence the person. The person's
+verdicts are stored in the journal by sample, trial and reply, independent of the scorer: if the run is scored
+again, the judge card compares them with the new scores.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Finding runs on disk: one line for each, and the run that a user names.
 
 A run is named by its folder, by a unique beginning of its name or of its hash, or as `latest`. Everything
-that takes a RUN finds it here. Nothing is written: a folder is listed as it is, while its run goes on or
-after.
+that takes a RUN finds it here. Nothing is written, so a run can be listed while it is in progress.
 """
 
 from __future__ import annotations

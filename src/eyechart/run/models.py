@@ -1,6 +1,6 @@
 """The models of a run by name, each with its own URL, key and parameters if it has them.
 
-On the command line a model carries them behind its name: ``openai/m1@http://node1:8000/v1,temperature=0``.
+On the command line they follow its name: ``openai/m1@http://node1:8000/v1,temperature=0``.
 In a configuration file and in Python it can be a mapping with a `name`.
 """
 
@@ -181,7 +181,7 @@ def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> di
             f"-m {choices[n].model}@{addresses[k % len(addresses)]}" for k, n in enumerate(takers)
         )
         raise UsageError(
-            f"{len(takers)} models and {len(addresses)} URLs: which model is served where?",
+            f"{len(takers)} models and {len(addresses)} URLs: it is not clear which model is served where",
             hint=f"give as many URLs as models, or each model its own: {names}",
         )
     return dict(zip(takers, map(str, addresses), strict=True))

@@ -330,7 +330,10 @@ def find_model(model: str | object, options: Options) -> Model:
         return make_model(model, settings)
     name = f"python:{name_of(model)}"
     refuse_unknown(
-        set(settings.parameters), set(), who=name, hint="the model is already made: set them there"
+        set(settings.parameters),
+        set(),
+        who=name,
+        hint="the model already exists: set them where it is created",
     )
     return adapt(model, name, settings, is_ready_made=True)
 

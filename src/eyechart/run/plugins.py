@@ -1,7 +1,7 @@
 """Parts from a Python file: benchmarks, scorers and exporters without a package.
 
 ``bench.py`` and ``bench.py:name`` are benchmarks, ``python:file.py:name`` is a scorer or an exporter, and
-``--plugin file.py`` makes everything that a file declares known by its name. A file is run once.
+with ``--plugin file.py`` everything that a file declares can be used by name. A file is run once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def load_plugin(file: str | Path) -> ModuleType:
 
     path = Path(file)
     if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"--plugin {file}: no such Python file", hint="check the path; its ending is .py")
+        raise UsageError(
+            f"--plugin {file}: no such Python file", hint="check the path, which must end in .py"
+        )
     key = (str(path.resolve()), path.stat().st_mtime_ns)
     if key not in _loaded:
         _loaded[key] = load_module(str(path))

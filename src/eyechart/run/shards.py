@@ -1,9 +1,9 @@
 """Shards: one part of a run per process (``--shard K/N``), and one run of all parts (``eyechart merge``).
 
-A sample's shard follows from its id alone, so every process of an array job chooses the same parts without
-talking to the others. Samples that belong together (rotations of one question, the columns that a benchmark
-declares as clusters) are in the same shard. A shard keeps the positions that its samples have in the whole
-run, so the merged journal is the one that a single process would have written.
+A sample's shard is computed from its id, so every process of an array job chooses the same parts without
+communicating with the others. Samples that belong together (rotations of one question, the columns that a
+benchmark declares as clusters) are in the same shard. A shard keeps the positions that its samples have in
+the whole run, so the merged journal is the one that a single process would have written.
 """
 
 from __future__ import annotations

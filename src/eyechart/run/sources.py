@@ -66,7 +66,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
     if not isinstance(source, str | Path):
         if given := options.get_reading():
             raise UsageError(
-                f"{', '.join(given)}: the source is already open", hint="set it where the source is made"
+                f"{', '.join(given)}: the source is already open", hint="set it when the source is created"
             )
         if isinstance(source, Benchmark):
             return source
@@ -215,10 +215,10 @@ def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping
     except EyechartError:
         raise
     except Exception as err:  # a plug-in may raise anything
-        raise UsageError(f"the benchmark {name!r} cannot be made: {type(err).__name__}: {err}") from err
+        raise UsageError(f"the benchmark {name!r} cannot be created: {type(err).__name__}: {err}") from err
     if not isinstance(made, Benchmark):
         raise UsageError(
-            f"the benchmark {name!r} cannot be made: its function returns {type(made).__name__}",
+            f"the benchmark {name!r} cannot be created: its function returns {type(made).__name__}",
             hint="it must return an eyechart.Benchmark",
         )
     return made
@@ -403,7 +403,7 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     report = lint.finish()
     _refuse(lint, plan.options, report.findings)
     if not lint.n_samples:
-        raise DataError(f"{report.origin}: no questions in it", hint="is this the right file?")
+        raise DataError(f"{report.origin}: contains no questions", hint="is this the right file?")
     if plan.options.input == "image":
         _refuse_no_images(lint)
     if check is not None:

@@ -33,7 +33,7 @@ Gram = tuple[str, ...]
 
 @scorer("rouge-l", version="1", parity="official")
 def score_rouge(reply: Reply, sample: Sample) -> Score:
-    """ROUGE-L of a caption against the nearest of its references."""
+    """ROUGE-L of a caption against the most similar of its references."""
     return _score(reply, sample, "rouge-l", str)
 
 

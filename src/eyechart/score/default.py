@@ -31,7 +31,7 @@ def score_default(reply: Reply, sample: Sample) -> Score:
 
 @scorer("default-strict", version="4")
 def score_default_strict(reply: Reply, sample: Sample) -> Score:
-    """Like `default`, without what it forgives in open answers.
+    """Like `default`, without its tolerance for open answers.
 
     The words must be the gold's own (no plural, accents, spelling or order of a list), and so must the unit:
     none missing, none converted.

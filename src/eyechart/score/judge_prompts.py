@@ -1,4 +1,4 @@
-"""What judges of published benchmarks are asked, in our own words; --judge-prompts FILE replaces any of them.
+"""The prompts for judges of published benchmarks, worded for eyechart; --judge-prompts FILE replaces them.
 
 Each keeps the form of reply that its benchmark's reader expects: a number, two numbers, JSON, letters. The
 official wording is the benchmark authors' and differs; a number for a paper names the prompts

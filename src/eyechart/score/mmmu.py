@@ -26,7 +26,7 @@ _MIN_WORDS = 5  # a reply of more words is searched for the text of an option
 
 @scorer("mmmu", version="1", parity="official")
 def score_mmmu(reply: Reply, sample: Sample) -> Score:
-    """MMMU's own parser for options and for open questions; a random pick is named and not taken."""
+    """MMMU's own parser for options and open questions; where it picks at random, the reply is unparsed."""
     if not sample.choices:
         candidates = read_open(reply.text)
         hit = sample.golds and is_open_match(sample.golds, candidates)

@@ -41,7 +41,7 @@ def _score(
 
 @scorer("gqa", version="1", parity="official")
 def score_gqa(reply: Reply, sample: Sample) -> Score:
-    """VLMEvalKit's rule for GQA: equal but for case and outer white space.
+    """VLMEvalKit's rule for GQA: equal, ignoring case and surrounding whitespace.
 
     As published, a list of accepted answers scores the share that is equal.
     """
@@ -61,7 +61,7 @@ def gqa(reply: str, answers: Sequence[str]) -> float:
 
 @scorer("ocrvqa", version="1", parity="official")
 def score_ocrvqa(reply: Reply, sample: Sample) -> Score:
-    """VLMEvalKit's rule for OCR-VQA: equal to an accepted answer but for case and outer white space."""
+    """VLMEvalKit's rule for OCR-VQA: an accepted answer, ignoring case and surrounding whitespace."""
     hit = any(gqa(reply.text, [answer]) for answer in list_accepted(get_answers(sample)))
     return _score(reply, sample, float(hit), reply.text.strip(), "ocrvqa")
 
@@ -341,7 +341,7 @@ def score_vqa_lmms(reply: Reply, sample: Sample) -> Score:
 
 
 def vqa_accuracy_lmms(reply: str, answers: Sequence[str]) -> float:
-    """How many people gave this answer, three others or more making 1, averaged over who is left out.
+    """The share of three other people who gave this answer, averaged over the person left out.
 
     >>> vqa_accuracy_lmms("The dog's", ["dog 's"] * 4)
     1.0

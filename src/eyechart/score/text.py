@@ -118,7 +118,7 @@ def _rambles(answer: str, golds: Sequence[str]) -> bool:
 
 @scorer("yes-no", version="5")
 def score_yes_no(reply: Reply, sample: Sample) -> Score:
-    """Our own reading of yes and no, against a gold that says either; true counts as yes, false as no."""
+    """Reads yes or no from the reply and compares it with the gold; true counts as yes, false as no."""
     reading = read_yes_no(reply.text, with_truth_words=True)
     wanted = {read_polarity(gold) for gold in sample.golds}
     return score_reading(
@@ -128,7 +128,7 @@ def score_yes_no(reply: Reply, sample: Sample) -> Score:
 
 @scorer("yes-no-vlmevalkit", version="1", parity="official")
 def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
-    """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
+    """VLMEvalKit's reading of yes and no; it must equal the gold as written, ``Yes`` or ``No``."""
     read = yes_no(reply.text)
     hit = read is not None and read in sample.golds
     route, is_whole = "yes-no-vlmevalkit", unwrap(reply.text).title() == read
@@ -240,7 +240,7 @@ THRESHOLD = 0.5
 
 @metric("anls", version="1", parity="official")
 def anls(prediction: str, answers: Answers) -> float:
-    """DocVQA's ANLS: closeness to the nearest accepted answer; 1 is equal, below 0.5 counts as 0.
+    """DocVQA's ANLS: similarity to the most similar accepted answer; below 0.5 counts as 0.
 
     Quirks kept: the distance is taken between tidied strings but divided by the length of the untidied
     ones, upper-cased (so that ``ß`` counts two); a wrapped answer ("The answer is X") is penalised.
@@ -274,7 +274,7 @@ def _tidy(text: str) -> str:
 
 @metric("relaxed", version="1", parity="official")
 def relaxed(prediction: str, answers: Answers, *, tolerance: float = 0.05) -> float:
-    """ChartQA's relaxed match: a number within 5 % of an accepted answer, or text equal but for case.
+    """ChartQA's relaxed match: a number within 5 % of an accepted answer, or text equal ignoring case.
 
     Quirks kept: ``50%`` is 0.5 and not 50; ``1,000`` and ``$5`` are no numbers; an answer of 0 is
     compared as text, so ``0.0`` misses ``0``. Answers keep their outer spaces, the prediction does not.
@@ -339,7 +339,7 @@ _PERIODS_DROPPED = 32  # as published: a regex flag is passed where the count be
 
 @metric("vqa-accuracy", version="1", parity="official")
 def vqa_accuracy(prediction: str, answers: Answers) -> float:
-    """VQA accuracy: three other people or more who gave this answer make 1, averaged over who is left out.
+    """VQA accuracy: 1 if at least three other people gave this answer, averaged over the person left out.
 
     Quirk kept: with a single accepted answer the score is always 0, because no other answer can agree.
 

@@ -369,7 +369,7 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
     """
     check_confidence(confidence)
     if not groups:
-        raise ValueError("the mean of no groups")
+        raise ValueError("no groups are given")
     n = len(groups)
     mean = math.fsum(group.mean for group in groups) / n
     sizes = [group.n_effective or _invert_wilson(group, compute_z(confidence)) for group in groups]

@@ -1,7 +1,7 @@
 """Batches of a run in its journal: what was submitted, under which id, and what each one asks.
 
-A batch is written down before it is submitted, under a name of ours that goes along with it. So a run that is
-killed at any moment finds its batches again, and never submits a request twice.
+A batch is recorded before it is submitted, under a name that is submitted with it. So a run that is killed at
+any moment finds its batches again, and never submits a request twice.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 One SQLite file in WAL mode with one table. Lookups read it where they are asked for; one thread per run
 writes, in groups, and deletes what was not used for the longest time once the file is larger than allowed.
-The cache is a convenience: whatever happens to its file, the run goes on without it and `trouble` says why.
+A run never depends on the cache: if the file cannot be used, the run continues, and `trouble` says why.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _copy(db: sqlite3.Connection, path: Path) -> None:
         except sqlite3.IntegrityError as err:
             db.execute("ROLLBACK")
             raise StoreError(
-                f"{path}: a sample of it is in another shard, too", hint="run the shards again"
+                f"{path}: one of its samples is also in another shard", hint="run the shards again"
             ) from err
         finally:
             if db.in_transaction:
@@ -79,7 +79,7 @@ def _check_version(path: Path) -> None:
     if found != sqlite.VERSION:
         raise StoreError(
             f"{path} was written by an earlier eyechart (format {found}, this one writes {sqlite.VERSION})",
-            hint="run the shard again: nothing that is answered is asked again",
+            hint="run the shard again; replies that are stored are not asked again",
         )
 
 

@@ -94,7 +94,7 @@ def store_errors(path: Path) -> Iterator[None]:
             "readonly": "the folder must be writable; choose another with --out",
             "unable to open": "the folder must exist and be writable; choose another with --out",
             "disk I/O": "check the disk; run the same command again: all answers on disk are kept",
-            "not a database": "the file is damaged or not ours; start over with --fresh or another --out",
+            "not a database": "it is damaged or another program's; start over with --fresh or another --out",
             "malformed": "the file is damaged; start over with --fresh or another --out",
             "locked": "another process holds the run; wait for it or choose another --out",
         }

@@ -1,4 +1,4 @@
-"""The runs below a folder, as the web page sees them: found again at every look, read again when they change.
+"""The runs below a folder, for the web page: found anew for every request, read again when they change.
 
 A run is asked for by its name, which must be one of those that were found: no text from a request becomes a
 path. Files that are links are left out. What was read is kept in memory until the files behind it change; the

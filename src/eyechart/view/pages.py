@@ -1,7 +1,7 @@
 """HTML of the web page, made on the server: every value is escaped by Jinja.
 
-The look is that of report.html (report/assets/page.css). Characters that hide or turn text around are shown
-by their codes, as there (report/assets/dom.js).
+The style is that of report.html (report/assets/page.css). Characters that hide or reverse text are shown by
+their codes, as in report.html (report/assets/dom.js).
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def test_numbers_begin_anew_in_every_subset(tmp_path: Path) -> None:
 
 def test_a_report_alone(tmp_path: Path) -> None:
     (tmp_path / "zoo.json").write_text(json.dumps({"dataset_name": "d", "model_name": "m", "metrics": []}))
-    with pytest.raises(DataError, match=r"zoo\.json: a report holds no replies") as caught:
+    with pytest.raises(DataError, match=r"zoo\.json: a report contains no replies") as caught:
         read_report(tmp_path / "zoo.json", with_questions=False)
     assert "predictions" in caught.value.hint
 
@@ -160,7 +160,7 @@ def test_a_report_whose_replies_lie_there_in_part_is_refused(tmp_path: Path) -> 
     path = tmp_path / "reports" / "m" / "zoo.json"
     path.write_text(json.dumps(content))
     jsonl(tmp_path / "reviews" / "m" / "zoo_a.jsonl", [review()])
-    with pytest.raises(DataError, match=r"replies of b do not lie beside it \(reviews/m/zoo_b\.jsonl"):
+    with pytest.raises(DataError, match=r"replies of b are not in its folder \(reviews/m/zoo_b\.jsonl"):
         read_report(path, with_questions=True)
     jsonl(tmp_path / "reviews" / "m" / "zoo_b.jsonl", [review()])
     assert len(read_report(path, with_questions=True).entries) == 2

@@ -2,7 +2,7 @@
 
 A process has its own interpreter, prepares its own requests and decodes its own batches, so that copies do
 not wait for each other. `ReplicatedModel` hands every request to the copy that has the fewest. A copy that
-dies costs nothing but time: its requests go to the others. Greedy replies do not depend on the number of
+dies costs only time: its requests go to the others. Greedy replies do not depend on the number of
 copies in float32, for the reason that they do not depend on the batch.
 """
 
@@ -82,7 +82,7 @@ class ReplicatedModel:
         codes = sorted({str(copy.exit_code) for copy in self._copies if not copy.is_alive})
         raise ModelError(
             f"{self.name}: a process that held the weights ended with code {', '.join(codes)}",
-            hint="its last words are above; out of memory is the most common reason",
+            hint="see its last messages above; the most common reason is too little memory",
             is_fatal=all(not copy.is_alive for copy in self._copies),
         )
 

@@ -77,7 +77,10 @@ def find_weights(name: str) -> str:
             )
         return str(folder)
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:
-        raise UsageError(f"hf/{name}: no such folder", hint="write hf/PATH or, of the hub, hf/ORG/NAME")
+        raise UsageError(
+            f"hf/{name}: no such folder",
+            hint="write hf/PATH for a folder, or hf/ORG/NAME for a model of the hub",
+        )
     return name
 
 
@@ -105,7 +108,7 @@ def explain_errors(who: str) -> Iterator[None]:
     except Exception as err:
         hint = "weights are a folder (hf/PATH) or a model of the hub (hf/ORG/NAME); is the name right?"
         if "trust_remote_code" in str(err):
-            hint = "its code is its authors' own: read it, then add --param trust_remote_code=true"
+            hint = "it needs the checkpoint's own code: read it, then add --param trust_remote_code=true"
         raise UsageError(f"{who} cannot be loaded: {_first_line(err)}", hint=hint) from err
 
 

@@ -250,13 +250,13 @@ def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
     there = {name: file for name, file in files.items() if file.is_file()}
     if not there:
         raise DataError(
-            f"{path.name}: a report holds no replies, and none lie where it was written "
+            f"{path.name}: a report contains no replies, and they are not in its folder "
             f"({kind}/{model}/{path.stem}_*.jsonl)",
             hint=f"give a file of {kind} itself",
         )
     if lost := [name for name, is_certain in subsets.items() if is_certain and name not in there]:
         raise DataError(
-            f"{path.name}: the replies of {', '.join(lost[:3])} do not lie beside it "
+            f"{path.name}: the replies of {', '.join(lost[:3])} are not in its folder "
             f"({files[lost[0]].relative_to(root).as_posix()} is missing)",
             hint=f"put them back, or give a file of {kind} itself",
         )

@@ -1,8 +1,8 @@
 """Inspect's logs: one JSON object with a list of samples (.json), or an archive of JSON files (.eval).
 
-Samples are read one at a time. A long text or an image may stand elsewhere in its sample, under a name
-that begins ``attachment://``; texts are put back in their place. An epoch is a trial, counted from 1 there.
-A sample with an error has no reply, whatever it holds besides.
+Samples are read one at a time. A long text or an image may be elsewhere in its sample, under a name that
+begins with ``attachment://``; texts are put back in their place. An epoch, which Inspect counts from 1, is a
+trial. A sample with an error has no reply, whatever else it contains.
 """
 
 from __future__ import annotations

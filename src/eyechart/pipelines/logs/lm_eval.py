@@ -1,11 +1,11 @@
-"""The samples of lm-eval and lmms-eval (``samples_<task>_<date>.jsonl``): one answered document a line.
+"""The samples of lm-eval and lmms-eval (``samples_<task>_<date>.jsonl``): one answered document per line.
 
-`resps` holds, for every request made of a document, the answers to it; more than one means repeats, which
-are trials here. What a filter made of them (`filtered_resps`) is left alone: our scorers read the replies.
-lmms-eval leaves out `doc`, writes the prompt as `input`, and leaves out `resps` where no filter changed them;
-since 0.7 it writes a list of one as its only element, so that an answer may stand there as a bare text.
-A document that has an id of its own goes by it, any other by its number (`doc_id`, counted from 0). Where
-several filters were applied, the same replies stand there once for each of them.
+`resps` has the answers to every request for a document; more than one means repeats, which become trials.
+Filtered answers (`filtered_resps`) are ignored, because the scorers read the replies. lmms-eval leaves out
+`doc`, writes the prompt as `input`, and leaves out `resps` if no filter changed them; since 0.7 it writes a
+list of one element as that element, so an answer may be a bare text. A document is identified by its own id,
+or else by its number (`doc_id`, counted from 0). If several filters were applied, the same replies occur once
+for each of them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def find_reader(signs: FileSigns) -> LogReader | None:
         return None
     if signs.names >= _RESULTS_KEYS:
         raise DataError(
-            "these are lm-eval's results, which hold no replies",
+            "these are lm-eval's results, which contain no replies",
             hint="give the samples_*.jsonl beside it (--log_samples writes it)",
         )
     return read_samples if signs.names >= _KEYS or signs.names >= _KEYS_OF_LMMS else None

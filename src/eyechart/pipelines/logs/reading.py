@@ -51,7 +51,7 @@ def convert_entry(values: Mapping[str, Any], kind: type[T], where: str) -> T:
 @contextmanager
 def report_field_errors(where: str) -> Iterator[None]:
     """What a decoder finds wrong with an entry, as a `DataError` about it."""
-    with translate_json_errors(where, hint="the file may be damaged, or of a version that is not known"):
+    with translate_json_errors(where, hint="the file may be damaged, or of an unknown version"):
         yield
 
 
@@ -290,7 +290,7 @@ class Archive:
             raise
         except Exception as err:  # every way of packing has errors of its own for broken bytes
             raise DataError(
-                f"{self.path.name}: {name} cannot be unpacked: {err}", hint="was the file cut off?"
+                f"{self.path.name}: {name} cannot be unpacked: {err}", hint="was the download interrupted?"
             ) from err
 
     def _unpacked(self, entry: zipfile.ZipInfo) -> bytes:

@@ -1,6 +1,6 @@
 """What the files for other tools have in common: questions, messages and replies as plain values.
 
-Images are named, never copied: by path or address where they have one, else in words with their hash.
+Images are named, never copied: by path or URL if they have one, otherwise described with their hash.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ in eyechart/ (eyechart report, show and score take the folder). NAME is generate
 [exp_]model_input_T_shot_K[_it][_cot][_cic][_bi][_kn]_date_time.
 
 --model is python:file.py:XEvaluator (a class with generate_answer(question)), openai/NAME, or a name of
-the original's list (--model_list). Its arguments are as there: (model_dir, device_map) with
+the original's list (--model_list). It is called as in the original: (model_dir, device_map) with
 --model_dir; (api_url, api_key, model) with --model_version; else (device_map). Without --model,
 --model_version is called at --api_url.
 """

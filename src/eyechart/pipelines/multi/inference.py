@@ -50,7 +50,7 @@ _ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2
 _MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint has changed"}
 
 _MADE_BY_THE_ORIGINAL = (
-    "its questions had the original's prompts, and the rest would have ours: start a new run, "
+    "its questions had the original's prompts, and the rest would have eyechart's: start a new run, "
     "or score the answers with eyechart multi-metrics"
 )
 _KEPT = "earlier answers are kept, as published (a new run asks again)"

@@ -111,7 +111,7 @@ def _served(arguments: MultiArguments, registered: str, served: ServedModel) -> 
     _check_input(arguments, registered, served.inputs)
     if served.is_foreign and arguments.api_url is None:
         raise UsageError(
-            f"--model {registered}: the original calls its maker's own API, which is not supported",
+            f"--model {registered}: the original calls the API of the model's vendor, which is not supported",
             hint="give an OpenAI-compatible URL with --api_url",
         )
     version = arguments.model_version or served.version

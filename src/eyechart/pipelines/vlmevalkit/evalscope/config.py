@@ -228,7 +228,7 @@ def _to_mapping(given: Any) -> Mapping[str, Any]:
 def _read_file(path: Path) -> Any:
     path = path.expanduser()
     if path.suffix not in SUFFIXES:
-        raise UsageError(f"{path}: not a configuration file", hint=f"known endings: {', '.join(SUFFIXES)}")
+        raise UsageError(f"{path}: not a configuration file", hint=f"known extensions: {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     return load_config_file(path)

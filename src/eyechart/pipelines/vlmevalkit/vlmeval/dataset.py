@@ -210,7 +210,7 @@ def _referred(cell: list[str], own: dict[str, list[str]], where: str) -> list[st
     if not found or (len(found) == 1 and len(found[0]) <= REFERENCE_CHARS and not is_place(found[0])):
         raise DataError(
             f"{where}: the image {cell[0]!r} is neither an image nor the index of a row with one",
-            hint="write base64, a path with its ending, or the index of another row",
+            hint="write base64, a path with its extension, or the index of another row",
         )
     return found
 

@@ -278,7 +278,7 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
     kept = _KEPT.get()
     if kept is None:
         said = f"{file}: {waiting} for the judge, which gave no answer{because}"
-        raise ModelError(said, hint="the same call again calls it; keep_failed: true scores the others")
+        raise ModelError(said, hint="the same call asks it again; keep_failed: true scores the others")
     kept.append(n)
     print_note(f"eyechart: {file}: {waiting} for the judge, not counted{because}")
 

@@ -99,7 +99,7 @@ def dump(data: Any, f: str | os.PathLike[str], fmt: str | None = None) -> None:
 def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     ending = (fmt or path.suffix).lower().removeprefix(".")
     if ending not in known:
-        raise UsageError(f"{path.name}: files of that ending are not known", hint=f"use .{', .'.join(known)}")
+        raise UsageError(f"{path.name}: unknown extension", hint=f"use .{', .'.join(known)}")
     return known[ending]
 
 
