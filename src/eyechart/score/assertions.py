@@ -14,7 +14,7 @@ import msgspec
 
 from eyechart.score import clauses as c
 from eyechart.score.choice_options import ChoiceOptions
-from eyechart.score.clauses import Segment, Unit, find_segments
+from eyechart.score.clauses import Segment, Unit, find_quoted, find_segments
 from eyechart.score.groups import MAX_BETWEEN, MAX_LEAD, VERDICT, Groups, find_items, may_join
 from eyechart.score.naming import Names, find_named_units, is_unspaced
 from eyechart.score.statements import Statement
@@ -48,6 +48,7 @@ _ENDS_NAME = (
 _STOPS = c.DENY | c.WRONG | c.CONSIDER | c.POSSIBLE
 _STOPS_AFTER = c.DENY | c.WRONG | c.CONTRAST | c.CORRECTION
 _FRAMES = c.SELF | c.SOURCE | c.MATCH | c.CONCLUDE | c.DENY_NEXT | c.BELIEVE | c.REASON | c.ANSWER
+_CALLED = c.ANSWER | c.CHOOSE
 _PRAISE = c.RIGHT | c.ANSWER | c.MATCH | c.CHOOSE | c.OPTION
 _PASSED_BEFORE = frozenset("()[]{}<>\"'`*_~$:=>|#-")
 _PASSED_AFTER = frozenset("()[]*_\"'`$")
@@ -83,6 +84,7 @@ class _Reader:
         self._segments = find_segments(units)
         self._whole_names = Names(text, units, options, codes)
         self._groups = Groups(text, units, self._segments, self._whole_names)
+        self._quoted = find_quoted(units) if '"' in text or "'" in text else set[int]()
         self._items = find_items(text, units, names, self._segments)
         self._n_units = len(units)  # without the line breaks at the end
         while self._n_units and units[self._n_units - 1].mark == "\n":
@@ -161,7 +163,7 @@ class _Reader:
             return
         span = (words[0].start, words[-1].end)
         if roles & c.WITHDRAW:
-            yield Statement("withdrawn", (), span)
+            yield Statement("withdrawn", (), span, "past" if roles & c.GIVEN_UP else "stated")
         elif not self._is_remark() and (
             words[0].roles & (c.CONTRAST | c.CORRECTION)
             or (words[0].roles & c.DENY_NEXT and all(unit.roles for unit in words))
@@ -227,6 +229,9 @@ class _Reader:
             if place in self._groups.denied or last in self._groups.denied:
                 rule = "heading" if self._groups.is_heading else "stated"
                 yield Statement("denied", letters or unit.letters or (), span, rule, is_letter=unit.is_letter)
+            elif place in self._quoted:
+                kind = "reported" if unit.is_letter else "part-of-name"
+                yield Statement(kind, letters or unit.letters or (), span, is_letter=unit.is_letter)
             elif bound and not bound.letters:
                 yield Statement("contradiction", (), span)
             elif not bound and not unit.is_letter and not self._whole_names.is_whole(place):
@@ -370,7 +375,7 @@ class _Reader:
             is_turn=is_turn,
             is_letter=unit.is_letter,
             is_change=is_change,
-            is_cued=bool((before | subject) & (c.ANSWER | c.CHOOSE)),
+            is_cued=bool((before | subject) & (c.ANSWER if segment.roles & c.TOTAL else _CALLED)),
             is_subject=not unit.is_letter and self._is_subject(place, last),
         )
 
@@ -406,7 +411,7 @@ class _Reader:
             return ""
         following = self._get_unit(last + 1)
         is_would = last == place and following is not None and bool(following.roles & c.WOULD)
-        if is_would and (is_name or not after & _PRAISE or stopped < segment.end):
+        if is_would and (not after & _PRAISE or stopped < segment.end):
             return ""  # "a dog would be smaller", "to say B would be a stretch"
         if place in self._groups.excepted or (is_name and self._is_total(place, before)):
             return "asserted"
@@ -448,9 +453,16 @@ class _Reader:
         ):
             return "implied"
         is_alone = is_closed or (self._whole_names.is_number(place) and len(self._names) == 1)
-        if not unit.is_letter and is_alone and self._units[segment.start].roles & c.CONCLUDE:
+        if not unit.is_letter and is_alone and self._follows_conclusion():
             return "implied"  # "so the picture shows the dog", "so 3 birds remain"
         return "named" if not unit.is_letter else ""
+
+    def _follows_conclusion(self) -> bool:
+        """Whether a segment begins with "so", or one that is nothing else precedes it: "Hence, ..."."""
+        segment, before = self._segment, self._get_segment(self._number - 1)
+        is_led = before is not None and not segment.starts_sentence and before.end - before.start == 1
+        first = before.start if before is not None and is_led else segment.start
+        return bool(self._units[first].roles & c.CONCLUDE)
 
     def _is_cut_off(self, after: int) -> bool:
         """Whether the reply ends before it says what an option is: "Option B is"."""

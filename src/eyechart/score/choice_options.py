@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from eyechart.score.clauses import lower
+from eyechart.score.clauses import build_lexicon, lower
 from eyechart.score.languages import LANGUAGES
 from eyechart.score.reading import SIGNS, normalise_characters, unwrap
 
@@ -171,6 +171,9 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         for alias in list_aliases(words):
             if alias not in by_text:
                 aliases[alias] = (*aliases.get(alias, ()), *letters)
+    for alias, letters in _list_short_names(by_case).items():
+        if alias not in by_text:
+            aliases[alias] = (*aliases.get(alias, ()), *letters)
     texts = [*map(lower, by_case), *(alias for alias in aliases if len(alias) > 1)]
     return ChoiceOptions(
         labels={letter.strip().upper(): letter for letter, _ in choices},
@@ -190,6 +193,34 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         has_shades=any(" " in words and words.partition(" ")[2] in by_text for words in by_text),
         n_chars=sum(len(text) for text in by_case),
     )
+
+
+def _list_short_names(by_case: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """What names options for short: surnames, or what is left without the word that all of them share.
+
+    >>> _list_short_names({"Charles Darwin": ("A",), "Gregor Mendel": ("B",)})
+    {'darwin': ('A',), 'mendel': ('B',)}
+    >>> _list_short_names({"Atlantic Ocean": ("A",), "Indian Ocean": ("B",)})
+    {'atlantic': ('A',), 'indian': ('B',)}
+    >>> _list_short_names({"red car": ("A",), "blue car": ("B",)})
+    {}
+    """
+    names = [words.split() for words in by_case]
+    if len(names) < 2 or not all(1 < len(name) < 4 for name in names):
+        return {}
+    if len({name[-1].lower() for name in names}) == 1:
+        kept = [" ".join(name[:-1]) for name in names]
+    elif len({name[0].lower() for name in names}) == 1:
+        kept = [" ".join(name[1:]) for name in names]
+    else:
+        kept = [name[-1] for name in names]
+    known = build_lexicon(("en",))
+    is_name = all(
+        word.isalpha() and word[0].isupper() and lower(word) not in known for name in names for word in name
+    )
+    if not is_name or len(set(kept)) < len(kept) or not all(len(short) > 2 for short in kept):
+        return {}
+    return {lower(short): letters for short, letters in zip(kept, by_case.values(), strict=True)}
 
 
 _FORMULA = re.compile(r"[=^\\_/*+<>≤≥²³₂-]|[a-z]\d", re.IGNORECASE)

@@ -50,7 +50,7 @@ _TOLD = PERSON | REPORT | ACCORDING | SAYS | THEY_SAY | WOULD | OPINION
 _CARRIED = _TOLD | CONDITION | OTHERWISE | GIVEN_UP
 _NOT_ADJECTIVES = _OPENS | COPULA | BOTH | EITHER | ARTICLE | PRONOUN | SELF | DENY | YES
 _CUTS = _OPENS | DENY | DENY_LAST
-_OWN = ANSWER | SELF | CONCLUDE | CHOOSE | BELIEVE | OPTION
+_OWN = ANSWER | SELF | CONCLUDE | CHOOSE | BELIEVE | OPTION | MATCH | RIGHT
 _RESETS = CONTRAST | CORRECTION | WITHDRAW
 
 _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af"  # Chinese, Japanese, Korean: a character is a word
@@ -70,6 +70,7 @@ _COMMAS = frozenset(",،")
 _CLOSING = frozenset(")]*\"'`_")
 _OPENING = frozenset("([*\"'`_")
 CIRCUMSTANCES = frozenset(("when", "with", "without"))
+_MAX_QUOTED = 40  # units
 MAX_VOTES = 200  # words that decide which language of a script a reply is written in
 
 
@@ -410,6 +411,44 @@ def _is_joint(units: Sequence[Unit], place: int) -> bool:
     )
 
 
+def find_quoted(units: Sequence[Unit]) -> set[int]:
+    """The places inside quotations of what is written or said in the picture: the sign reads "Lunch 9:15".
+
+    An option alone in quotes may be an answer, and so may what the reply calls its own: I choose "B. dog".
+    """
+    quoted: set[int] = set()
+    opened = -1
+    for place, unit in enumerate(units):
+        if unit.mark == "\n":
+            opened = -1
+        elif unit.mark not in _QUOTES or unit.roles:
+            continue
+        elif opened >= 0 and unit.mark == units[opened].mark:
+            inside = range(opened + 1, place)
+            is_more = len(inside) <= _MAX_QUOTED and any(map(_is_other, units[opened + 1 : place]))
+            if is_more and _is_cited(units, opened):
+                quoted.update(inside)
+            opened = -1
+        elif unit.mark == '"' or not place or units[place - 1].end < unit.start or units[place - 1].mark:
+            opened = place
+    return quoted
+
+
+def _is_other(unit: Unit) -> bool:
+    return not unit.mark and unit.letters is None and not unit.roles & ARTICLE
+
+
+def _is_cited(units: Sequence[Unit], quote: int) -> bool:
+    """Whether the words of a sentence before a quotation say that it is one."""
+    at, has_words = quote - 1, False
+    while at >= 0 and quote - at < _MAX_QUOTED and units[at].mark not in ENDS:
+        if units[at].roles & _OWN and not units[at].roles & MODIFIER:
+            return False
+        has_words = has_words or not units[at].mark
+        at -= 1
+    return has_words
+
+
 def _find_cases(units: Sequence[Unit], segments: Sequence[Segment]) -> set[int]:
     """The first segments of sentences that hold in one case each: "When it barks, B; with hooves, D."."""
     cases: set[int] = set()
@@ -458,8 +497,6 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
             carried |= CONDITION  # "With long ears it would be C, with hooves D."
         if segment.roles & _TOLD and _tells(units, segment):
             carried |= REPORT
-        if segment.roles & ANSWER and _quotes(units, segment, segments[number - 1] if number else None):
-            carried |= REPORT
         segment.carried = carried
     for segment, following in pairwise(segments):
         if following.starts_sentence:
@@ -489,19 +526,6 @@ def _is_speaker(units: Sequence[Unit], segment: Segment, following: Segment) -> 
     words = [unit for unit in units[segment.start : segment.end] if not unit.mark]
     is_name = len(words) == 1 and segment.starts_sentence and words[0].roles in (0, PERSON)
     return is_name and words[0].letters is None and units[following.start].mark in _QUOTES
-
-
-def _quotes(units: Sequence[Unit], segment: Segment, before: Segment | None) -> bool:
-    """Whether an answer is quoted: the board reads "Answer: D"; but not: my answer: "The answer is D"."""
-    for place in range(segment.start, segment.end):
-        if units[place].mark not in _QUOTES:
-            continue
-        lead = units[segment.start : place]
-        if not lead and before is not None and segment.before == ":" and not segment.starts_sentence:
-            lead = units[before.start : before.end]
-        is_told = any(not unit.mark for unit in lead) and not any(unit.roles & _OWN for unit in lead)
-        return is_told and any(unit.roles & ANSWER for unit in units[place + 1 : place + 4])
-    return False
 
 
 def _tells(units: Sequence[Unit], segment: Segment) -> bool:

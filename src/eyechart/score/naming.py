@@ -41,6 +41,7 @@ _BESIDE = frozenset(("with", "for", "beside", "behind", "next", "near"))
 _APART = frozenset(("beside", "behind", "near", "off", "toward", "towards", "against", "after", "before"))
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
 _SUBJECTS = frozenset(("i", "we", "you", "he", "she", "they"))
+_MODALS = frozenset(("can", "can't", "cannot", "could", "may", "might", "must", "should", "would"))
 _SUBJECTS_SHORT = frozenset(("i", "i'm", "i'd"))
 _DETERMINERS = c.ARTICLE | c.MODIFIER | c.PRONOUN
 _LINKS = frozenset(("to", "of", "de", "von", "di", "do", "da", "des", "du"))
@@ -593,6 +594,8 @@ class Names:
             return False
         if after.word in _SCALES or _is_number(after.word):
             return False
+        if units[place].word == "one" and after.word in _MODALS:
+            return False  # "One can hardly tell."
         is_range = after.word in _RANGES or after.mark == "-" or after.word.startswith("out")
         return not (is_range and place + 2 < len(units) and _is_number(units[place + 2].word))
 

@@ -248,6 +248,8 @@ def _read_unit(text: str, last: int, end: int) -> tuple[tuple[Unit, ...], int] |
             name = "°" + re.sub(r"[^cf]", "", name.replace("circ", "").replace("mathrm", ""))
         if name == "$" and "$" in text[max(0, last - 100) : last]:
             return None  # the end of a formula
+        if name == '"' and text.count('"', max(0, last - 100), last) % 2:
+            return None  # the end of a quotation
         units = UNITS.get("°" if name == "º" and at > last else name)
         return (units, sign.end()) if units else None
     words = _UNIT_WORDS.match(text, at, end)

@@ -85,6 +85,8 @@ def decide(said: Sequence[Statement], options: ChoiceOptions) -> Decision | None
                 denied.update(statement.letters)
             if current and current.letters and set(current.letters) <= set(statement.letters):
                 current, withdrawn = None, statement
+        elif current and current.is_change and statement.rule == "past":
+            pass  # "D. Correction: B. I misread the scale."
         elif current and (
             statement.kind == "withdrawn" or (statement.kind == "renamed" and not current.is_letter)
         ):
@@ -162,7 +164,8 @@ def _weigh(current: Statement | None, later: Statement) -> Statement:
         return later
     is_held, was_held = later.kind in HELD, current.kind in HELD
     if current.letters == later.letters:
-        return current if was_held or (current.kind == "asserted" and later.kind == "implied") else later
+        is_weaker = current.kind == "asserted" and later.kind == "implied" and not later.is_turn
+        return current if was_held or is_weaker else later
     is_new_letter = later.kind == "asserted" and later.is_letter and len(later.letters) == 1
     is_word = current.kind in ("implied", "asserted") and not (current.is_letter or current.is_cued)
     if is_word and is_new_letter and not later.is_change:
