@@ -124,12 +124,12 @@ def test_a_redirect_to_what_is_no_address(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_damaged_parquet_pages(tmp_path: Path) -> None:
     rng = random.Random(4)
-    n = 400
+    n = 100
     table = pa.table({
         "index": list(range(n)), "question": [f"What is in picture {k}?" for k in range(n)],
         "A": ["x" * (k % 9) for k in range(n)], "B": ["y"] * n, "answer": ["A"] * n, "image": [picture()] * n,
     })  # fmt: skip
-    pq.write_table(table, tmp_path / "good.parquet", row_group_size=50)
+    pq.write_table(table, tmp_path / "good.parquet", row_group_size=20)
     good = (tmp_path / "good.parquet").read_bytes()
     end = len(good) - 8 - int.from_bytes(good[-8:-4], "little")  # where the pages end and their list begins
     for _ in range(60):
