@@ -506,6 +506,30 @@ def test_reading_goes_on_while_another_thread_writes(journal: Journal) -> None:
     writing.join()
 
 
+def test_reads_of_a_block_share_a_connection_and_see_what_is_written_meanwhile(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+    really = reader.open_to_read
+
+    def counted(path: Path, **options: Any) -> sqlite3.Connection:
+        opened.append(path)
+        return really(path, **options)
+
+    monkeypatch.setattr(reader, "open_to_read", counted)
+    journal.replace_samples(samples(3))
+    with journal.hold_open():
+        assert [one.reply for one in results(journal)] == [None] * 3
+        journal.append_reply("q1", 0, ask(), Reply(text="B"))
+        pending = journal.results("same-text")
+        assert next(pending).sample.id == "q0"
+        assert [one.reply is not None for one in results(journal)] == [False, True, False]
+        assert len(list(pending)) == 2
+    assert len(opened) == 1
+    assert len(results(journal)) == 3
+    assert len(opened) == 2
+
+
 def test_what_gathers_while_the_disk_is_busy_is_committed_together(journal: Journal, path: Path) -> None:
     journal.replace_samples(samples(100))
     journal.flush()

@@ -270,10 +270,11 @@ def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
     done = Run(folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
     done.cache_trouble = session.cache_trouble
     done.n_asked = session.n_asked
-    done.write_summary()
-    done.try_to_write_report()
-    if with_files:
-        done.try_to_write_files()
+    with done.journal.hold_open():
+        done.write_summary()
+        done.try_to_write_report()
+        if with_files:
+            done.try_to_write_files()
     return done
 
 

@@ -138,6 +138,7 @@ class JournalReader:
     def __init__(self, path: Path, *, is_untouched: bool = False) -> None:
         self.path = path
         self.is_untouched = is_untouched  # reads create no files beside the journal: for short reads only
+        self._held: sqlite3.Connection | None = None
 
     def meta(self, name: str) -> Any:
         """A value about the whole run; None if it was never set."""
@@ -456,7 +457,20 @@ class JournalReader:
                 last = end
 
     @contextlib.contextmanager
+    def hold_open(self) -> Iterator[None]:
+        """Share one connection among the reads of a block: opening one takes longer than most reads."""
+        with contextlib.closing(open_to_read(self.path, is_untouched=self.is_untouched)) as self._held:
+            try:
+                yield
+            finally:
+                self._held = None
+
+    @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        if self._held is not None:
+            with store_errors(self.path):
+                yield self._held
+            return
         opened = open_to_read(self.path, is_untouched=self.is_untouched)
         with store_errors(self.path), contextlib.closing(opened) as db:
             yield db
