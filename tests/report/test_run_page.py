@@ -26,8 +26,9 @@ def write_page(
 ) -> dict[str, Any]:
     summary = summarise(results, benchmark="b<b>", model="m&m", group_by=["category"], scorer="choice")
     usual = {"group_by": ["category"], "options": {"input": "image"}, "versions": {"choice": "4"}}
+    usual |= {"benchmark": "b<b>", "model": "m&m"}
     facts = RunFacts(name="run-1", manifest=usual | manifest, summary=summary, n_rows=len(results))
-    write_run_page(path, facts, lambda: iter(results), ImageLoader(), policy or ImagePolicy())
+    write_run_page(path, facts, results, lambda: facts, ImageLoader(), policy or ImagePolicy())
     return read_blocks(path)
 
 
@@ -65,7 +66,7 @@ def test_no_text_of_a_sample_becomes_markup(tmp_path: Path) -> None:
         "choices": {HOSTILE: HOSTILE},
         "meta": {HOSTILE: HOSTILE},
     }
-    found = write_page(tmp_path / "r.html", [result(0, reply=HOSTILE, **fields)], benchmark=HOSTILE)
+    found = write_page(tmp_path / "r.html", [result(0, reply=HOSTILE, **fields)], about=HOSTILE)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "alert(1)" not in page
     assert "\u202e" not in page

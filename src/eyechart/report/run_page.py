@@ -12,7 +12,7 @@ are shortened in the middle where all replies together would exceed `MAX_CHARS`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -59,39 +59,49 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
-    """What a page says about a run besides its summary and its samples."""
+class SampleFacts:
+    """What a page needs to know about a run to show its samples."""
 
-    name: str  # of its folder
     manifest: Mapping[str, Any]
-    summary: Summary
     n_rows: int  # sample-trials
-    started_at: float = 0.0  # seconds since 1970
     price: Price | None = None
-    levels: Sequence[Level] = ()
-    notes: Sequence[str] = ()  # what a reader must know before the numbers
-    asked: Sequence[Mapping[str, Any]] = ()  # the first request, as an example of the prompt
 
     @property
     def replaced_input(self) -> str:
         return str((self.manifest.get("options") or {}).get("input") or "image")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts(SampleFacts):
+    """What a page says about a run besides its samples."""
+
+    name: str  # of its folder
+    summary: Summary
+    started_at: float = 0.0  # seconds since 1970
+    levels: Sequence[Level] = ()
+    notes: Sequence[str] = ()  # what a reader must know before the numbers
+    asked: Sequence[Mapping[str, Any]] = ()  # the first request, as an example of the prompt
+
+
 def write_run_page(
     path: str | Path,
-    facts: RunFacts,
-    results: Callable[[], Iterator[Result]],
+    about: SampleFacts,
+    results: Iterable[Result],
+    gather_facts: Callable[[], RunFacts],
     loader: ImageLoader,
     policy: ImagePolicy,
 ) -> None:
-    """Write the page; `results` are all sample-trials in the benchmark's order."""
-    summary = facts.summary
-    is_fast = policy.max_s is not None and facts.n_rows > _FEW_ROWS
-    title = f"{summary.benchmark} · {summary.model} · eyechart"
+    """Write the page; `results` are all sample-trials in the benchmark's order.
+
+    `gather_facts` is called after the last of them: they may have been counted on the way.
+    """
+    is_fast = policy.max_s is not None and about.n_rows > _FEW_ROWS
+    title = f"{about.manifest.get('benchmark', '')} · {about.manifest.get('model', '')} · eyechart"
     with open_page(path, title, is_fast=is_fast) as page:
-        samples = SampleBlocks(page, facts, keeps_images=policy.is_full)
-        for result in results():
+        samples = SampleBlocks(page, about, keeps_images=policy.is_full)
+        for result in results:
             samples.add(result)
+        facts = gather_facts()
         index = samples.close()
         images = write_images(page, samples.images, loader, policy)
         page.add_json(
@@ -171,19 +181,19 @@ class SampleBlocks:
     What stays in memory does not grow with the samples, but for a number per image.
     """
 
-    def __init__(self, page: PageWriter, facts: RunFacts, *, keeps_images: bool = False) -> None:
+    def __init__(self, page: PageWriter, about: SampleFacts, *, keeps_images: bool = False) -> None:
         self.images = ImageTable(keeps_all=keeps_images)
         self.letters = LetterPairs(at_most=MAX_LETTER_PAIRS)
         self.n_cut = 0
         self._page = page
-        self._facts = facts
-        self._replaced_input = facts.replaced_input
-        self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, facts.n_rows)))
+        self._price = about.price
+        self._replaced_input = about.replaced_input
+        self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, about.n_rows)))
         self._rows: list[_Detail] = []
         self._n_chars = 0
         self._starts: list[int] = []  # the first row of each block
         self._n = 0
-        self._groups = {str(key): _Groups() for key in facts.manifest.get("group_by") or ()}
+        self._groups = {str(key): _Groups() for key in about.manifest.get("group_by") or ()}
         self._lines = self._begin_lines()
         self._digest = hashlib.sha256()
 
@@ -268,8 +278,8 @@ class SampleBlocks:
                 detail.finish = reply.finish_reason
             if usage := reply.usage:
                 detail.tokens = (usage.prompt_tokens, usage.completion_tokens)
-                if self._facts.price is not None:
-                    detail.cost = format_usd(compute_cost(result, self._facts.price) or 0.0)
+                if self._price is not None:
+                    detail.cost = format_usd(compute_cost(result, self._price) or 0.0)
             if reply.evidence:
                 detail.evidence = _shorten(to_json_text(reply.evidence), 600)
         return detail

@@ -58,22 +58,13 @@ def summarise(
     benchmark: str,
     model: str,
     group_by: Sequence[str] = (),
-    macro: str = "",
     in_order: bool = False,
-    run: str = "",
-    requests: Mapping[str, int] | None = None,
-    price: Price | None = None,
-    seconds: float | None = None,
-    scorer: str = "",
-    parity: str = "",
-    version: str = "",
+    **facts: Any,
 ) -> Summary:
-    """Count the results in one pass, in any order.
+    """Count the results in one pass, in any order; `facts` are those of `make_summary`.
 
     `in_order`: the results are in the benchmark's order, all trials of a sample together, so that a sample
-    can be forgotten when the next one begins. `macro`: a key of `group_by` whose groups are averaged.
-    `requests` (sent, retried, cached) are the engine's counts; without them, sent and retried are summed over
-    the results' attempts. `price` is the price of the replies' tokens.
+    can be forgotten when the next one begins.
 
     >>> from eyechart.types import Sample, Score
     >>> def result(position, outcome):
@@ -88,6 +79,29 @@ def summarise(
     counted = ResultCounter(group_by, in_order=in_order)
     for result in results:
         counted.add(result)
+    return make_summary(counted, benchmark=benchmark, model=model, **facts)
+
+
+def make_summary(
+    counted: ResultCounter,
+    *,
+    benchmark: str,
+    model: str,
+    macro: str = "",
+    run: str = "",
+    requests: Mapping[str, int] | None = None,
+    price: Price | None = None,
+    seconds: float | None = None,
+    scorer: str = "",
+    parity: str = "",
+    version: str = "",
+) -> Summary:
+    """The numbers of results that were counted.
+
+    `macro`: a key of the groups that are averaged. `requests` (sent, retried, cached) are the engine's
+    counts; without them, sent and retried are summed over the results' attempts. `price` is the price of the
+    replies' tokens.
+    """
     counted.close()
     overall, by = counted.overall.group(), counted.groups()
     mean = average_groups(by.get(macro, {}), overall)

@@ -33,12 +33,13 @@ _SAME = ("limit", "ids", "where", "trials", "circular", "scorer", "prompt_templa
 
 
 def write_html(run: Run, path: str | Path, policy: ImagePolicy) -> None:
-    """Write a run as one self-contained HTML file."""
-    from eyechart.report.run_page import write_run_page
+    """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well."""
+    from eyechart.report.run_page import SampleFacts, write_run_page
 
     loader = make_page_loader(run)
+    about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
     try:
-        write_run_page(path, gather_facts(run), run.samples, loader, policy)
+        write_run_page(path, about, run.count_samples(), lambda: gather_facts(run), loader, policy)
     finally:
         loader.close()
 
@@ -49,9 +50,8 @@ def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePo
 
     if full_images or not is_after_run:
         return ImagePolicy(is_full=full_images)
-    n_rows = run.summary.n * run.trials
-    share_s = _SHARE * (run.summary.seconds or 0.0)
-    if n_rows <= _FEW_ROWS:
+    share_s = _SHARE * run.journal.totals()["seconds"]
+    if _count_rows(run) <= _FEW_ROWS:
         share_s = max(share_s, _OF_FEW_S)
     return ImagePolicy(max_s=min(_MOST_S, share_s) if share_s >= _LEAST_S else 0.0)
 
@@ -65,13 +65,17 @@ def gather_facts(run: Run) -> RunFacts:
         name=run.folder.name,
         manifest=run.manifest,
         summary=run.summary,
-        n_rows=run.journal.count_samples() * run.trials,
+        n_rows=_count_rows(run),
         started_at=run.journal.read_last_start(),
         price=run.price(),
         levels=list(_find_blind_levels(run)),
         notes=list(_list_notes(run)),
         asked=run.journal.asked(first.id) if first else (),
     )
+
+
+def _count_rows(run: Run) -> int:
+    return run.journal.count_samples() * run.trials
 
 
 def make_page_loader(run: Run) -> ImageLoader:

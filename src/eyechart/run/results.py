@@ -14,7 +14,7 @@ from eyechart.types import Reply, Result, Score, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
-    from eyechart.report.counting import Group
+    from eyechart.report.counting import Group, ResultCounter
     from eyechart.report.judges import JudgeCard
     from eyechart.report.metrics import Metrics
     from eyechart.report.summary import Summary
@@ -69,17 +69,35 @@ class Run:
     @cached_property
     def _plain(self) -> Summary:
         """The summary over all rows, each rotation of a question counted as a row."""
-        from eyechart.report.summary import summarise
+        counter = self._make_counter()
+        for result in self.counted():
+            counter.add(result)
+        return self._summarise(counter)
+
+    def count_samples(self) -> Iterator[Result]:
+        """As `samples`, counted on the way: after the last one, the summary needs no pass of its own."""
+        counter = self._make_counter()
+        for result in self.samples():
+            counter.add(result)
+            yield result
+        self._plain = self._summarise(counter)
+
+    def _make_counter(self) -> ResultCounter:
+        from eyechart.report.counting import ResultCounter
+
+        return ResultCounter(self.manifest.get("group_by", []), in_order=True)
+
+    def _summarise(self, counter: ResultCounter) -> Summary:
+        from eyechart.report.summary import make_summary
         from eyechart.run.cost import compute_paid_cost, count_judge_requests
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
-        plain = summarise(
-            self.counted(),
-            in_order=True,
+        plain = make_summary(
+            counter,
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
-            **self._grouping,
+            macro=self.manifest.get("macro", ""),
             run=str(self.folder),
             requests={
                 **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
