@@ -22,6 +22,9 @@ SLIPS: list[dict[str, Any]] = [
     {"weight": float("nan")},
     {"weight": float("inf")},
     {"weight": "2"},
+    {"weight": True},
+    {"weight": 1e300},
+    {"weight": 1e-30},
 ]
 
 

@@ -54,9 +54,9 @@ def _find_error(sample: Any) -> tuple[str, str] | None:
         return "choices", "a mapping of letters to strings"
     if not isinstance(sample.meta, _MAPPING):
         return "meta", "a mapping of names to values"
-    if not isinstance(sample.weight, _NUMBER) or not (
-        sample.weight == 0 or _LIGHTEST <= sample.weight <= _HEAVIEST
-    ):
+    weight = sample.weight
+    is_number = isinstance(weight, _NUMBER) and weight is not True and weight is not False
+    if not is_number or not (weight == 0 or _LIGHTEST <= weight <= _HEAVIEST):
         return "weight", f"0, or a number from {_LIGHTEST:g} to {_HEAVIEST:g}"
     return None
 

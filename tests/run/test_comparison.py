@@ -304,6 +304,22 @@ def test_prompts_and_sizes_are_compared_as_they_were_sent(with_images: Path) -> 
     assert said.startswith("the images differ in size, e.g. of sample q0: 40 x 30 (baseline/majority) and ")
 
 
+def test_other_images_of_the_same_size_are_named(with_images: Path) -> None:
+    """One image of four was replaced between the runs."""
+    a = run_here(with_images, "baseline/majority")
+    (with_images.parent / "2.png").write_bytes(picture((1, 2, 3), (40, 30)))
+    [said] = ec.compare(a, run_here(with_images, "baseline/random")).warnings
+    assert said.startswith("the images differ, e.g. of sample q6: SHA-256 ")
+
+
+def test_the_hint_names_a_run_without_the_scores(questions: Path) -> None:
+    runs = [run_here(questions, StubModel(letter)) for letter in "AB"]
+    other = run_here(questions, StubModel("C"), scorer="text")
+    with pytest.raises(ec.UsageError, match="different scorers") as caught:
+        ec.compare(runs[0], other, runs[1])
+    assert f"eyechart score {other.folder} --also-scorer default" in caught.value.hint
+
+
 def test_parameters_are_compared_by_name(questions: Path) -> None:
     from eyechart.run.comparability import list_differences
 

@@ -17,7 +17,7 @@ with the highest one, or with --baseline.
 
 RUN is a run folder, a folder with runs (each benchmark is compared separately), or a file of replies to the
 benchmark that --benchmark names. Runs with other questions or other scorers are refused; for other
-differences, such as prompts or image sizes, a warning is printed. eyechart docs compare explains the numbers.
+differences, such as prompts or images, a warning is printed. eyechart docs compare explains the numbers.
 """
 
 EXAMPLES = """\

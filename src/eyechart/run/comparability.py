@@ -2,13 +2,14 @@
 
 Refused: scorers that differ, and CircularEval on one side alone. (`run.comparison` refuses other questions.)
 Warned about, with the value of every run: prompt, system message, input, images, selection, sampling
-parameters, trials, the benchmark's settings, versions of the scorer, the judge, and prompts or image sizes
-that differ although the options are the same.
+parameters, trials, the benchmark's settings, versions of the scorer, the judge, and prompts or images that
+differ although the options are the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 from eyechart.errors import UsageError, join_names, shorten
@@ -29,7 +30,7 @@ _ASKED = tuple(
 _BY_NAME = ("params", "settings")  # options with names and values of their own
 _PROMPTING = frozenset({"input", "system", "prompt_template", "parity", "settings", "reword", "shots"})
 _SIZING = frozenset({"input", "max_pixels", "max_side"})
-_LOOKED_AT = 3  # samples whose prompts and images are compared
+_LOOKED_AT = 30  # samples whose prompts and images are compared
 _CONTEXT = 30  # characters around the first difference of two prompts
 
 
@@ -58,7 +59,8 @@ def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None) 
     own = [str(run.manifest.get("scorer", "")) for run in runs]
     if len(set(own)) == 1:
         return own[0]
-    add = f"add the scores of one to the other: eyechart score {runs[-1].folder} --also-scorer {own[0]}"
+    lacking = next((run for run, names in zip(runs, known, strict=True) if own[0] not in names), runs[-1])
+    add = f"add the scores of one to the other: eyechart score {lacking.folder} --also-scorer {own[0]}"
     raise UsageError(
         f"the runs have different scorers: {_tell_values(own, labels)}",
         hint=f"compare under one that scored all of them: --scorer {common[0]}" if common else add,
@@ -73,13 +75,13 @@ def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
     if len(set(votes)) > 1:
         raise UsageError(
             f"some runs count the vote of their trials, others every trial: {_tell_values(votes, labels)}",
-            hint="run all of them with --vote, or none",
+            hint="run all of them with --vote, or none; or name the runs to compare",
         )
     kinds = ["CircularEval" if run.manifest.get("circular") == "headline" else "plain" for run in runs]
     if len(set(kinds)) > 1:
         raise UsageError(
             f"some runs count rotations of a question together, others do not: {_tell_values(kinds, labels)}",
-            hint="run all of them with --circular, or none",
+            hint="run all of them with --circular, or none; or name the runs to compare",
         )
 
 
@@ -118,8 +120,8 @@ def _list_options_apart(given: Sequence[Mapping[str, Any]]) -> Iterator[tuple[st
 def _list_asked_apart(
     runs: Sequence[Run], labels: Sequence[str], ids: Sequence[str], known: Set[str]
 ) -> Iterator[str]:
-    """Prompts and image sizes that differ although no option does: another version of the benchmark."""
-    for name in [ids[place * (len(ids) - 1) // max(1, _LOOKED_AT - 1)] for place in range(_LOOKED_AT)]:
+    """Prompts and images that differ although no option does: another version of the benchmark."""
+    for name in dict.fromkeys(ids[place * (len(ids) - 1) // (_LOOKED_AT - 1)] for place in range(_LOOKED_AT)):
         asked = [run.journal.asked(name) for run in runs]
         if not all(asked):
             return
@@ -132,6 +134,11 @@ def _list_asked_apart(
         if len(set(sizes)) > 1 and not _SIZING & known:
             yield f"the images differ in size, e.g. of sample {name}: {_tell_values(sizes, labels)}"
             return
+        contents = [list(_list_contents(turns)) for turns in asked]
+        if "" not in chain(*contents) and any(one != contents[0] for one in contents) and not _SIZING & known:
+            digests = [", ".join(one) or "no image" for one in contents]
+            yield f"the images differ, e.g. of sample {name}: SHA-256 {_tell_values(digests, labels)}"
+            return
 
 
 def _list_texts(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -143,6 +150,13 @@ def _list_sizes(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for image in (part["image"] for turn in turns for part in turn["parts"] if "image" in part):
         if isinstance(image, Mapping) and "width" in image:
             yield f"{image['width']} x {image['height']}"
+
+
+def _list_contents(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The beginning of each image's SHA-256; empty where the image was encoded anew, by whatever library."""
+    for image in (part["image"] for turn in turns for part in turn["parts"] if "image" in part):
+        is_original = isinstance(image, Mapping) and not image.get("reencoded") and not image.get("resized")
+        yield str(image.get("sha256", ""))[:8] if is_original else ""
 
 
 def _cut_to_difference(texts: Sequence[str]) -> list[str]:
