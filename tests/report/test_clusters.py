@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eyechart.errors import UsageError
 from eyechart.report.clusters import check_column, find_clusters
@@ -45,6 +46,20 @@ def test_the_same_file_or_the_same_content() -> None:
 def test_what_is_linked_by_a_third_sample_is_one_cluster() -> None:
     samples = [sample(0, "a.png"), sample(1, "b.png"), sample(2, "c.png"), sample(3, "b.png", "a.png")]
     assert groups(samples) == {frozenset({0, 1, 3})}
+
+
+def test_questions_on_several_images_of_a_pool_are_no_chain() -> None:
+    """Each shares an image with the next: all would hang together, and nothing would be known."""
+    chain = [sample(n, f"{n}.png", f"{n + 1}.png", sent=(f"{n:064}", f"{n + 1:064}")) for n in range(30)]
+    assert max(map(len, groups(chain))) == 2
+    short = groups([*chain[:15], *(sample(n, f"alone{n}.png") for n in range(15, 30))])
+    assert short == {frozenset(range(15))}
+    # What else joins samples still does.
+    circles = groups([replace(one, circle=str(one.position // 6)) for one in chain])
+    assert min(map(len, circles)) >= 6
+    # Of several images, the one that most samples share counts, with samples that show it alone.
+    page = [sample(n, "page.png", f"{n}.png", f"{(n + 1) % 28}.png") for n in range(28)]
+    assert groups([*page, sample(28, "page.png"), sample(29, "other.png")]) == {frozenset(range(29))}
 
 
 def test_crops_belong_to_their_image() -> None:

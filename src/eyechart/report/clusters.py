@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -28,6 +29,8 @@ CIRCLE = "circle"
 NO_CLUSTERS = "none"
 USUAL_RULES = (IMAGE, CIRCLE)
 _DIGEST_BYTES = 12  # of a key: with 10 million keys, two agree with a chance of 1 in 10^15
+
+_LONG_CHAIN = 20  # samples; shorter ones are left as they are
 
 
 def choose_rules(declared: Iterable[str], given: str | None) -> list[str]:
@@ -45,7 +48,8 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
     """The cluster of every sample that is not alone, by position: the id of the cluster's first sample.
 
     An image that every sample has tells no samples apart (an example in the prompt, a single page that all
-    questions are about): it makes no cluster.
+    questions are about): it makes no cluster. Where questions on several images each are a chain that more
+    than half of the samples hang on, each of them counts by one image, the one that most of them share.
 
     >>> def on(position, image):
     ...     ref = ImageRef(kind="file", location=image)
@@ -54,6 +58,7 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
     {0: 'q0', 2: 'q0'}
     """
     joined = _Components()
+    chains = _Chains()
     sent, places = _SharedByAll(), _SharedByAll()
     ids: list[str] = []
     columns = [rule for rule in rules if rule not in USUAL_RULES]
@@ -62,20 +67,27 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
         ids.append(sample.id)
         joined.add(sample.position)
         if IMAGE in rules:
+            if len(sample.images) > 1:
+                chains.begin(number, joined)
             for key in sent.filter(number, {digest[: 2 * _DIGEST_BYTES] for digest in sample.sent}):
                 joined.link(number, key)
+                chains.link_image(number, key)
             for key in places.filter(number, {_locate(ref) for ref in sample.images}):
                 joined.link(number, key)
+                chains.link_image(number, key)
         if CIRCLE in rules and sample.circle:
             joined.link(number, _hash(CIRCLE, sample.circle))
+            chains.link(number, _hash(CIRCLE, sample.circle))
         for column in columns:
             if (value := read_column(sample, column)) is not None:
                 joined.link(number, _hash("column", column, value))
+                chains.link(number, _hash("column", column, value))
     for kind in (sent, places):
         for key, numbers in kind.list_partial():
             for number in numbers:
                 joined.link(number, key)
-    return joined.name_groups(ids)
+                chains.link_image(number, key)
+    return chains.undo(joined).name_groups(ids)
 
 
 def read_column(sample: Belonging | Sample, column: str) -> str | None:
@@ -153,6 +165,44 @@ class _SharedByAll:
                 yield key, numbers
 
 
+class _Chains:
+    """The components without the images of samples that have several; begins with the first such sample."""
+
+    def __init__(self) -> None:
+        self._apart: _Components | None = None
+        self._several: dict[int, list[str]] = {}  # a sample with several images to their keys
+
+    def begin(self, number: int, joined: _Components) -> None:
+        self._several[number] = []
+        if self._apart is None:
+            self._apart = joined.copy()
+
+    def link(self, number: int, key: str) -> None:
+        if self._apart is not None:
+            self._apart.link(number, key)
+
+    def link_image(self, number: int, key: str) -> None:
+        if number in self._several:
+            self._several[number].append(key)
+        else:
+            self.link(number, key)
+
+    def undo(self, joined: _Components) -> _Components:
+        """The components; if the largest is a chain of more than half of the samples, with it cut."""
+        if self._apart is None:
+            return joined
+        root, n = joined.find_largest()
+        if n < _LONG_CHAIN or 2 * n <= len(joined):
+            return joined
+        n_samples = Counter(key for keys in self._several.values() for key in keys)
+        for number, keys in self._several.items():
+            is_chained = joined.find(number) == root
+            most = max(keys, key=lambda key: (n_samples[key], key), default=None)
+            for key in [most] if is_chained and most is not None else keys:
+                self._apart.link(number, key)
+        return self._apart
+
+
 class _Components:
     """Connected components of samples, by union-find; the root of a component is its first sample."""
 
@@ -168,16 +218,33 @@ class _Components:
     def link(self, number: int, key: str) -> None:
         holder = self._holders.setdefault(key, number)
         if holder != number:
-            one, other = sorted((self._find(number), self._find(holder)))
+            one, other = sorted((self.find(number), self.find(holder)))
             self._parents[other] = one
 
+    def copy(self) -> _Components:
+        """The same components. Samples that follow are added to one of them and are in both."""
+        same = _Components()
+        same._positions = self._positions
+        same._parents, same._holders = array("q", self._parents), dict(self._holders)
+        return same
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def find_largest(self) -> tuple[int, int]:
+        """The root of the largest component, and the number of its samples."""
+        return Counter(map(self.find, range(len(self._positions)))).most_common(1)[0]
+
     def name_groups(self, ids: Sequence[str]) -> dict[int, str]:
-        roots = [self._find(number) for number in range(len(self._parents))]
+        roots = [self.find(number) for number in range(len(self._positions))]
         shared = {root for number, root in enumerate(roots) if root != number}
         return {self._positions[n]: ids[root] for n, root in enumerate(roots) if root in shared}
 
-    def _find(self, number: int) -> int:
+    def find(self, number: int) -> int:
+        """The first sample of the component."""
         parents = self._parents
+        while len(parents) <= number:
+            parents.append(len(parents))
         while parents[number] != number:
             parents[number] = parents[parents[number]]  # halve the path
             number = parents[number]
