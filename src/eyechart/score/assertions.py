@@ -48,7 +48,6 @@ _ENDS_NAME = (
 _STOPS = c.DENY | c.WRONG | c.CONSIDER | c.POSSIBLE
 _STOPS_AFTER = c.DENY | c.WRONG | c.CONTRAST | c.CORRECTION
 _FRAMES = c.SELF | c.SOURCE | c.MATCH | c.CONCLUDE | c.DENY_NEXT | c.BELIEVE | c.REASON | c.ANSWER
-_CALLED = c.ANSWER | c.CHOOSE
 _PRAISE = c.RIGHT | c.ANSWER | c.MATCH | c.CHOOSE | c.OPTION
 _PASSED_BEFORE = frozenset("()[]{}<>\"'`*_~$:=>|#-")
 _PASSED_AFTER = frozenset("()[]*_\"'`$")
@@ -375,9 +374,14 @@ class _Reader:
             is_turn=is_turn,
             is_letter=unit.is_letter,
             is_change=is_change,
-            is_cued=bool((before | subject) & (c.ANSWER if segment.roles & c.TOTAL else _CALLED)),
+            is_cued=self._is_called(before | subject, last),
             is_subject=not unit.is_letter and self._is_subject(place, last),
         )
+
+    def _is_called(self, before: int, last: int) -> bool:
+        """Whether a name is called the answer, or chosen: "the answer is B", "B is the answer"."""
+        called = c.ANSWER if self._segment.roles & c.TOTAL else c.ANSWER | c.CHOOSE
+        return bool(before & called or (self._units[last].is_letter and self._look_ahead(last)[0] & c.ANSWER))
 
     def _mention(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
         """A letter of which something is said that no rule knows; explanations and lists are left out."""
@@ -411,7 +415,7 @@ class _Reader:
             return ""
         following = self._get_unit(last + 1)
         is_would = last == place and following is not None and bool(following.roles & c.WOULD)
-        if is_would and (not after & _PRAISE or stopped < segment.end):
+        if is_would and not before & c.ONLY and (not after & _PRAISE or stopped < segment.end):
             return ""  # "a dog would be smaller", "to say B would be a stretch"
         if place in self._groups.excepted or (is_name and self._is_total(place, before)):
             return "asserted"
@@ -452,6 +456,8 @@ class _Reader:
             and (before & c.ONLY or (before & c.COPULA and self._text[unit.start].isupper()))
         ):
             return "implied"
+        if unit.is_letter and before & c.ONLY and not after & c.COPULA:
+            return "implied"  # "only D has four sides"
         is_alone = is_closed or (self._whole_names.is_number(place) and len(self._names) == 1)
         if not unit.is_letter and is_alone and self._follows_conclusion():
             return "implied"  # "so the picture shows the dog", "so 3 birds remain"

@@ -78,16 +78,22 @@ def is_unspaced(word: str) -> bool:
 def _mark_letters(text: str, units: list[Unit], options: ChoiceOptions, codes: tuple[str, ...]) -> None:
     endings, lexicon = list_endings(codes)[1], build_lexicon(codes)
     ordinals = list_ordinals(codes)
-    nouns = c.OPTION | c.PRONOUN
-    for place in [place for place, unit in enumerate(units) if unit.roles & nouns]:
-        for near in (place - 1, place + 1):
-            at = _find_position(text, units, near, options, ordinals) if 0 <= near < len(units) else None
-            if at is not None:
-                unit = units[near]
-                unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
+    likely: list[int] = []
+    positions: list[int] = []
+    for place, unit in enumerate(units):
+        if unit.end - unit.start == 1:
+            likely.append(place)
+        elif unit.roles & c.OPTION:
+            positions += (place - 1, place + 1)
+        elif unit.word in ordinals:
+            positions.append(place)
+    for place in positions:
+        at = _find_position(text, units, place, options, ordinals) if 0 <= place < len(units) else None
+        if at is not None:
+            unit = units[place]
+            unit.letters, unit.is_letter, unit.roles = (list(options.labels.values())[at],), True, 0
     if options.is_numbered:
         _mark_numbered(units, options)
-    likely = [place for place, unit in enumerate(units) if unit.end - unit.start == 1]
     if endings:  # "B'dir"
         likely += [
             place for place, unit in enumerate(units) if unit.word[1:2] == "'" and unit.word[2:] in endings
