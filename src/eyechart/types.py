@@ -205,7 +205,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back. `text` is the answer part; thinking is kept apart and never scored."""
+    """A model's reply. `text` is the answer part; thinking is stored separately and never scored."""
 
     text: str
     thinking: str = ""
@@ -259,7 +259,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One thing asked of a model. `sample` comes without its golds."""
+    """One request to a model: the messages, and the sample without its golds."""
 
     messages: tuple[Message, ...]
     sample: Sample
@@ -269,7 +269,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One sample's end (one trial of it), as the report sees it."""
+    """The result of one trial of one sample: its reply or failure, and its score."""
 
     sample: Sample
     position: int
@@ -339,7 +339,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What a run hands to the maker of a model. A maker refuses what it does not know."""
+    """The settings that a provider gets. A provider must refuse parameters that it does not know."""
 
     base_url: str | tuple[str, ...] | None = None
     endpoint_name: str | None = None  # stands in for the address in the model's identity
@@ -379,10 +379,10 @@ def read_capabilities(model: object) -> Capabilities:
 
 
 class Model(Protocol):
-    """Answers requests. model/python.py gives this shape to people's own classes.
+    """Answers requests. model/python.py gives this interface to users' own classes.
 
-    A model that is slow or may fail says how by raising `ModelError`; the engine decides on retries. What
-    else it can do it may state as `capabilities`.
+    A request that fails raises `ModelError`; the engine decides on retries. `capabilities` may state what the
+    engine may do with the model.
     """
 
     @property
@@ -392,7 +392,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """All that can change an answer: endpoint, parameters. Part of the request key; holds no secret."""
+        """Everything that can change a reply, without secrets. Part of the request key."""
         ...
 
     async def reply(self, request: Request) -> Reply:
@@ -400,7 +400,7 @@ class Model(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections, threads and weights."""
+        """Release connections, threads and weights."""
         ...
 
 
@@ -441,7 +441,7 @@ class Studious(Protocol):
 
 
 class Scorer(Protocol):
-    """Reply and sample in, score out: pure, with a version that moves whenever a score could move."""
+    """Scores a reply to a sample: a pure function with a version that changes whenever a score could."""
 
     @property
     def name(self) -> str:
@@ -455,7 +455,7 @@ class Scorer(Protocol):
 
     @property
     def parity(self) -> str:
-        """``official`` where it gives the verdicts of a benchmark's own code, quirks included; else empty."""
+        """``official`` if it gives the verdicts of a benchmark's own code, quirks included; else empty."""
         ...
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
@@ -481,7 +481,7 @@ class JudgeCall:
 
 
 class JudgeFailed(EyechartError):
-    """The judge was asked and gave no reply. Raised inside the scorer, at its `yield`."""
+    """The judge gave no reply, or there is no judge. Raised inside the scorer, at its `yield`."""
 
 
 class NoJudge(JudgeFailed):
@@ -602,7 +602,7 @@ class Source(Protocol):
 
     @property
     def origin(self) -> str:
-        """Where it lies: a path, a hub id, a package."""
+        """Its location: a path, a hub id, a package."""
         ...
 
     def __iter__(self) -> Iterator[Sample]:
@@ -704,7 +704,7 @@ class Benchmark:
 
     `judged_scorer` takes the scorer's place in a run that has a judge. `official` are the options of a run
     (by the names of `Options`) with which the authors' own pipeline asks and scores: ``--parity`` sets them.
-    A run of a benchmark that `needs_images` is refused where no sample has one, except with ``--input none``.
+    A run of a benchmark that `needs_images` is refused if no sample has one, except with ``--input none``.
     """
 
     name: str
@@ -767,7 +767,7 @@ class Results(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """What a writer of a pipeline's own result files is given."""
+    """The argument of an exporter, which writes a pipeline's own result files."""
 
     folder: Path  # where the files go; it exists
     manifest: Mapping[str, Any]  # benchmark, model, trials, settings, ... of the run

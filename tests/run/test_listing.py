@@ -109,7 +109,10 @@ def test_a_name_stands_for_one_run(
         find_run("baseline-ran")
     assert "names 2 runs" in ambiguous.value.message
     assert ambiguous.value.hint.index(newest.name) < ambiguous.value.hint.index(runs[0].folder.name)
-    with pytest.raises(ec.UsageError, match="no run in nothing, and none of that name in runs"):
+    with pytest.raises(
+        ec.UsageError,
+        match="no run named 'nothing': there is no such folder, and no run of that name in runs",
+    ):
         find_run("nothing")
     with pytest.raises(ec.UsageError, match="holds 3 runs"):
         find_run("runs", is_changed=True)
@@ -117,7 +120,7 @@ def test_a_name_stands_for_one_run(
 
 def test_two_characters_of_a_hash_name_nothing(runs: list[ec.Run], tmp_path: Path) -> None:
     tail = runs[0].folder.name.rpartition("-")[2]
-    with pytest.raises(ec.UsageError, match="none of that name"):
+    with pytest.raises(ec.UsageError, match="no run of that name"):
         find_named(tail[:2] if not "baseline".startswith(tail[:2]) else "zz", tmp_path / "runs")
 
 

@@ -215,7 +215,7 @@ class Comparison:
         return write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
 
     def to_json(self, *, with_flips: bool = True) -> dict[str, Any]:
-        """The object of the contract: scripts rely on these names. `with_flips`: list the samples, too."""
+        """What ``--json`` prints; scripts rely on these names. `with_flips`: also list the samples."""
         first = self.pairs[0]
         return {
             "benchmark": self.benchmark,

@@ -72,7 +72,7 @@ def _list(model: Any) -> Sequence[Any]:
 
 @with_options(Options)
 async def arun(source: Any, model: Any, **options: Any) -> Run | list[Run]:
-    """`run` for asynchronous code: ``await ec.arun(...)``; other tasks go on meanwhile.
+    """`run` for asynchronous code: ``await ec.arun(...)``; other tasks continue meanwhile.
 
     Cancelling the task ends the run cleanly; the answers so far are kept, and the same call resumes.
     """

@@ -48,7 +48,7 @@ class AuditPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an audit found, and the folder that holds it."""
+    """The results of an audit, and their folder."""
 
     folder: Path
     benchmark: str
@@ -73,7 +73,7 @@ class Audit:
 
     @property
     def n_asked(self) -> int:
-        """Requests that this start has sent or found in the cache; 0 where all replies were there."""
+        """Requests that this start has sent or found in the cache; 0 if all replies were already stored."""
         return sum(run.n_asked or 0 for run in self._list_runs())
 
     @property
@@ -96,7 +96,7 @@ class Audit:
         return self.numbers.conditions[condition]
 
     def to_json(self) -> dict[str, Any]:
-        """What ``--json`` prints and audit.json holds."""
+        """What ``--json`` prints and audit.json contains."""
         requests = Counter[str]()
         for run in self._list_runs():
             requests.update(run.summary.requests)
@@ -129,9 +129,9 @@ def audit(
     """Ask the questions of `source` with their images, without, and with something else in their place.
 
     `conditions` are some of: none, blank, shuffled, caption, ocr, rotations, rewordings (default: the first
-    three, and caption or ocr where `captions` or `ocr_texts` is given). `text_model` is asked without images,
-    to find questions that text alone gives away. `options` are those of `ec.run`. Repeating the call asks
-    only what is missing.
+    three, and caption or ocr if `captions` or `ocr_texts` is given). `text_model` is asked without images, to
+    find questions that can be answered from their text. `options` are those of `ec.run`. Repeating the call
+    asks only what is missing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as out:

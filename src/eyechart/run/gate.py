@@ -50,8 +50,8 @@ def gate(
     at_least: the score to reach, from 0 to 1. Passed if the 95 % interval lies above it, failed if below.
     baseline: the run to compare with, on the questions of both. Passed if the interval of the difference
     excludes a drop of more than `max_drop`, failed if the drop is shown.
-    unclear: what to do where the interval holds the limit. "fail": more questions are needed; "pass": only a
-    shown failure stops a release.
+    unclear: what to do if the interval contains the limit. "fail": the gate is closed; "pass": only a clear
+    failure closes it.
     max_failed: the share of samples that may have failed, e.g. for errors of the endpoint.
     """
     if (at_least is None) == (baseline is None):

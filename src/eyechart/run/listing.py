@@ -134,7 +134,7 @@ def find_runs(given: str | Path) -> list[Path]:
     if path.is_dir():
         if found := find_folders(path):
             return [folder for folder in found if not folder.parent.name.endswith(SHARDS)] or found
-        raise UsageError(f"no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
+        raise UsageError(f"no run in {given}", hint=f"give the folder that contains {FILE_NAME}")
     return [find_named(str(given))]
 
 
@@ -148,8 +148,10 @@ def find_named(name: str, root: str | Path = ROOT) -> Path:
     if typed.parent != Path() and (beside := find_folders(typed.parent)):
         below, beginning, folders = typed.parent, typed.name, beside  # as typed so far: runs/mine/openai
     if not folders:
-        hint = f"give the folder that holds {FILE_NAME}; eyechart runs DIR lists the runs of a folder"
-        raise UsageError(f"no run in {name}, and none in {below} to find it by name", hint=hint)
+        hint = f"give the folder that contains {FILE_NAME}; eyechart runs DIR lists the runs of a folder"
+        raise UsageError(
+            f"no run named {name!r}: there is no such folder, and there are no runs in {below}", hint=hint
+        )
     if beginning == LATEST:
         return _newest_first(folders)[0]
     found = _match(beginning, folders, below)
@@ -158,7 +160,9 @@ def find_named(name: str, root: str | Path = ROOT) -> Path:
 
         names = [folder.relative_to(below).as_posix() for folder in folders]
         hint = suggest_name(beginning, names, otherwise=f"eyechart runs {below} lists them")
-        raise UsageError(f"no run in {name}, and none of that name in {below}", hint=hint)
+        raise UsageError(
+            f"no run named {name!r}: there is no such folder, and no run of that name in {below}", hint=hint
+        )
     if len(found) > 1:
         raise _tell_ambiguous(name, found)
     return found[0]

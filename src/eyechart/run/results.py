@@ -190,7 +190,7 @@ class Run:
         return make_card(self.journal, self.manifest, prices=read_judge_prices(self.journal), audit=audit)
 
     def list_further_scorers(self) -> list[str]:
-        """The scorings beside the run's own: of further scorers, and earlier ones that another judge made."""
+        """Other scores of the run: those of additional scorers, and earlier ones by another judge."""
         return [*self.manifest.get("also_scorers", ()), *self.manifest.get("kept", ())]
 
     def _by_further_scorers(self) -> dict[str, Group]:
@@ -250,7 +250,7 @@ class Run:
 
     @property
     def cost(self) -> float | None:
-        """In USD, the judge included; None if a price is not known."""
+        """In USD, including the judge; None if a price is unknown."""
         return self.summary.cost
 
     @property

@@ -78,7 +78,7 @@ class Journal(JournalReader):
     def open(cls, path: Path, *, is_untouched: bool = False) -> Journal:
         """Open an existing journal for reading."""
         if not path.is_file():
-            raise StoreError(f"no run in {path.parent}", hint="give the folder that holds run.sqlite")
+            raise StoreError(f"no run in {path.parent}", hint="give the folder that contains run.sqlite")
         journal = cls(path, is_untouched=is_untouched)
         with journal._reading():
             pass

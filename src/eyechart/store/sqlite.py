@@ -412,7 +412,7 @@ def check_version(db: sqlite3.Connection, where: str) -> None:
             hint="upgrade eyechart, or start over in another folder with --out",
         )
     if found < OLDEST:
-        raise StoreError(f"{where} is not a run of eyechart", hint="give the folder that holds run.sqlite")
+        raise StoreError(f"{where} is not a run of eyechart", hint="give the folder that contains run.sqlite")
 
 
 def _version(db: sqlite3.Connection) -> int:
