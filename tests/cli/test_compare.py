@@ -103,7 +103,7 @@ def test_every_shared_question_as_csv(folder: Path) -> None:
     ("words", "said"),
     [
         (["good.jsonl"], "nothing to compare"),
-        (["good.jsonl", "nothing"], "no run in nothing"),
+        (["good.jsonl", "nothing"], "no run named 'nothing'"),
         (["good.jsonl", "bad.jsonl", "--scorer", "anls"], "anls has not scored replies/good"),
         (["good.jsonl", "bad.jsonl", "--by", "sort"], "no sample has 'sort'"),
         (["good.jsonl", "bad.jsonl", "--csv", "no/where.csv"], "no such folder: no"),
