@@ -118,7 +118,7 @@ def test_report_json_is_the_summary(run: str, tmp_path: Path) -> None:
 def test_a_folder_above_will_do(run: str, tmp_path: Path) -> None:
     assert eyechart("report", "runs", cwd=tmp_path).code == 0
     lost = eyechart("report", "nowhere", cwd=tmp_path)
-    assert (lost.code, "no run in" in lost.err) == (2, True)
+    assert (lost.code, "no run named" in lost.err) == (2, True)
 
 
 def test_one_sample_in_full(run: str, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_the_variance_of_two_runs(runs: tuple[Path, Path], tmp_path: Path) -> No
             ["--like", "a", "b", "--accuracy", "70%"],
             "--accuracy has no effect: --like takes it from the runs",
         ),
-        (["--like", "a", "nowhere"], "no run in nowhere"),
+        (["--like", "a", "nowhere"], "no run named 'nowhere'"),
     ],
 )
 def test_wrong_usage(words: list[str], said: str, runs: tuple[Path, Path], tmp_path: Path) -> None:
