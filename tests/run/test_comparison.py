@@ -87,7 +87,12 @@ def test_what_cannot_be_compared(given: list[str], questions: Path) -> None:
     a = score(questions, "a", right(N))
     (questions.parent / "empty").mkdir()
     places = [a.folder if name == "a" else questions.parent / name for name in given]
-    said = {"aa": "is given twice", "a": "nothing to compare", "empty": "no run in", "anowhere": "no run named"}
+    said = {
+        "aa": "is given twice",
+        "a": "nothing to compare",
+        "empty": "no run in",
+        "anowhere": "no run named",
+    }
     with pytest.raises(ec.UsageError, match=said["".join(given)]):
         ec.compare(*places)
 
