@@ -139,7 +139,7 @@ def test_two_benchmarks_in_one_folder(folder: Path) -> None:
     assert [one["benchmark"] for one in both.json["comparisons"]] == ["p", "q"]
     refused = eyechart("compare", "runs", "--csv", "x.csv", cwd=folder)
     assert refused.code == 2
-    assert "--csv takes one benchmark; here are p, q" in refused.err
+    assert "--csv takes one benchmark, but these runs have p, q" in refused.err
 
 
 # -- Several models in one run

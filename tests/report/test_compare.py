@@ -137,6 +137,15 @@ def test_too_few_questions_for_any_difference() -> None:
     assert "too few" in compare(five).verdict  # corrected for three pairs
 
 
+def test_a_difference_that_was_not_seen_is_below_the_smallest() -> None:
+    """With few clusters the interval is longer than a normal one."""
+    found = compare({"a": [1.0] * 6 + [0.0] * 4, "b": [0.0] * 10}, clusters=list("abcdeaffff"))
+    assert not found.pairs[0].is_distinguishable
+    assert found.smallest_difference is not None
+    assert found.smallest_difference >= found.difference == 0.6
+    assert found.smallest_difference >= (found.ci95[1] - found.ci95[0]) / 2
+
+
 def test_a_seen_difference_has_an_interval_without_zero() -> None:
     """Also where the test and the interval are two different rules."""
     for wins in range(1, 12):

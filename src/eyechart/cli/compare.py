@@ -110,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
     load_dotenv()
     found = compare_all(
         args.runs,
-        by=None if args.by is None else [key for key in args.by if key != "none"],
+        by=args.by,
         baseline=args.baseline,
         scorer=args.scorer,
         correction=args.correction,

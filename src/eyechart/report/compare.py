@@ -12,7 +12,8 @@ checks that the runs can be compared. What the numbers mean:
 - A **flip** is a question that one run got right and the other wrong: values on different sides of one half.
 - Two runs are **distinguishable** if the corrected p-value is below 0.05 and the interval excludes zero.
 - The **smallest difference** is the true difference that such a test would have found in four of five
-  repetitions: differences below it would usually not show.
+  repetitions: differences below it would usually not show. It is not below one that was measured here and
+  not told apart.
 - **ranks** is the interval of a run's rank, by bootstrap over the clusters (`stats.rank_intervals`).
 """
 
@@ -337,7 +338,7 @@ def _compare_pairs(
             p_adjusted=p,
             discordant=found.discordant,
             method=found.method,
-            smallest_difference=_find_smallest(found, alpha),
+            smallest_difference=_find_smallest(found, p, alpha),
         )
         for (a, b, found), p in zip(
             tested, _adjust([found.p for _, _, found in tested], correction), strict=True
@@ -345,14 +346,18 @@ def _compare_pairs(
     ]
 
 
-def _find_smallest(found: stats.Paired, alpha: float) -> float | None:
+def _find_smallest(found: stats.Paired, p: float, alpha: float) -> float | None:
     if (
         stats.compute_sign_test(found.n_clusters, 0) >= alpha
     ):  # not even if all of them differ in one direction
         return 1.0
     if not found.stderr:
         return None
-    return min(1.0, stats.compute_smallest_difference(1, variance=found.stderr**2, alpha=alpha))
+    planned = stats.compute_smallest_difference(1, variance=found.stderr**2, alpha=alpha)
+    # With few clusters the interval is longer than the plan supposes: it has to exclude zero.
+    half = (found.high - found.low) / 2
+    is_seen = p < ALPHA and not found.low <= 0 <= found.high
+    return min(1.0, max(planned, half, 0.0 if is_seen else abs(found.difference)))
 
 
 def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:

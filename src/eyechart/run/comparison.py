@@ -38,6 +38,7 @@ from eyechart.terminal import show_status
 if TYPE_CHECKING:
     from eyechart.types import Result, Sample
 
+NO_GROUPS = "none"  # as a key: no groups
 _STEP = 5000  # samples between two status lines
 _PEEK = 1000  # samples whose columns are suggested for an unknown key
 
@@ -55,10 +56,11 @@ def compare(
     """Compare two runs or more on the questions that all of them scored.
 
     `runs` are `Run` objects, run folders, folders with runs, or files of replies to `benchmark`, which are
-    scored into a run folder below `out`. `by` names the keys to compare by (default: the benchmark's own);
-    `baseline` is the run that all others are compared with (default: of two the second, of several the one
-    with the highest score); `scorer` is one that scored every run; `correction` is how p-values are corrected
-    for several tests: "holm", "bh" (Benjamini-Hochberg) or "none"; `cluster` is a column or "none".
+    scored into a run folder below `out`. `by` names the keys to compare by (default: the benchmark's own;
+    "none": no groups); `baseline` is the run that all others are compared with (default: of two the second,
+    of several the one with the highest score); `scorer` is one that scored every run; `correction` is how
+    p-values are corrected for several tests: "holm", "bh" (Benjamini-Hochberg) or "none"; `cluster` is a
+    column or "none".
 
     >>> import tempfile, eyechart as ec
     >>> with tempfile.TemporaryDirectory() as out:
@@ -108,11 +110,13 @@ def compare_all(
     groups = {name: several for name, several in groups.items() if len(several) > 1}
     if not groups:
         raise UsageError(
-            f"nothing to compare: {_tell_runs(runs)}", hint="give two runs of one benchmark or more"
+            f"nothing to compare: {_tell_runs(runs) or 'no run is given'}",
+            hint="give two runs of one benchmark or more",
         )
     if reference is not None:
         groups = {name: several for name, several in groups.items() if reference in several}
     keys = [by] if isinstance(by, str) else by
+    keys = None if keys is None else [key for key in keys if key != NO_GROUPS]
     found = [
         compare_runs(several, by=keys, baseline=reference, scorer=scorer, correction=correction)
         for several in groups.values()
@@ -185,8 +189,10 @@ def _find_runs(
         found += [Run(place, cluster=cluster) for place in find_runs(one)]
     by_place: dict[Path, Run] = {}
     for run in found:
-        if by_place.setdefault(run.folder.resolve(), run) is not run and is_listed:
+        place = run.folder.resolve()
+        if place in by_place and is_listed:
             raise UsageError(f"{run.folder} is given twice", hint="give two different runs")
+        by_place.setdefault(place, run)
     return list(by_place.values()), is_listed
 
 
