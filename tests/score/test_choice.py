@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
+from eyechart.errors import UsageError
+from eyechart.score import choice
 from eyechart.score.judged import render_call
 from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, answer_calls
 
@@ -197,3 +199,13 @@ def test_a_judge_never_undoes_what_the_rules_decide(text: str, said: list[str]) 
     if plain.read is not None:
         assert with_judge == plain
         assert not calls
+
+
+def test_reading_alone_takes_options_by_letter_or_as_a_list() -> None:
+    texts = list(CHOICES.values())
+    for reply in ("The answer is B.", "dog", "a bear"):
+        assert choice.read(reply, texts) == choice.read(reply, CHOICES)
+        assert choice.infer(reply, texts) == choice.infer(reply, CHOICES)
+    assert choice.read(None, CHOICES) is None
+    with pytest.raises(UsageError, match="options must be"):
+        choice.read("B", "A. cat")

@@ -95,14 +95,29 @@ _MARKUP = re.compile(
 )
 
 
-def read(reply: str, options: Mapping[str, str]) -> str | None:
+def read(reply: str | None, options: Mapping[str, str] | Sequence[str]) -> str | None:
     """The letter of the option that a reply chooses; None where it does not clearly choose one.
+
+    Options are given by letter, or as a list, which is lettered from A.
 
     >>> options = {"A": "cat", "B": "dog"}
     >>> read("At first I thought A, but it barks: B.", options), read("It might be a dog.", options)
     ('B', None)
+    >>> read("dog", ["cat", "dog"])
+    'B'
     """
-    return read_choice(reply, options).letter
+    return None if reply is None else read_choice(reply, _by_letters(options)).letter
+
+
+def _by_letters(options: Mapping[str, str] | Sequence[str]) -> Mapping[str, str]:
+    if isinstance(options, Mapping):
+        return options
+    if isinstance(options, str) or len(options) > len(ascii_uppercase):
+        raise UsageError(
+            f"options must be a mapping of letters to texts or a list of texts, not {str(options)[:40]!r}",
+            hint='e.g. {"A": "cat", "B": "dog"} or ["cat", "dog"]',
+        )
+    return dict(zip(ascii_uppercase, options, strict=False))
 
 
 def read_choice(reply: str, options: Mapping[str, str]) -> Reading:
@@ -343,7 +358,9 @@ _MARKS_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _ANSWER_IS = re.compile(r"answer\s+is\s+\**([A-D])", re.IGNORECASE)
 
 
-def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> str | None:
+def infer(
+    reply: str | None, options: Mapping[str, str] | Sequence[str], rules: str = "vlmevalkit"
+) -> str | None:
     """The option letter a reply chooses; ``Z`` for a refusal; None when undecided.
 
     `rules`: ``vlmevalkit``, the official heuristics; ``vlmevalkit-2026-06``, their form until 2026-06-17,
@@ -357,6 +374,7 @@ def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> 
     >>> infer("I think B", options), infer("b", options), infer("b", options, rules="eyechart")
     ('B', None, 'B')
     """
+    options = _by_letters(options)
     if rules == "eyechart":
         return read(str(reply), options)
     if rules not in RULES:
