@@ -24,6 +24,20 @@ def test_the_names_that_tools_use(tmp_path: Path) -> None:
     assert texts(tmp_path / "b.jsonl") == {"7": "yes"}
 
 
+def test_an_object_of_ids_and_texts(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps({"v1_0": "a cat", "v1_1": None, "v1_2": ""}).encode())
+    assert {name: reply.text for name, reply in read_replies(path).by_id.items()} == {
+        "v1_0": "a cat",
+        "v1_2": "",
+    }
+    with pytest.raises(UsageError, match="replies but no questions"):
+        open_questions(path)
+    path.write_text(json.dumps({f"v{k}": "x" for k in range(20)} | {"v20": ["x"]}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.json: 'v20': "):
+        read_replies(path)
+
+
 def test_a_repeated_id_names_both_rows(tmp_path: Path) -> None:
     jsonl(
         tmp_path / "r.jsonl",

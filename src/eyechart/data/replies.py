@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,8 @@ import msgspec
 
 from eyechart.data.columns import ALIASES, detect, to_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow
-from eyechart.data.rows import Reader, name_row
+from eyechart.data.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow, translate_json_errors
+from eyechart.data.rows import OnProblem, Reader, Row, name_row, raise_problem
 from eyechart.data.sheets import SheetReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.data.tables import BOM
@@ -28,7 +28,7 @@ from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage
 
-TableKind = Literal["table", "columns", "workbook"]  # "table": any format of a data file
+TableKind = Literal["table", "columns", "texts", "workbook"]  # "table": any format of a data file
 REPLY_COLUMNS = ("reply", "prediction", "response")
 _BEFORE_A_REPLY: tuple[Stage, ...] = ("load", "render", "generate")
 ID_COLUMNS = ALIASES["id"]  # in the order of preference
@@ -135,8 +135,13 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
         return reader
     if openings.keys() == SPLIT_KEYS and set(openings.values()) == {b"["}:
         return "columns"
-    is_named = not openings.keys().isdisjoint(ID_COLUMNS) and not openings.keys().isdisjoint(REPLY_COLUMNS)
-    return "columns" if is_named and set(openings.values()) in ({b"{"}, {b"["}) else "table"
+    has_ids, has_texts = (not openings.keys().isdisjoint(names) for names in (ID_COLUMNS, REPLY_COLUMNS))
+    kinds = set(openings.values())
+    is_texts = b'"' in kinds and kinds <= {b'"', b"n"}  # n: null, for a reply that is missing
+    if is_texts and not (has_ids or has_texts) and guess_format(path)[0] == "json":
+        return "texts"
+    is_named = has_ids and has_texts
+    return "columns" if is_named and kinds in ({b"{"}, {b"["}) else "table"
 
 
 def _recognise_list(path: Path) -> TableKind | LogReader:
@@ -191,7 +196,7 @@ def open_questions(path: str | Path) -> FileSource:
     file = find_file(path).path
     kind = _table_kind(file)
     try:
-        if kind not in ("workbook", "columns"):
+        if kind not in ("workbook", "columns", "texts"):
             return open_source(file)
         reader, format = _open(file, kind)
         columns = reader.columns()
@@ -211,8 +216,27 @@ def _open(file: Path, kind: TableKind) -> tuple[Reader, str]:
         return SheetReader(file), "xlsx"
     if kind == "columns":
         return JsonColumnsReader(file), "json"
+    if kind == "texts":
+        return _TextsReader(file), "json"
     format, _ = guess_format(file)
     return open_reader(file, format, "utf-8", SourceOptions()), format
+
+
+class _TextsReader(msgspec.Struct):
+    """Rows of a file with one object of ids and replies, as MM-Vet and others publish them."""
+
+    path: Path
+
+    def columns(self) -> tuple[str, ...]:
+        return ("id", "reply")
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        with self.path.open("rb") as file:
+            file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+            for number, (key, _, text) in enumerate(JsonWindow(file, self.path).members(), start=1):
+                with translate_json_errors(f"{self.path.name}: {key!r}"):
+                    reply = msgspec.json.decode(text, type=str | int | float | None)
+                yield Row(number, 0, {"id": key, "reply": reply})
 
 
 @contextmanager

@@ -228,6 +228,14 @@ def test_paths_that_lead_out_are_not_followed(path: str, tmp_path: Path) -> None
         ImageLoader().load(ref)
 
 
+@pytest.mark.parametrize("path", ["shjk/2_1.png", "./shjk/2_1.png", "images/shjk/2_1.png"])
+def test_images_lie_in_the_folder_images_of_the_problem_file(path: str, tmp_path: Path) -> None:
+    place = tmp_path / "images/shjk/2_1.png"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"")
+    assert Path(ImagePaths(tmp_path).to_ref(path).location).samefile(place)
+
+
 def test_addresses_are_addresses(data: MultiData) -> None:
     there = changed(data, "shjk_2", img_paths=["https://example.org/1.png"])
     [ref] = samples(there, input_type=2)["shjk_2_0"].images

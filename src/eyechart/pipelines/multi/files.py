@@ -236,17 +236,19 @@ class ImagePaths:
 
 
 def _spellings(path: str) -> list[str]:
-    """The candidates for a path; only the path if it has no folder ``images``.
+    """The candidates for a path; one without a folder ``images`` may be below it.
 
     >>> _spellings("../data/images/czsx/0_1.png")
     ['images/czsx/0_1.png', 'data/images/czsx/0_1.png', 'czsx/0_1.png']
     >>> _spellings("../secret.png"), _spellings("czsx/0_1.png")
-    (['../secret.png'], ['czsx/0_1.png'])
+    (['../secret.png'], ['czsx/0_1.png', 'images/czsx/0_1.png'])
     """
     parts = list(Path(os.path.normpath(path)).parts)
     inside = [part for part in parts if part != ".."]
-    if os.path.isabs(path) or path.startswith("~") or "images" not in inside[:-1]:  # noqa: PTH117
+    if os.path.isabs(path) or path.startswith("~"):  # noqa: PTH117
         return [path]
+    if "images" not in inside[:-1]:
+        return [path] if len(inside) < len(parts) else [path, "/".join(("images", *inside))]
     tail = inside[inside.index("images") :]
     own = [] if parts[0] == ".." else [parts]
     return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
