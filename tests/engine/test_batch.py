@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from support.batches import (
 from support.command import environment, eyechart
 from support.files import choice_tsv
 from support.runs import run_here
+from support.waiting import wait_until
 
 N = 12
 SERVERS = {"openai/m": OpenAIBatchServer, "anthropic/m": AnthropicBatchServer}
@@ -326,10 +326,3 @@ def test_replies_of_a_batch_are_in_the_cache(questions: Path, server: BatchServe
 def test_models_without_a_batch_api_are_refused(questions: Path, name: str) -> None:
     with pytest.raises(EyechartError, match="has no batch API"):
         run_here(questions, name, batch=True, **({"api_key": "k"} if name[0] in "go" else {}))
-
-
-def wait_until(happened: Any, within_s: float = 60.0) -> None:
-    until = time.monotonic() + within_s
-    while not happened():
-        assert time.monotonic() < until
-        time.sleep(0.01)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from eyechart.model import http as room
 from eyechart.model.http import Broken, Http, Response
 from support.raw import LOOPS, Served, Wire, answer, run, saying, serving
+from support.waiting import until
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)
 few = settings(max_examples=60, deadline=None)
@@ -264,7 +265,7 @@ def test_a_second_answer_to_one_question_is_thrown_away_with_its_connection(
                 response = await http.post([b"?"])
                 assert b"evil" not in response.content
                 assert "x-evil" not in response.headers
-                await asyncio.sleep(0.005)
+                await until(lambda: not http._open)
             await http.close()
             return served.n_connections
 
@@ -285,7 +286,7 @@ def test_words_on_an_idle_connection_end_it(loop: str) -> None:
             http = Http(served.url, {})
             for _ in range(3):
                 assert (await http.post([b"?"])).content == b"good"
-                await asyncio.sleep(0.03)
+                await until(lambda: not http._open)
             await http.close()
             return served.n_connections
 

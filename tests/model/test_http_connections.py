@@ -20,6 +20,7 @@ from eyechart.model import http as room
 from eyechart.model.http import Broken, Http, Response, Unreachable
 from support.command import eyechart
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
+from support.waiting import until
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)
 LARGE = [b'{"image": "', b"x" * (8 * 2**20), b'"}']
@@ -70,7 +71,7 @@ def test_a_connection_that_the_server_was_seen_to_close_is_not_used(loop: str) -
     async def work(served: Served, http: Http) -> None:
         for _ in range(5):
             assert (await http.post([b"?"])).content == b"hi"
-            await asyncio.sleep(0.01)
+            await until(lambda: not http._open)
 
     assert try_out(loop, saying(answer(), then_close=True), work).n_connections == 5
 
@@ -511,8 +512,7 @@ def test_bodies_wait_outside_of_the_buffers_for_a_slow_reader(loop: str) -> None
         tracemalloc.start()
         try:
             tasks = [asyncio.create_task(http.post(LARGE)) for _ in range(20)]
-            while len(http._open) < 20:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            await until(lambda: len(http._open) == 20)
             await asyncio.sleep(0.2)
             _, peak = tracemalloc.get_traced_memory()
         finally:
@@ -585,8 +585,7 @@ def test_whoever_stops_waiting_leaves_nothing_behind_and_spoils_nothing(
                 assert (await http.post([b"000007"])).content == b"000007"
             await http.close()
             assert not http._open
-            await asyncio.sleep(0.05)
-            assert n_sockets() <= before
+            await until(lambda: n_sockets() <= before)
         return n_done, n_stopped
 
     n_done, n_stopped = run(loop, work())
@@ -603,7 +602,7 @@ def test_closing_ends_requests_under_way(loop: str, pieces: list[bytes]) -> None
 
     async def work(served: Served, http: Http) -> None:
         tasks = [asyncio.create_task(http.post(pieces)) for _ in range(5)]
-        await asyncio.sleep(0.05)
+        await until(lambda: len(http._open) == served.n_connections == 5)
         late = asyncio.create_task(http.post(pieces))
         await asyncio.sleep(0)
         await http.close()
@@ -627,15 +626,14 @@ def test_stopping_and_failing_in_the_same_moment(loop: str) -> None:
     async def work(served: Served, http: Http) -> None:
         for pieces in ([b"?"], LARGE):
             task = asyncio.create_task(http.post(pieces))
-            await asyncio.sleep(0.05)
+            await until(lambda: bool(http._open))
             [connection] = http._open
             connection.fail("the line is dead")
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             del task, connection
-            await asyncio.sleep(0.01)
-            assert not http._open
+            await until(lambda: not http._open)
 
     try_out(loop, talk, work)
 

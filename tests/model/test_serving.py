@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from support.files import choice_tsv
 from support.parts import request
 from support.runs import run_here
 from support.server import Server
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers need POSIX process groups")
 
@@ -71,13 +71,6 @@ def is_alive(pid: int) -> bool:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
-
-
-def wait_for(happened: Callable[[], bool], within_s: float = 60.0) -> None:
-    until = time.monotonic() + within_s
-    while not happened():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 @pytest.mark.slow
@@ -172,7 +165,7 @@ def test_no_server_outlives_the_command(tmp_path: Path, pids: Path, number: int)
     chosen = [*COMMAND, "--param", f"serve.executable={tmp_path / 'bin' / 'vllm'}"]
     command = subprocess.Popen(chosen, cwd=tmp_path, env=environment(**changes), stderr=subprocess.PIPE)
     try:
-        wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
         command.send_signal(number)
         _, err = command.communicate(timeout=60)
     finally:
@@ -209,7 +202,7 @@ def test_another_server_stops_the_idle_one(tmp_path: Path, pids: Path) -> None:
         first = [int(number) for number in pids.read_text().split()]
         assert all(map(is_alive, first))
         asyncio.run(ask("vllm/org/two"))
-        wait_for(lambda: not any(map(is_alive, first)))
+        wait_until(lambda: not any(map(is_alive, first)))
     assert all_gone(pids)
 
 

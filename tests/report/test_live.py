@@ -2,7 +2,6 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +9,7 @@ from eyechart.report import live
 from eyechart.report.live import LiveLine, format_status
 from eyechart.types import Snapshot
 from support.cases import for_each
+from support.waiting import wait_until
 
 BUSY = Snapshot(
     done=1234, total=4329, resumed=200, score=0.7134, in_flight=64, sent=1300, retried=12, failed=3,
@@ -25,13 +25,6 @@ class Terminal(io.StringIO):
 class Gone(Terminal):
     def write(self, text: str) -> int:
         raise OSError("the terminal went away")
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.002)
 
 
 @pytest.fixture(autouse=True)
