@@ -74,11 +74,11 @@ def test_an_empty_reply_is_said_to_be_empty() -> None:
     [
         ("wrong", "read 'B' by rule choice:letter; accepted: 'B'"),
         ("partial", "read 'B' by rule choice:letter; accepted: 'B'; worth 0.5"),
-        ("unparsed", "no answer could be read out of the reply by rule choice:letter; counts 0"),
-        ("refused", "the model declined to answer by rule choice:letter; counts 0"),
-        ("truncated", "the reply was cut off before an answer by rule choice:letter; counts 0"),
-        ("unscored", "the published answer 'B' cannot be used by rule choice:letter; no part of the score"),
-        (None, "not asked yet; run the same command again to go on"),
+        ("unparsed", "no answer could be read from the reply (rule choice:letter); counts 0"),
+        ("refused", "the model declined to answer (rule choice:letter); counts 0"),
+        ("truncated", "the reply was cut off before an answer (rule choice:letter); counts 0"),
+        ("unscored", "the published answer 'B' cannot be used (rule choice:letter); not part of the score"),
+        (None, "not asked yet; run the same command again to continue"),
     ],
 )
 def test_every_outcome_has_a_reason(outcome: Outcome | None, expected: str) -> None:
@@ -88,7 +88,7 @@ def test_every_outcome_has_a_reason(outcome: Outcome | None, expected: str) -> N
 def test_an_answer_that_was_never_published_is_no_answer_that_cannot_be_used() -> None:
     hidden = result(0, "unscored")
     hidden = replace(hidden, sample=replace(hidden.sample, golds=()))
-    assert explain_outcome(hidden) == "no public answer to compare with; no part of the score"
+    assert explain_outcome(hidden) == "no public answer to compare with; not part of the score"
 
 
 def test_what_a_rule_kept_is_shown() -> None:
@@ -103,17 +103,17 @@ def test_what_a_rule_kept_is_shown() -> None:
     [
         (
             Failure(stage="generate", reason="busy", retryable=True, status=503, attempts=5),
-            "failed to generate after 5 attempts: busy (HTTP 503); no part of the score; "
+            "failed to generate after 5 attempts: busy (HTTP 503); not part of the score; "
             "run it again to retry only the failed samples",
         ),
         (
             Failure(stage="load", reason="no such picture"),
-            "failed to load: no such picture; no part of the score; "
+            "failed to load: no such picture; not part of the score; "
             "correct the data, then run it again: only the failed samples are asked",
         ),
         (
             Failure(stage="score", reason="the judge is away"),
-            "failed to score: the judge is away; no part of the score; "
+            "failed to score: the judge is away; not part of the score; "
             "the replies are kept: correct the scorer, then score the run again",
         ),
     ],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eyechart.types import Result
 
 DESCRIPTION = """\
-List the samples of a run with what was read out of each reply, or show one sample in full: the request, the
+List the samples of a run with what was read from each reply, or show one sample in full: the request, the
 images, the reply, and why it got its score.
 
 An image is shown in the terminal if it is known to be able to (kitty, iTerm2, WezTerm, foot and others);

@@ -107,28 +107,29 @@ def explain_outcome(result: Result) -> str:
     """The outcome's reason in a sentence.
 
     >>> explain_outcome(Result(sample=Sample(id="1", question="Which?"), position=0))
-    'not asked yet; run the same command again to go on'
+    'not asked yet; run the same command again to continue'
     """
     score, failure = result.score, result.failure
     golds = " or ".join(repr(gold) for gold in result.sample.golds)
     if score is None:
-        return _why_failed(failure) if failure else "not asked yet; run the same command again to go on"
+        return _why_failed(failure) if failure else "not asked yet; run the same command again to continue"
     by = f" by rule {score.route}" if score.route else ""
+    rule = f" (rule {score.route})" if score.route else ""
     match score.outcome:
         case "unscored" if "fail_reason" in score.detail:
-            return f"no verdict: {score.detail['fail_reason']}; no part of the score"
+            return f"no verdict: {score.detail['fail_reason']}; not part of the score"
         case "unscored" if golds:
-            return f"the published answer {golds} cannot be used{by}; no part of the score"
+            return f"the published answer {golds} cannot be used{rule}; not part of the score"
         case "unscored":
-            return "no public answer to compare with; no part of the score"
+            return "no public answer to compare with; not part of the score"
         case "unparsed":
-            return f"no answer could be read out of the reply{by}; counts 0"
+            return f"no answer could be read from the reply{rule}; counts 0"
         case "refused":
-            return f"the model declined to answer{by}; counts 0"
+            return f"the model declined to answer{rule}; counts 0"
         case "truncated":
-            return f"the reply was cut off before an answer{by}; counts 0"
+            return f"the reply was cut off before an answer{rule}; counts 0"
         case "failed":
-            return "no reply; no part of the score"
+            return "no reply; not part of the score"
         case _:
             read = "nothing" if score.read is None else repr(score.read)
             worth = f"; worth {score.value:g}" if score.outcome == "partial" else ""
@@ -141,7 +142,7 @@ def _why_failed(failure: Failure) -> str:
     )
     tries = f" after {failure.attempts} attempts" if failure.attempts > 1 else ""
     return (
-        f"failed to {failure.stage}{tries}: {failure.reason}{status}; no part of the score; {failure.remedy}"
+        f"failed to {failure.stage}{tries}: {failure.reason}{status}; not part of the score; {failure.remedy}"
     )
 
 
