@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catalogue.official import VERDICTS
+from catalogue.adapter import VERDICTS
 
 FOLDER = Path(__file__).parent / "vectors"
 
