@@ -1,0 +1,1 @@
+"""A package, so that `catalogue.official` is found whatever else is called catalogue."""
