@@ -293,6 +293,17 @@ def test_a_judges_errors_are_corrected(p: float) -> None:
     assert raw < 0.2
 
 
+@pytest.mark.parametrize(("p", "accuracy", "audited"), [(0.97, 0.95, 30), (0.9, 0.95, 50)])
+def test_a_small_audit(p: float, accuracy: float, audited: int) -> None:
+    """With the judge's weight as the few audited replies have it, 0.89 and 0.91."""
+
+    def correct(rng: Rng) -> stats.Interval:
+        judged, truth = draw_judged(rng, 1000, p, accuracy, accuracy)
+        return stats.correct_by_audit(judged.tolist(), judged[:audited].tolist(), truth[:audited].tolist())
+
+    assert LOWEST <= cover(p, correct) <= HIGHEST
+
+
 def test_rank_intervals_hold_the_true_ranks() -> None:
     rng = np.random.default_rng(5)
     rates = tuple(0.7 - 0.03 * k for k in range(5))

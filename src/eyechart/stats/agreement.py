@@ -146,7 +146,8 @@ def correct_by_audit(
     pairs = list(zip(judged_audited, person_audited, strict=True))
     covariance = math.fsum((f - judge_mean) * (y - person_mean) for f, y in pairs) / (m - 1)
     judge_variance = math.fsum((f - judge_mean) ** 2 for f in judged_audited) / (m - 1)
-    power = min(1.0, max(0.0, covariance / judge_variance)) if judge_variance else 0.0
+    # With few audited replies, the weight that suits them best is too good for the others: a ridge of 1/m.
+    power = min(1.0, max(0.0, covariance / (judge_variance + 1 / m)))
     mean = min(1.0, max(0.0, power * all_mean + person_mean - power * judge_mean))
     # Var = Var(y) / m - (1/m - 1/n) (2 power Cov - power² Var(f)): the audited replies are among all.
     person_variance = math.fsum((y - person_mean) ** 2 for y in person_audited) / (m - 1)
@@ -159,7 +160,7 @@ def correct_by_audit(
     variance = variance * m / (m + 2) + (mean**2 + (1 - mean) ** 2) * effect / (m * (m + 2))
     centre = (mean + 1 / m) / (1 + 2 / m)
     effective = centre * (1 - centre) / variance
-    quantile = quantile_t((1 + confidence) / 2, max(1, n_clusters - 1))
+    quantile = quantile_t((1 + confidence) / 2, max(1, n_clusters - 2))
     ends = compute_wilson(mean * effective, effective, quantile=quantile)
     assert ends is not None
     return Interval(
