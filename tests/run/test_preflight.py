@@ -144,6 +144,17 @@ def test_what_moves_the_number_is_told_with_its_row(tmp_path: Path, server: Serv
     assert "first: row 2: 'E'" in official.err
 
 
+@pytest.mark.parametrize("scorer", ["vqa-accuracy", "vqa-accuracy-lmms", "vqav2-lmms", "text"])
+def test_a_single_answer_is_told_where_agreement_of_people_is_scored(
+    tmp_path: Path, server: Server, scorer: str
+) -> None:
+    path = table(tmp_path / "q.csv", "question,answer\nQ?,A\nR?,\"['A', 'A', 'A', 'A']\"\n")
+    done = run(server, path, "--json", "--scorer", scorer)
+    told = "rows with a single answer, for which VQA accuracy is always 0: 1; first: row 1" in done.err
+    assert told == (scorer != "text")
+    assert outcomes(done)["correct"] == (1 if told else 2)
+
+
 TOLD = {
     "question,a,b,c,answer\nQ?,x,y,z,a\n": "columns that look like options; the questions are asked without",
     "question,A,answer\nQ?,x,A\n": "a single option column",

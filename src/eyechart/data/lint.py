@@ -48,6 +48,7 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = {
     "empty-question": ("error", "rows without a question"),
     "answer-case": ("warning", "lower-case answers to upper-case options"),
     "several-letters": ("warning", "answers of several letters, which single-choice scorers never accept"),
+    "single-answer": ("warning", "rows with a single answer, for which VQA accuracy is always 0"),
     "no-answer": ("note", "rows without an answer; they are asked but not scored"),
     "one-option": ("warning", "rows with a single option"),
     "repeated-option": ("warning", "rows with two options of the same text"),

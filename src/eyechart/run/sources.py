@@ -35,7 +35,8 @@ PLAIN = "plain"  # --as plain: read as a user's own file, whatever its name
 _STOPS = ("other-benchmark", "unused-images", "unused-media")
 # Findings that can change the score.
 _TOLD = (
-    *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "one-option",
+    *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "single-answer",
+    "one-option",
     "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image", "rotations", "published-file", "remark",
 )  # fmt: skip
@@ -44,6 +45,7 @@ _OF_IMAGES = (
     "no-image", "unused-images", "unused-media", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image",
 )  # fmt: skip
+_COUNT_PEOPLE = ("vqa-accuracy", "vqa-accuracy-lmms", "vqav2-lmms")  # score by how many others agree
 _MAX_LINES = 8
 
 
@@ -392,12 +394,16 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     Findings in `told` were printed before and are not repeated; new ones are added to it.
     """
     from eyechart.report.clusters import check_column
+    from eyechart.score.text import get_answers, list_accepted
 
     lint = make_lint(plan.benchmark, plan.options)
     check = InputCheck(plan) if plan.options.input in IN_PLACE else None
+    counts_people = plan.scorer.name in _COUNT_PEOPLE
     for sample in check_column(plan.benchmark.source, plan.options.cluster):
         yield sample
         lint.check_sample(sample)  # after the consumer accepted it as a sample
+        if counts_people and len(list_accepted(get_answers(sample))) == 1:
+            lint.add("single-answer", sample.row, hint="--scorer default accepts the answer itself")
         if check is not None:
             check.add(sample)
     report = lint.finish()
