@@ -128,7 +128,7 @@ def cases(name: str) -> Iterator[tuple[str, tuple[str, str], Sample]]:
             yield piece, AROUND[number // len(kinds) % len(AROUND)], kinds[number % len(kinds)]
 
 
-def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample) -> bool:
+def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample, n_all: int = N_CHARS) -> bool:
     scorer = registry.scorers.get(name)
 
     def cpu_s(n_chars: int) -> float:
@@ -142,16 +142,24 @@ def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample) ->
             scorer(Reply(text=text), sample)
         return time.process_time() - began
 
-    if 64 * (part_s := cpu_s(N_CHARS // 4)) < QUICK_S:
+    if 64 * (part_s := cpu_s(n_all // 4)) < QUICK_S:
         return True  # even if it grew with the third power
-    if (once_s := cpu_s(N_CHARS)) < QUICK_S or once_s < GROWTH * part_s:
+    if (once_s := cpu_s(n_all)) < QUICK_S or once_s < GROWTH * part_s:
         return True
     # The least of three, twice: other work on the machine only ever adds.
     # CPU time grows, too, while other processes share the caches; a quadratic reader is slow every time.
     return any(
-        min(cpu_s(N_CHARS) for _ in range(3)) < GROWTH * min(cpu_s(N_CHARS // 4) for _ in range(3))
+        min(cpu_s(n_all) for _ in range(3)) < GROWTH * min(cpu_s(n_all // 4) for _ in range(3))
         for _ in range(3)
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["the big dog ", "1,234 ", "then B; "])
+def test_long_replies_to_choices_are_read_in_linear_time(piece: str) -> None:
+    """A slice or a copy per name is cheap: only many names show that there is one."""
+    sample = next(samples("choice"))
+    assert is_linear("choice", piece, AROUND[0], sample, n_all=400_000)
 
 
 @pytest.mark.slow

@@ -398,8 +398,9 @@ class _Reader:
 
     def _is_subject(self, place: int, last: int) -> bool:
         """Whether a name begins its segment and something is said of it: "the cat in the background is"."""
-        head = self._units[self._segment.start : place]
-        return not self._is_closed(last) and all(unit.roles & (c.ARTICLE | c.MODIFIER) for unit in head[:6])
+        first = self._segment.start
+        head = self._units[first : min(place, first + 6)]
+        return not self._is_closed(last) and all(unit.roles & (c.ARTICLE | c.MODIFIER) for unit in head)
 
     def _has_content(self, last: int) -> bool:
         """Whether a segment says after a name what it is like: "D would be red", not "D would be as good"."""

@@ -482,7 +482,7 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
     carried, cases = 0, _find_cases(units, segments)
     for number, segment in enumerate(segments):
         if segment.starts_sentence:
-            is_then = segment.roles & THEN and _is_supposition(units, segments[:number])
+            is_then = segment.roles & THEN and _is_supposition(units, segments, number)
             is_case = segment.before == ";" and units[segment.start].roles & CIRCUMSTANCE
             goes_on = is_case and carried & CONDITION  # "if it is in metres, A; in feet, B"
             carried = CONDITION if number in cases or is_then or goes_on else 0
@@ -511,9 +511,9 @@ def _carry(units: Sequence[Unit], segments: Sequence[Segment]) -> None:
                 segment.carried |= REPORT  # "B," said the teacher
 
 
-def _is_supposition(units: Sequence[Unit], before: Sequence[Segment]) -> bool:
-    """Whether the last sentence only supposes something: "Suppose it barks."."""
-    for segment in reversed(before):
+def _is_supposition(units: Sequence[Unit], segments: Sequence[Segment], number: int) -> bool:
+    """Whether the sentence before a segment only supposes something: "Suppose it barks."."""
+    for segment in map(segments.__getitem__, range(number - 1, -1, -1)):
         if segment.roles & THEN:
             return False  # it has its consequence
         if segment.starts_sentence:
