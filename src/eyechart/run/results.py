@@ -166,10 +166,12 @@ class Run:
 
     def _compute_metrics(self) -> Metrics | None:
         """The benchmark's official number, if it declares one that is not the mean over rows."""
+        name = self.manifest.get("aggregate")
+        if not name:
+            return None
         from eyechart.report.metrics import compute_metrics
 
-        name = self.manifest.get("aggregate")
-        return compute_metrics(name, self.counted()) if name else None
+        return compute_metrics(name, self.counted())
 
     def _decided(self, scorer: str | None = None) -> Iterator[Result]:
         """The results that the headline counts: every trial, or with ``--vote`` one per sample."""
