@@ -378,3 +378,11 @@ def test_a_source_without_images_is_refused(tmp_path: Path, server: Server) -> N
     with pytest.raises(DataError, match="no sample has an image"):
         audit(file, server)
     assert not server.asked
+
+
+def test_an_audit_takes_one_model(tmp_path: Path) -> None:
+    """`eyechart run` takes several: the first must not be dropped without a word."""
+    done = eyechart("audit", "demo", "-m", "baseline/random", "-m", "baseline/majority", cwd=tmp_path)
+    assert done.code == 2
+    assert "an audit takes one model" in done.err
+    assert not (tmp_path / "runs").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Switches
 from eyechart.console import (
@@ -65,7 +65,9 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("source", metavar="SOURCE", help="questions to ask, as in eyechart run")
-    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="the model to audit")
+    parser.add_argument(
+        "-m", "--model", action=_OneModel, metavar="MODEL", required=True, help="the model to audit"
+    )
     parser.add_argument(
         "--conditions",
         action="append",
@@ -99,6 +101,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     add_options(parser, Options, RUN)
     shorten_help(parser, Options, Switches, without=["full_images"])
     return execute
+
+
+class _OneModel(argparse.Action):
+    """Refuses a second model, which eyechart run would take."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            raise argparse.ArgumentError(self, "an audit takes one model; audit each one separately")
+        setattr(namespace, self.dest, values)
 
 
 def execute(args: argparse.Namespace) -> int:
