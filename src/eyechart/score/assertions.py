@@ -83,7 +83,7 @@ class _Reader:
         self._segments = find_segments(units)
         self._whole_names = Names(text, units, options, codes)
         self._groups = Groups(text, units, self._segments, self._whole_names)
-        self._quoted = find_quoted(units) if '"' in text or "'" in text else set[int]()
+        self._quoted = find_quoted(units) if '"' in text or text.count("'") > 1 else set[int]()
         self._items = find_items(text, units, names, self._segments)
         self._n_units = len(units)  # without the line breaks at the end
         while self._n_units and units[self._n_units - 1].mark == "\n":
@@ -338,13 +338,14 @@ class _Reader:
             segment.before == "," and before & c.COPULA and reached < segment.start
         ):  # "the answer, however, is B"
             subject |= self._sentence
-        kind = self._find_kind(place, last, before, subject)
+        after, stopped = self._look_ahead(last)
+        kind = self._find_kind(place, last, before, subject, after, stopped)
         if kind in ("asserted", "implied") and unit.is_letter and self._is_framed(place, before, reached):
             return Statement("reported", letters, span)
         if self._is_announced(before, subject):
             return Statement("listed", letters, span)
         is_item = place in self._items and not before & (c.ANSWER | c.CHOOSE)
-        if is_item and not self._items[place] and not self._look_ahead(last)[0] & (c.RIGHT | c.ANSWER):
+        if is_item and not self._items[place] and not after & (c.RIGHT | c.ANSWER):
             return Statement("listed", letters, span)
         if is_item and kind in ("", "named"):
             kind = "asserted"
@@ -361,6 +362,7 @@ class _Reader:
         if len(letters) > 1 or (is_unclear and unit.is_letter and self._is_text_too(unit)):
             kind = "named" if kind == "named" else "ambiguous"
             return Statement(kind, letters, span, is_turn=is_turn, is_letter=False)
+        called = c.ANSWER if segment.roles & c.TOTAL else c.ANSWER | c.CHOOSE
         rule = "stated"
         if kind == "implied":
             rule = "implied" if unit.is_letter else "option-text"
@@ -374,14 +376,9 @@ class _Reader:
             is_turn=is_turn,
             is_letter=unit.is_letter,
             is_change=is_change,
-            is_cued=self._is_called(before | subject, last),
+            is_cued=bool((before | subject) & called or (unit.is_letter and after & c.ANSWER)),
             is_subject=not unit.is_letter and self._is_subject(place, last),
         )
-
-    def _is_called(self, before: int, last: int) -> bool:
-        """Whether a name is called the answer, or chosen: "the answer is B", "B is the answer"."""
-        called = c.ANSWER if self._segment.roles & c.TOTAL else c.ANSWER | c.CHOOSE
-        return bool(before & called or (self._units[last].is_letter and self._look_ahead(last)[0] & c.ANSWER))
 
     def _mention(self, place: int, last: int, letters: tuple[str, ...]) -> Statement | None:
         """A letter of which something is said that no rule knows; explanations and lists are left out."""
@@ -407,10 +404,9 @@ class _Reader:
         said = self._units[last + 1 : min(self._segment.end, last + MAX_LEAD)]
         return any(not unit.mark and not unit.roles & ~c.MODIFIER for unit in said)
 
-    def _find_kind(self, place: int, last: int, before: int, subject: int) -> str:
+    def _find_kind(self, place: int, last: int, before: int, subject: int, after: int, stopped: int) -> str:
         """Asserted, implied, named or nothing, by what leads to a name and what is said of it."""
         unit, segment = self._units[place], self._segment
-        after, stopped = self._look_ahead(last)
         is_closed, is_name = self._is_closed(last), not unit.is_letter and last == place
         if stopped >= self._n_units and self._is_cut_off(after):
             return ""

@@ -311,10 +311,8 @@ def list_aliases(words: str) -> list[str]:
     >>> list_aliases("dog"), list_aliases("un chat"), list_aliases("a red car")
     (['dogs'], ['chat'], [])
     """
-    for language in LANGUAGES.values():  # an option that is the language's first word for yes or no
-        for said in (language.yes, language.no):
-            if said and words == said[0]:
-                return [word for word in said if word != words and word not in ("correct", "negative")]
+    if polar := _list_polar().get(words):
+        return [word for word in polar if word != words and word not in ("correct", "negative")]
     first, _, rest = words.partition(" ")
     if rest in ("am", "pm"):
         return [f"{first}{rest}", f"{first} {rest[0]}.m", f"{first} {rest[0]}.m."]
@@ -322,6 +320,17 @@ def list_aliases(words: str) -> list[str]:
         return [rest] if first in _list_articles() and len(rest) > 2 else []
     is_noun = len(words) > 2 and words.isascii() and words.isalpha() and words[-1] != "s"
     return [f"{words}s"] if is_noun else []
+
+
+@lru_cache(maxsize=1)
+def _list_polar() -> Mapping[str, Sequence[str]]:
+    """The words for yes or no by the first of them, of every language; of two languages, the first."""
+    polar: dict[str, Sequence[str]] = {}
+    for language in LANGUAGES.values():
+        for said in (language.yes, language.no):
+            if said:
+                polar.setdefault(said[0], said)
+    return polar
 
 
 @lru_cache(maxsize=1)
