@@ -47,7 +47,7 @@ def test_labelled_replies_are_well_formed(path: Path) -> None:
         ("choice_classes", 3, 0.945, 0.97),
         ("choice_fresh", 3, 0.89, 0.97),
         ("choice_held", 0, 0.98, 0.97),
-        ("choice_styles", 16, 0.955, 0.955),
+        ("choice_styles", 17, 0.955, 0.955),
         ("choice_traps", 21, 0.97, 0.97),
         ("choice_unseen", 1, 0.975, 0.97),
     ],

@@ -185,6 +185,8 @@ def _is_option_letter(text: str, units: Sequence[Unit], place: int, *, is_word: 
         before in ('"', "'") and after == before and text[start + 2 : start + 5].lstrip()[:1] == ":"
     ):  # {"A": 0.1}
         return False
+    if before == " " and text[start - 2 : start - 1].isdecimal() and units[place - 1].word.isdecimal():
+        return False  # a unit: "9 A"
     following = units[place + 1] if place + 1 < len(units) else None
     is_closed = following is None or bool(following.mark)
     if char.islower():
@@ -448,6 +450,9 @@ class Names:
             return False
         if before is None or before.mark or before.letters is not None or is_unspaced(before.word):
             return True
+        first, _, rest = unit.word.partition(" ")
+        if rest and get_roles(first, self._lexicon) & c.CIRCUMSTANCE:
+            return True  # "taken in a supermarket", where "in a supermarket" is the option
         if not before.roles:
             return before.word.endswith((*self._endings, "'s")) or self._follows_verb(place)
         if before.roles & c.MODIFIER and self._options.has_shades and is_modifier(unit.word, self._lexicon):
