@@ -92,7 +92,7 @@ def test_filter_open_a_sample_and_see_its_image(open_page: Open, report: Path) -
     image.click()
     page.locator("dialog[open] img").wait_for()
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
+    page.locator("dialog").wait_for(state="detached")
 
 
 def test_search_finds_words_of_replies(open_page: Open, report: Path) -> None:
@@ -114,7 +114,7 @@ def test_keyboard_and_links(open_page: Open, report: Path) -> None:
     expect(title).to_have_text("q7")
     assert page.evaluate("location.hash") == "#sample=q7"
     page.keyboard.press("Escape")
-    assert page.locator(".reader").is_hidden()
+    page.locator(".reader").wait_for(state="hidden")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.type") == "search"
     page.get_by_role("button", name="Next →").click()
