@@ -1,7 +1,12 @@
 """report.html in the run folder, and as the command writes it."""
 
+import json
 from pathlib import Path
+from typing import NoReturn
 
+import pytest
+
+from eyechart.report import run_page
 from eyechart.run.results import Run
 from support.command import eyechart
 from support.pages import list_images, read_blocks
@@ -24,12 +29,27 @@ def test_every_run_leaves_a_page_and_resuming_renews_it(questions: Path) -> None
 
 def test_a_page_that_cannot_be_written_does_not_fail_the_run(questions: Path) -> None:
     folder = run_here(questions, StubModel()).folder
-    (folder / "report.html").unlink()
+    for name in ("report.html", "summary.json"):
+        (folder / name).unlink()
     (folder / "report.html").mkdir()
     (folder / "report.html" / "mine").touch()
     again = run_here(questions, StubModel())
     assert again.exit_code == 0
     assert "report.html is a folder" in again.report_trouble
+    assert json.loads((folder / "summary.json").read_bytes())["n"] == 4
+
+
+def test_the_summary_is_written_before_the_images_of_the_page(
+    questions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_page, "write_images", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_here(questions, StubModel())
+    (summary,) = questions.parent.rglob("summary.json")
+    assert json.loads(summary.read_bytes())["n"] == 4
 
 
 def test_the_score_without_the_images_is_a_level(questions: Path) -> None:

@@ -15,7 +15,7 @@ What counts as what, for a group and for the whole run alike:
   every one that a judge should have decided and did not, counted as wrong, then as right. Samples that are
   unscored for lack of an answer, and pending ones, stay excluded.
 - **ci95_with_failures** reaches from the lower end of the interval at worst to the upper end at best; None if
-  there is no such sample.
+  no sample failed, was unparsed or truncated, or lacks a verdict.
 - **shrunk** is a group's score drawn towards that of all groups by how few samples it has (beta-binomial).
 - **chance** is the mean of what guessing scores (report/chance.py), over the samples that have a score (over
   all, if none has); for CircularEval the product over all rotations.

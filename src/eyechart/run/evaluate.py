@@ -271,8 +271,7 @@ def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
     done.cache_trouble = session.cache_trouble
     done.n_asked = session.n_asked
     with done.journal.hold_open():
-        done.try_to_write_report()  # counts the samples that it shows, so that they are read once
-        done.write_summary()
+        done.try_to_write_report()
         if with_files:
             done.try_to_write_files()
     return done

@@ -32,14 +32,23 @@ _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score with
 _SAME = ("limit", "ids", "where", "trials", "circular", "scorer", "prompt_template", "system", "parity")
 
 
-def write_html(run: Run, path: str | Path, policy: ImagePolicy) -> None:
-    """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well."""
+def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> None:
+    """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well.
+
+    After a run, its summary is written as soon as the samples are counted, before the images.
+    """
     from eyechart.report.run_page import SampleFacts, write_run_page
 
     loader = make_page_loader(run)
     about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
+
+    def gather() -> RunFacts:
+        if is_after_run:
+            run.write_summary()
+        return gather_facts(run)
+
     try:
-        write_run_page(path, about, run.count_samples(), lambda: gather_facts(run), loader, policy)
+        write_run_page(path, about, run.count_samples(), gather, loader, policy)
     finally:
         loader.close()
 

@@ -379,10 +379,10 @@ class Run:
         from eyechart.run import pages
 
         policy = pages.choose_policy(self, full_images=full_images, is_after_run=is_after_run)
-        pages.write_html(self, path, policy)
+        pages.write_html(self, path, policy, is_after_run=is_after_run)
 
     def try_to_write_report(self) -> None:
-        """Write report.html beside the journal; a failure is noted and does not fail the run."""
+        """Write summary.json and report.html beside the journal; a page that fails does not fail the run."""
         from eyechart.store.folder import REPORT_NAME
 
         try:
@@ -391,6 +391,8 @@ class Run:
             self.report_trouble = str(err)
         except Exception as err:  # the run is complete: its exit code is about its samples
             self.report_trouble = f"{type(err).__name__}: {err}"
+        if self.report_trouble:
+            self.write_summary()
 
     def write_files(self, folder: str | Path | None = None, exporter: str | None = None) -> list[Path]:
         """Write the result files of the benchmark's own pipeline, by default into the run folder.

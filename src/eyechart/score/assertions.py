@@ -198,10 +198,13 @@ class _Reader:
             is_name = last.is_letter or not self._whole_names.is_yes_or_no(self._last_named)
             if is_said_of_it and (is_name or is_doubted):
                 yield Statement("denied", last.letters or (), span)
-        elif roles & (c.RIGHT | c.MATCH | c.YES) and not roles & c.DENY and last.letters:
-            is_item = self._last_named in self._items
-            if is_item or (roles & c.YES and is_asked):
-                yield Statement("asserted", last.letters, (last.start, last.end), is_turn=True)
+        elif (
+            roles & (c.RIGHT | c.MATCH | c.YES)
+            and not roles & c.DENY
+            and last.letters
+            and (self._last_named in self._items or (roles & c.YES and is_asked))
+        ):
+            yield Statement("asserted", last.letters, (last.start, last.end), is_turn=True)
 
     def _is_remark(self) -> bool:
         """Whether a segment is an idiom that takes nothing back: "but I'm not 100% sure", "but note"."""

@@ -42,7 +42,7 @@ _APART = frozenset(("beside", "behind", "near", "off", "toward", "towards", "aga
 _SIGNS = frozenset("-#§<>≥≤±~≈≠№€£¥₹₩")
 _SUBJECTS = frozenset(("i", "we", "you", "he", "she", "they"))
 _MODALS = frozenset(("can", "can't", "cannot", "could", "may", "might", "must", "should", "would"))
-_SUBJECTS_SHORT = frozenset(("i", "i'm", "i'd"))
+_ALWAYS_CAPITAL = frozenset(("i", "i'm", "i'd"))
 _DETERMINERS = c.ARTICLE | c.MODIFIER | c.PRONOUN
 _LINKS = frozenset(("to", "of", "de", "von", "di", "do", "da", "des", "du"))
 _COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -356,7 +356,7 @@ class Names:
         for other in self._units[place + 1 : place + 5]:
             if other.mark in c.ENDS:
                 return False
-            if other.letters is None and text[other.start].isupper() and other.word not in _SUBJECTS_SHORT:
+            if other.letters is None and text[other.start].isupper() and other.word not in _ALWAYS_CAPITAL:
                 return True
         return False
 

@@ -182,9 +182,8 @@ def _count_hallusion(*, is_lmms: bool, keeps_all: bool = False) -> Callable[[Seq
                 found[group, "value"] += row.value  # type: ignore[assignment]
                 prefix = (coarse,) if is_lmms else ()
                 key = (group, *prefix, finer, part)
-                if keeps_all or not (
-                    is_lmms and coarse == "VS" and figure == "0"
-                ):  # these questions come without a figure
+                has_figure = not (is_lmms and coarse == "VS" and figure == "0")
+                if keeps_all or has_figure:
                     figures.setdefault((*key, "f", figure), []).append(row.value >= 1)
                 figures.setdefault((*key, "q", question), []).append(row.value >= 1)
         for place, members in figures.items():
