@@ -18,6 +18,7 @@ from support.parts import image, sample
 from support.providers import address_of, ask
 from support.server import Answer, Asked, Server
 from support.sight import questions, write_choices
+from support.trickle import trickling
 from support.wire import (
     KEY,
     Serve,
@@ -81,6 +82,40 @@ def test_a_run_with_a_key_and_an_address_of_the_environment(tmp_path: Path, prov
     assert len(server.asked) == len(rows)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in written
+
+
+@each
+def test_answers_in_packets_of_one_byte(tmp_path: Path, provider: str) -> None:
+    name, serve, key, url = PROVIDERS[provider]
+    rows = [row for row in questions(12) if row.colour in ("red", "green", "blue")]
+    write_choices(tmp_path / "q" / "q.tsv", rows, inline=True)
+    flags = ("-m", name, "--out", "runs", "--json", "--max-tokens", "64")
+    with Server(serve) as server, trickling(address_of(server, PATHS.get(provider, ""))) as slow:
+        done = eyechart("run", "q/q.tsv", *flags, cwd=tmp_path, **{key: KEY, url: slow})
+        assert (done.code, len(server.asked)) == (0, len(rows)), done.err
+        assert done.json["score"] == 1.0
+        other = ("--no-cache", "--out", "other")
+        refused = eyechart("run", "q/q.tsv", *flags, *other, cwd=tmp_path, **{key: "wrong", url: slow})
+    assert refused.code == 2
+    assert "key" in refused.err
+
+
+@pytest.mark.parametrize("is_proxied", [False, True])
+def test_model_and_judge_in_packets_of_one_byte(tmp_path: Path, is_proxied: bool) -> None:
+    (tmp_path / "q.tsv").write_text("index\tquestion\tanswer\n1\tWhat?\ta cat\n", encoding="utf-8")
+    with (
+        Server(lambda asked: "a feline") as model,
+        Server(lambda asked: "[[A]]") as judge,
+        trickling(model.base_url) as slow,
+        trickling(judge.base_url) as slow_judge,
+    ):
+        # Through a proxy, everything goes to the judge's server, whatever host is asked for.
+        url, judge_url = ("http://model.example/v1",) * 2 if is_proxied else (slow, slow_judge)
+        proxy = {"HTTP_PROXY": slow_judge.removesuffix("/v1")} if is_proxied else {}
+        asked = ("-m", "openai/m", "--base-url", url, "--judge", "openai/j", "--judge-base-url", judge_url)
+        flags = ("--scorer", "judged", "--out", "runs", "--json", "--no-cache")
+        done = eyechart("run", "q.tsv", *asked, *flags, cwd=tmp_path, **proxy)
+    assert (done.code, len(judge.asked)) == (0, 2 if is_proxied else 1), done.err
 
 
 @each

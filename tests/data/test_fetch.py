@@ -13,6 +13,7 @@ from eyechart.data.images import ImageLoader
 from eyechart.errors import ImageError
 from eyechart.types import ImageRef
 from support.files import picture
+from support.trickle import trickling
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -107,6 +108,11 @@ def test_pictures_are_fetched(web: str) -> None:
     assert load(f"{web}/moved") == picture()
     assert load(f"{web}/good.png?w=1&h=ä b") == picture()
     assert load(f"{web}/flaky") == picture()
+
+
+def test_a_picture_in_packets_of_one_byte(web: str) -> None:
+    with trickling(web) as slow:
+        assert load(f"{slow}/good.png") == picture()
 
 
 def test_private_addresses_are_refused(web: str) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 import eyechart as ec
 from eyechart.engine.budget import BudgetSpent
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, StoreError
+from eyechart.model import batch
 from eyechart.model.batch import AnthropicBatches, OpenAIBatches
 from eyechart.run.estimate import estimate_run
 from eyechart.run.results import Run
@@ -30,6 +35,7 @@ from support.batches import (
 from support.command import environment, eyechart
 from support.files import choice_tsv
 from support.runs import run_here
+from support.trickle import trickling
 from support.waiting import wait_until
 
 N = 12
@@ -130,6 +136,128 @@ def test_a_batch_that_is_refused_as_a_whole(questions: Path) -> None:
         assert all(
             "Enqueued token limit reached" in one.failure.reason for one in done.samples() if one.failure
         )
+
+
+@pytest.mark.slow
+def test_answers_in_packets_of_one_byte(questions: Path, model: str, server: BatchServer) -> None:
+    """What has arrived is not the whole answer."""
+    with trickling(server.base_url) as slow:
+        assert start(questions, model, server, base_url=slow).n_failed == 0
+        server.is_deaf = True  # the acceptance is looked up in the list of batches
+        assert start(questions, model, server, base_url=slow, max_tokens=99).n_failed == 0
+        server.problems.clear()
+        server.failing = [400]
+        with pytest.raises(EyechartError, match=r"HTTP 400.*try later"):
+            start(questions, model, server, base_url=slow, max_tokens=98)
+    assert len(server.batches) == 2
+
+
+Spoil = Callable[[], web.Response]
+UNKNOWN: dict[str, Spoil] = {
+    "a page": lambda: web.Response(text="<html>", content_type="text/html"),
+    "nothing": lambda: web.Response(body=b""),
+    "half": lambda: web.Response(body=b'{"id": "batch_0", "sta'),
+    "another shape": lambda: web.json_response(["batch_0"]),
+    "cut off": lambda: CutOff(b'{"id": "batch_0", "sta', 500),
+    "a gateway's 400": lambda: web.Response(text="bad request", status=400),
+    "a gateway's 404": lambda: web.Response(text="no such page", status=404),
+    "a gateway's 502": lambda: web.Response(text="bad gateway", status=502),
+}
+
+
+class CutOff(web.Response):
+    """Ends before its length."""
+
+    def __init__(self, body: bytes, length: int) -> None:
+        super().__init__(body=body)
+        self.headers["Content-Length"] = str(length)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        await super().write_eof(data)
+        assert self._req is not None
+        assert self._req.transport is not None
+        self._req.transport.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spoil", UNKNOWN)
+def test_a_batch_whose_acceptance_cannot_be_read_is_looked_up(
+    questions: Path, model: str, server: BatchServer, spoil: str
+) -> None:
+    server.spoiled["create"] = UNKNOWN[spoil]
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spoil", UNKNOWN)
+def test_a_batch_that_cannot_be_looked_up_stays_pending(
+    questions: Path, model: str, server: BatchServer, spoil: str
+) -> None:
+    server.spoiled["create"] = UNKNOWN[spoil]
+    server.spoiled["list"] = UNKNOWN["a page"]
+    with pytest.raises(EyechartError):
+        start(questions, model, server, retries=1)
+    with pytest.raises(EyechartError):
+        start(questions, model, server, retries=1)
+    assert len(server.batches) == 1
+    server.spoiled.clear()
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+    assert set(server.times_asked.values()) == {1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_a_batch_that_is_surely_refused_leaves_nothing(
+    questions: Path, model: str, server: BatchServer, status: int
+) -> None:
+    server.failing = [status]
+    with pytest.raises(EyechartError, match=f"HTTP {status}"):
+        start(questions, model, server)
+    assert not list(questions.parent.rglob("run.sqlite"))
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+
+
+@pytest.mark.slow
+def test_results_have_a_limit_and_room(
+    questions: Path, model: str, server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "_MAX_LINE", 1500)
+    monkeypatch.setattr(batch, "_PER_RESULT", 10)
+    with pytest.raises(EyechartError, match=r"the response from http\S+ exceeds 0 MB"):
+        start(questions, model, server)
+    monkeypatch.undo()
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **place: Full(full, **place))
+    with pytest.raises(StoreError, match=r"/runs/q/.*: No space left .* while results of a batch"):
+        start(questions, model, server)
+    monkeypatch.undo()
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
+
+
+class Full(io.BytesIO):
+    def __init__(self, error: OSError, dir: Path) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, data: object) -> int:
+        raise self.error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_results_that_are_compressed(questions: Path, model: str, server: BatchServer, is_cut: bool) -> None:
+    route = "download" if model.startswith("openai") else "results"
+    server.packed[route] = (lambda data: data[:-20]) if is_cut else (lambda data: data)
+    if is_cut:
+        with pytest.raises(EyechartError, match="truncated"):
+            start(questions, model, server, retries=1)
+        server.packed.clear()
+    assert start(questions, model, server).n_failed == 0
+    assert len(server.batches) == 1
 
 
 def in_rounds(one: Sample) -> list[Message]:

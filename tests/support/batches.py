@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
@@ -36,7 +37,23 @@ class BatchServer(Server):
         self.is_deaf = False  # accepts a batch, and closes the connection without saying so
         self.failing: list[int] = []  # statuses of the next answers about batches
         self.refused = ""  # why every batch fails as a whole
+        # By the name of a handler: what to say in place of its answer, what to do to the compressed one.
+        self.spoiled: dict[str, Callable[[], web.Response]] = {}
+        self.packed: dict[str, Callable[[bytes], bytes]] = {}
         self.problems: list[str] = []
+
+    def get(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """A handler, whose work is done whatever is said about it."""
+
+        async def handle(request: web.Request) -> web.Response:
+            said: web.Response = await getattr(self, name)(request)
+            if name in self.packed:
+                assert isinstance(said.body, bytes)
+                packed = self.packed[name](gzip.compress(said.body))
+                return web.Response(body=packed, headers={"Content-Encoding": "gzip"})
+            return self.spoiled[name]() if name in self.spoiled else said
+
+        return handle
 
     def _keep(self, requests: list[tuple[str, Body]], **names: str) -> str:
         number = f"batch_{len(self.batches)}"
@@ -83,11 +100,11 @@ class OpenAIBatchServer(BatchServer):
         self.files: dict[str, bytes] = {}
 
     def add_routes(self, app: web.Application) -> None:
-        app.router.add_post("/v1/files", self.upload)
-        app.router.add_post("/v1/batches", self.create)
-        app.router.add_get("/v1/batches", self.list)
-        app.router.add_get("/v1/batches/{id}", self.look)
-        app.router.add_get("/v1/files/{id}/content", self.download)
+        app.router.add_post("/v1/files", self.get("upload"))
+        app.router.add_post("/v1/batches", self.get("create"))
+        app.router.add_get("/v1/batches", self.get("list"))
+        app.router.add_get("/v1/batches/{id}", self.get("look"))
+        app.router.add_get("/v1/files/{id}/content", self.get("download"))
 
     async def upload(self, request: web.Request) -> web.Response:
         self._check(request.headers.get("Authorization") == "Bearer k", "no key")
@@ -175,10 +192,10 @@ class AnthropicBatchServer(BatchServer):
     max_requests = 100_000
 
     def add_routes(self, app: web.Application) -> None:
-        app.router.add_post("/v1/messages/batches", self.create)
-        app.router.add_get("/v1/messages/batches", self.list)
-        app.router.add_get("/v1/messages/batches/{id}", self.look)
-        app.router.add_get("/v1/messages/batches/{id}/results", self.results)
+        app.router.add_post("/v1/messages/batches", self.get("create"))
+        app.router.add_get("/v1/messages/batches", self.get("list"))
+        app.router.add_get("/v1/messages/batches/{id}", self.get("look"))
+        app.router.add_get("/v1/messages/batches/{id}/results", self.get("results"))
 
     async def create(self, request: web.Request) -> web.Response:
         if (failed := self._fail()) is not None:

@@ -8,6 +8,7 @@ again. Everything before a request and after a reply is done as by the local exe
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -36,6 +37,8 @@ _LONGEST_LOOK_S = 60.0
 _LOOKS_GROW = 1.5
 _LONG_REPLY = 1000  # tokens, where no limit is set: for the budget
 _LIMITS = ("max_completion_tokens", "max_tokens")
+# Wrong key, not allowed, no such API: a server that says so about a batch and about the list has made none.
+_NEVER_ACCEPTED = frozenset({401, 403, 404, 405, 501})
 
 
 class BatchExecutor(LocalExecutor):
@@ -93,6 +96,9 @@ class BatchExecutor(LocalExecutor):
             if pending:
                 n = sum(one.n for one in pending)
                 self._say(f"{n:,} requests are in {_count(pending)}; the same command collects them")
+            if unknown := [one.name for one in pending if not one.id]:
+                names = ", ".join(unknown)
+                self._say(f"whether {names} was accepted is not known; the same command looks it up first")
         finally:
             await self._api.close()
             self._count_requests()
@@ -207,26 +213,39 @@ class BatchExecutor(LocalExecutor):
             spool.spent = BudgetSpent(why, hint=hint)
             return
         self._status = f"submitting {len(spool.requests):,} requests"
-        batch = self._log.begin(spool.name, spool.requests, spool.guess)
         path = spool.finish()
-        number = await self._insist(lambda: self._submit_once(batch, path))
+        uploaded = await self._insist(lambda: self._api.upload(path, spool.name))
+        batch = self._log.begin(spool.name, spool.requests, spool.guess)
+        again = itertools.chain([False], itertools.repeat(True))
+        number = await self._insist(lambda: self._submit_once(batch, path, uploaded, is_again=next(again)))
         self._log.set_id(batch, number)
         self._client.sent += batch.n
         self._count_requests()
         spool.restart()
 
-    async def _submit_once(self, batch: Batch, path: Path) -> str:
-        """Submit; after an error that says nothing about the batch, look whether it was accepted."""
-        try:
-            return await self._api.submit(path, batch.name)
-        except ModelError as err:
-            if not err.is_retryable:
-                self._log.end(batch, "withdrawn")
-                raise
-            found = await self._find(batch, self._log.known_ids())
-            if found is None:
-                raise
+    async def _submit_once(self, batch: Batch, path: Path, uploaded: str, *, is_again: bool) -> str:
+        """Submit. After any answer but an acceptance, the list of batches says whether it was accepted.
+
+        Before it is submitted again, that list has to say twice that it was not. A batch that was refused,
+        and is not in the list, is withdrawn; one of which nothing is known stays pending.
+        """
+        known = self._log.known_ids()
+        if is_again and (found := await self._find(batch, known)):
             return found
+        try:
+            return await self._api.submit(path, uploaded, batch.name)
+        except ModelError as err:
+            try:
+                found = await self._find(batch, known)
+            except ModelError as lookup:
+                is_refused = err.status in _NEVER_ACCEPTED and lookup.status in _NEVER_ACCEPTED
+            else:
+                if found is not None:
+                    return found
+                is_refused = err.status is not None and 400 <= err.status < 500
+            if is_refused and not err.is_retryable:
+                self._log.end(batch, "withdrawn")
+            raise
 
     async def _find(self, batch: Batch, known: set[str]) -> str | None:
         return await self._api.find(batch.name, batch.n, batch.at, known)
@@ -255,7 +274,7 @@ class BatchExecutor(LocalExecutor):
         with self._log.requests(batch) as requests:
 
             async def read() -> None:
-                async for result in self._api.results(batch.id):
+                async for result in self._api.results(batch.id, batch.n):
                     if (one := requests.take(result.custom_id)) is not None:
                         self._settle_one(one, result.reply, result.error)
                         if self._journal.is_behind:

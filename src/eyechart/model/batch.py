@@ -12,6 +12,7 @@ import contextlib
 import re
 import ssl
 import tempfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from eyechart.errors import ModelError
-from eyechart.model.http import Response
+from eyechart.errors import ModelError, StoreError
+from eyechart.model.http import GZIP_OR_ZLIB, Response, is_compressed
 from eyechart.model.specs import strip_password
 from eyechart.types import Reply
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 _PIECE = 1024 * 1024
 _MAX_LINE = 64 * 2**20  # as of an answer of its own
-_MAX_PAGES = 20  # of the list of batches, a hundred each
+_PER_RESULT = 4 * 2**20  # of a file of results, on average
+_MAX_PAGES = 100  # of the list of batches, a hundred each
 _ID = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
@@ -65,8 +67,9 @@ class BatchApi(ABC):
     separator: ClassVar[bytes] = b"\n"
     closing: ClassVar[bytes] = b"\n"
 
-    def __init__(self, endpoint: ChatEndpoint) -> None:
+    def __init__(self, endpoint: ChatEndpoint, folder: Path) -> None:
         self.endpoint = endpoint
+        self._folder = folder  # for files of results
         self._session: aiohttp.ClientSession | None = None
 
     # -- what an API defines
@@ -75,15 +78,20 @@ class BatchApi(ABC):
     def wrap(self, custom_id: str, body: Sequence[bytes]) -> list[bytes]:
         """A request as it stands in a file."""
 
+    async def upload(self, path: Path, name: str) -> str:
+        """Send a file of requests, of which no batch is made yet; returns its id, if the API has files."""
+        return ""
+
     @abstractmethod
-    async def submit(self, path: Path, name: str) -> str:
-        """Submit a file of requests; returns the id of the batch."""
+    async def submit(self, path: Path, uploaded: str, name: str) -> str:
+        """Submit the requests of a file; returns the id of the batch."""
 
     @abstractmethod
     async def find(self, name: str, n: int, since: float, known: set[str]) -> str | None:
         """The id of the batch of `n` requests that was submitted under this name; None if none was.
 
-        It was not submitted before `since`; `known` are the ids of others.
+        It was not submitted before `since`; `known` are the ids of others. Raises a `ModelError` if the
+        answers do not tell.
         """
 
     @abstractmethod
@@ -91,8 +99,8 @@ class BatchApi(ABC):
         """How far a batch is."""
 
     @abstractmethod
-    def results(self, number: str) -> AsyncIterator[BatchResult]:
-        """The results of a batch that has ended, in any order. Some may be missing."""
+    def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
+        """The results of a batch of `n` requests that has ended, in any order. Some may be missing."""
 
     # -- for all
 
@@ -104,21 +112,31 @@ class BatchApi(ABC):
     async def call(self, method: str, path: str, kind: type[Any], **body: Any) -> Any:
         """Send a request about batches and decode the answer; raises a `ModelError`."""
         async with self._send(method, path, **body) as response:
-            content = await response.content.read(_MAX_LINE)
+            content = b"".join([piece async for piece in self._read_body(response, _MAX_LINE)])
         try:
             return msgspec.json.decode(content, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
             raise ModelError(
                 f"the response from {self.endpoint.base_url}{path} is not what its API documents ({err})",
                 hint=f"does {self.endpoint.base_url} have a batch API? Leave out --batch if it does not",
+                is_retryable=True,
             ) from err
 
-    async def read_lines(self, path: str) -> AsyncIterator[bytes]:
-        """The lines of a file of results, downloaded first: reading them takes longer than a server waits."""
-        with tempfile.TemporaryFile() as file:
+    async def read_lines(self, path: str, n: int) -> AsyncIterator[bytes]:
+        """The lines of a file of `n` results, downloaded first: reading takes longer than a server waits.
+
+        It is kept beside the journal, where there is room for the run.
+        """
+        with tempfile.TemporaryFile(dir=self._folder) as file:
             async with self._send("GET", path) as response:
-                async for piece in response.content.iter_chunked(_PIECE):
-                    file.write(piece)
+                async for piece in self._read_body(response, _MAX_LINE + n * _PER_RESULT):
+                    try:
+                        file.write(piece)
+                    except OSError as err:
+                        raise StoreError(
+                            f"{self._folder}: {err.strerror} while results of a batch are downloaded",
+                            hint="free some space; the same command collects the batch",
+                        ) from err
             file.seek(0)
             while line := file.readline(_MAX_LINE):
                 if line.strip():
@@ -140,15 +158,49 @@ class BatchApi(ABC):
                 json=body.get("json"),
             ) as response:
                 if response.status != 200:
-                    content = await response.content.read(_PIECE)
+                    content = await self._read_explanation(response)
                     headers = {name.lower(): value for name, value in response.headers.items()}
                     raise endpoint.explain_error(Response(response.status, headers, content))
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as err:
             why = strip_password(" ".join(str(err).split())) or type(err).__name__
+            is_unreachable = isinstance(err, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+            what = "cannot reach" if is_unreachable else "no complete response from"
             raise ModelError(
-                f"cannot reach {endpoint.base_url}: {why}", is_retryable=True, is_unreachable=True
+                f"{what} {endpoint.base_url}: {why}", is_retryable=True, is_unreachable=is_unreachable
             ) from err
+
+    async def _read_body(self, response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
+        """The body to its end, in pieces, decompressed; raises if it is cut off or exceeds `limit` bytes."""
+        encoding = response.headers.get("Content-Encoding", "")
+        unpacker = zlib.decompressobj(GZIP_OR_ZLIB) if is_compressed(encoding) else None
+        where, n_bytes = f"the response from {response.url.with_query(None)}", 0
+        async for piece in response.content.iter_any():
+            packed = piece
+            while packed:
+                try:
+                    text = unpacker.decompress(packed, _PIECE) if unpacker else packed
+                except zlib.error as err:
+                    raise ModelError(f"{where} cannot be decompressed ({err})", is_retryable=True) from err
+                packed = unpacker.unconsumed_tail if unpacker else b""
+                n_bytes += len(text)
+                if n_bytes > limit:
+                    raise ModelError(f"{where} exceeds {limit // 2**20:,} MB")
+                yield text
+        if unpacker and n_bytes:
+            yield unpacker.flush()  # a few bytes, where a piece was full
+            if not unpacker.eof:
+                raise ModelError(f"{where} cannot be decompressed: it is truncated", is_retryable=True)
+
+    async def _read_explanation(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body of an error, as far as it can be read: the status alone says enough."""
+        import aiohttp
+
+        content = b""
+        with contextlib.suppress(ModelError, aiohttp.ClientError, TimeoutError, OSError):
+            async for piece in self._read_body(response, _PIECE):
+                content += piece
+        return content
 
     def _connect(self) -> aiohttp.ClientSession:
         import aiohttp
@@ -159,6 +211,8 @@ class BatchApi(ABC):
                 connector=aiohttp.TCPConnector(ssl=ssl.create_default_context() if is_safe else True),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=600),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"Accept-Encoding": "gzip"},
+                auto_decompress=False,  # aiohttp's way lets bodies pass that end too early
             )
         return self._session
 
@@ -201,6 +255,7 @@ class _OpenAIBatch(msgspec.Struct):
     error_file_id: str | None = None
     request_counts: _Counts | None = None
     metadata: dict[str, Any] | None = None
+    created_at: float | None = None
 
 
 class _OpenAIBatches(msgspec.Struct):
@@ -237,16 +292,18 @@ class OpenAIBatches(BatchApi):
         head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1{self.endpoint.path}","body":'
         return [head.encode(), *body, b"}"]
 
-    async def submit(self, path: Path, name: str) -> str:
+    async def upload(self, path: Path, name: str) -> str:
         import aiohttp
 
         with path.open("rb") as file:
             form = aiohttp.FormData()
             form.add_field("purpose", "batch")
             form.add_field("file", file, filename=f"{name}.jsonl", content_type="application/jsonl")
-            uploaded = await self.call("POST", "/files", _File, form=form)
+            return str((await self.call("POST", "/files", _File, form=form)).id)
+
+    async def submit(self, path: Path, uploaded: str, name: str) -> str:
         batch = {
-            "input_file_id": uploaded.id,
+            "input_file_id": uploaded,
             "endpoint": f"/v1{self.endpoint.path}",
             "completion_window": "24h",
             "metadata": {"eyechart": name},
@@ -262,10 +319,12 @@ class OpenAIBatches(BatchApi):
             for one in page.data:
                 if (one.metadata or {}).get("eyechart") == name:
                     return one.id
-            if not page.has_more or not page.data:
+            last = page.data[-1] if page.data else None
+            is_before = last is not None and (last.created_at or since) < since - _CLOCKS_S
+            if last is None or not page.has_more or is_before:
                 return None
-            after = page.data[-1].id
-        return None
+            after = last.id
+        raise _not_found_in_time(name)
 
     async def look(self, number: str) -> BatchState:
         batch = await self._get(number)
@@ -277,11 +336,14 @@ class OpenAIBatches(BatchApi):
             trouble = f"{trouble or 'the batch'}: {'; '.join(said[:3])}"
         return BatchState(batch.status in _ENDED, counts.completed + counts.failed, trouble)
 
-    async def results(self, number: str) -> AsyncIterator[BatchResult]:
+    async def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
         batch = await self._get(number)
+        n_completed = batch.request_counts.completed if batch.request_counts else 0
+        if batch.status == "completed" and n_completed and not batch.output_file_id:
+            raise ModelError(f"the batch {number} does not name its file of results", is_retryable=True)
         for file in (batch.output_file_id, batch.error_file_id):
             if file:
-                async for line in self.read_lines(f"/files/{check_id(file)}/content"):
+                async for line in self.read_lines(f"/files/{check_id(file)}/content", n):
                     if (result := self._read(line)) is not None:
                         yield result
 
@@ -374,7 +436,7 @@ class AnthropicBatches(BatchApi):
     def wrap(self, custom_id: str, body: Sequence[bytes]) -> list[bytes]:
         return [f'{{"custom_id":"{custom_id}","params":'.encode(), *body, b"}"]
 
-    async def submit(self, path: Path, name: str) -> str:
+    async def submit(self, path: Path, uploaded: str, name: str) -> str:
         with path.open("rb") as file:
             made = await self.call("POST", "/messages/batches", _AnthropicBatch, data=file)
         return str(made.id)
@@ -391,30 +453,32 @@ class AnthropicBatches(BatchApi):
             for one in page.data:
                 if _read_time(one.created_at) < since - _CLOCKS_S:
                     return None
-                is_like = one.id not in known and (one.request_counts or _AnthropicCounts()).total == n
-                if is_like and await self._is_named(one, name):
+                is_like = one.id not in known and (
+                    one.request_counts is None or one.request_counts.total == n
+                )
+                if is_like and await self._is_named(one, name, n):
                     return one.id
             if not page.has_more or not page.last_id:
                 return None
             after = page.last_id
-        return None
+        raise _not_found_in_time(name)
 
-    async def _is_named(self, batch: _AnthropicBatch, name: str) -> bool:
+    async def _is_named(self, batch: _AnthropicBatch, name: str, n: int) -> bool:
         while batch.processing_status != "ended":
             await asyncio.sleep(_WAIT_S)
             batch = await self._get(batch.id)
-        async for result in self.results(batch.id):
+        async for result in self.results(batch.id, n):
             return result.custom_id.startswith(f"{name}-")
-        return False
+        raise ModelError(f"the results of the batch {batch.id} cannot be read", is_retryable=True)
 
     async def look(self, number: str) -> BatchState:
         batch = await self._get(number)
         counts = batch.request_counts or _AnthropicCounts()
         return BatchState(batch.processing_status == "ended", counts.n_done)
 
-    async def results(self, number: str) -> AsyncIterator[BatchResult]:
+    async def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
         # At our own base URL: the key must not go where an answer says.
-        async for line in self.read_lines(f"/messages/batches/{check_id(number)}/results"):
+        async for line in self.read_lines(f"/messages/batches/{check_id(number)}/results", n):
             if (result := self._read(line)) is not None:
                 yield result
 
@@ -446,6 +510,11 @@ class AnthropicBatches(BatchApi):
 
 _CLOCKS_S = 300.0  # by how much two clocks may differ
 _WAIT_S = 5.0
+
+
+def _not_found_in_time(name: str) -> ModelError:
+    """The list of batches goes on before the time of the one that is searched for."""
+    return ModelError(f"the batch {name} is not among the latest {100 * _MAX_PAGES:,} of the account")
 
 
 def _read_time(text: str) -> float:

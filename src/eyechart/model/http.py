@@ -38,7 +38,7 @@ _CLOSE_S = 2.0
 _BUFFER = 16 * 1024  # of each connection, for what comes in: answers are short
 _UNKNOWN_BYTES = 4 * 2**20  # from here on, an answer without a length is taken for a very long one
 _SURELY_SMALL = LARGE_BYTES // 1024  # compressed: nothing unpacks to much more than a thousand times that
-_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib detects which
+GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib detects which
 _FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
 _IN_A_PATH = "/?:@!$&'()*+,;=%"  # these mean something there; others are written as %XX
 
@@ -420,7 +420,7 @@ def unpack(content: bytes, encoding: str) -> bytes:
     """Decompress a response: some servers compress although the request says not to."""
     if not content or not is_compressed(encoding):
         return content
-    unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
+    unpacker = zlib.decompressobj(GZIP_OR_ZLIB)
     try:
         text = unpacker.decompress(content, MAX_ANSWER_BYTES + 1)
     except zlib.error as err:

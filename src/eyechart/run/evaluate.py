@@ -64,7 +64,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
             with contextlib.suppress(EyechartError):
                 journal.close()
             with contextlib.suppress(EyechartError):
-                if not journal.has_answers() and not has_pending(journal.path):
+                if not journal.has_answers():
                     folders.discard_folder(plan.folder)
             raise
         journal.close()
@@ -248,7 +248,7 @@ def _use_batches(plan: Plan, executor: BatchExecutor, journal: Journal) -> None:
     from eyechart.model import batch
     from eyechart.store.batches import BatchLog
 
-    api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model)  # noqa: B009
+    api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model, plan.folder)  # noqa: B009
     executor.use(api, BatchLog(journal.path), plan.folder)
 
 

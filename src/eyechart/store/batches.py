@@ -99,7 +99,7 @@ class BatchLog:
         return msgspec.structs.replace(batch, id=number)
 
     def end(self, batch: Batch, state: str = "collected") -> None:
-        """Its results are in the journal; or, "withdrawn", it was never accepted."""
+        """Its results are in the journal; or, "withdrawn", it was surely never accepted."""
         with self._writing() as db, db:
             db.execute("BEGIN IMMEDIATE")
             db.execute("UPDATE batches SET state = ? WHERE name = ?", (state, batch.name))
@@ -173,7 +173,16 @@ class BatchedRequests:
 
 def has_pending(path: Path) -> bool:
     """Whether a journal has batches to be collected."""
+    return "pending" in _list_states(path)
+
+
+def was_batched(path: Path) -> bool:
+    """Whether a journal has a batch that the provider accepted, or may have accepted."""
+    return bool(_list_states(path) - {"withdrawn"})
+
+
+def _list_states(path: Path) -> set[str]:
     with store_errors(path), contextlib.closing(connect_to_read(path)) as db:
         if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'batches'").fetchone()[0]:
-            return False
-        return bool(db.execute("SELECT count(*) FROM batches WHERE state = 'pending'").fetchone()[0])
+            return set()
+        return {state for (state,) in db.execute("SELECT DISTINCT state FROM batches")}

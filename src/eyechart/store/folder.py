@@ -16,6 +16,7 @@ import msgspec
 
 from eyechart.errors import StoreError
 from eyechart.files import atomic_write, make_folder, parse_draft_name, remove_draft
+from eyechart.store.batches import was_batched
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.reader import ReplyRow, Task, list_tasks, open_to_read
 from eyechart.store.sqlite import store_errors
@@ -138,8 +139,15 @@ def remove_log(journal: Path) -> None:
 def discard_folder(folder: Path) -> None:
     """Remove a run that never began, and its benchmark's folder if it was the only one.
 
-    The log of a server stays: it says why the run never began.
+    The log of a server stays: it says why the run never began. A run with a batch that may have been accepted
+    stays as well: its journal has the only record of it.
     """
+    journal = folder / FILE_NAME
+    try:
+        if journal.is_file() and was_batched(journal):
+            return
+    except StoreError:  # it cannot be read: nobody knows
+        return
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():

@@ -18,6 +18,7 @@ from eyechart.data.hub import choose_part_files
 from eyechart.errors import DataError
 from eyechart.run.sources import make_benchmark
 from support.command import Outcome, eyechart_process
+from support.trickle import trickling
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 PLACE = "lmms-lab/DocVQA"
@@ -144,6 +145,16 @@ def test_a_part_is_downloaded_and_run_from_its_folder(hub: Hub, tmp_path: Path) 
     n_sent = len(hub.sent)
     assert get(hub.url, tmp_path, "get", "docvqa-val", "--to", "doc").code == 0
     assert len(hub.sent) == n_sent, "nothing is fetched twice"
+
+
+@pytest.mark.slow
+def test_a_download_in_packets_of_one_byte(hub: Hub, tmp_path: Path) -> None:
+    with trickling(hub.url) as url:
+        done = get(url, tmp_path, "get", "docvqa-val", "--to", "doc")
+    assert done.code == 0, done.err
+    assert "2 of 3 files" in done.err
+    for name in hub.sent:
+        assert (tmp_path / "doc" / name).read_bytes() == hub.files[name]
 
 
 @pytest.mark.slow
