@@ -34,7 +34,7 @@ def multi_sample(name: str, problem: dict[str, Any], n_images: int, **fields: An
         "level": find_level(problem["education"], problem["subject"][0]),
     }
     usual: dict[str, Any] = {
-        "golds": (answer,),
+        "golds": () if answer is None else (answer,),
         "weight": float(count_points(answer, type)),
         "meta": meta,
         "withheld": {"analysis": problem["problem_analysis_list"][int(index)]},

@@ -101,6 +101,20 @@ def test_a_label_that_is_null_is_told_and_counts_for_nothing(tmp_path: Path) -> 
     assert read_json(tmp_path / "score.json")["czsx_1_0"]["total_score"] == 0
 
 
+def test_a_question_without_a_label_counts_as_of_no_type_that_is_scored(tmp_path: Path) -> None:
+    """As published: it is of the type 其他, which the tables count with the open questions."""
+    answers: list[str | None] = ["AB", None]
+    problem = PROBLEM | {"problem_type_list": ["多选", "多选"], "problem_answer_list": answers}
+    entries = {name: ENTRY | {"question_id": name, "prediction": "C"} for name in ("czsx_0_0", "czsx_0_1")}
+    label_file = write(tmp_path / "label.json", {"czsx_0": problem})
+    found = metrics(label_file, write(tmp_path / "prediction.json", entries), detail=True)
+    assert found.summary["Type"] == {"MA": 0.0, "MAAcc": 0.0}
+    lines = (tmp_path / "statistics.csv").read_text("utf-8").splitlines()
+    assert "JuH,数学,MA,SI,1,0,2,0" in lines
+    assert "JuH,数学,OP,SI,1,1,0,0" in lines
+    assert read_json(tmp_path / "detail.json")["czsx_0_1"]["type"] == "其他"
+
+
 def test_where_every_label_is_null_there_is_nothing_to_score(tmp_path: Path) -> None:
     label_file = write(tmp_path / "label.json", {"czsx_0": PROBLEM | {"problem_answer_list": [None]}})
     prediction_file = write(tmp_path / "p.json", {"czsx_0_0": ENTRY})

@@ -84,6 +84,23 @@ def test_without_matplotlib_the_summary_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_charts")
+def test_details_have_bare_answers_and_no_type_without_one(tmp_path: Path) -> None:
+    problem = PROBLEM | {
+        "problem_answer_list": ["B", " ACE\n", None],
+        "problem_type_list": ["单选"] + 2 * ["多选"],
+    }
+    samples = [multi_sample(f"czsx_0_{k}", problem, 1) for k in range(3)]
+    exporters.get("multi")(export_of(tmp_path, [multi_result(one, "B") for one in samples]))
+    details = read_json(tmp_path / "detail.json")
+    assert [(one["answer"], one["type"]) for one in details.values()] == [
+        ("B", "单选"), ("ACE", "多选"), ("", "其他"),
+    ]  # fmt: skip
+    again = summarise_predictions({"czsx_0": problem}, read_json(tmp_path / "prediction.json"))
+    assert details == again.details
+    assert "JuH,数学,MA,SI,1,0,3,0" in (tmp_path / "statistics.csv").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("no_charts")
 def test_the_predictions_score_to_the_same_numbers(tmp_path: Path) -> None:
     second, third = (multi_sample(f"czsx_0_{k}", PROBLEM, k - 1) for k in (1, 2))
     results = [failed(third), multi_result(FIRST, "B"), failed(second)]

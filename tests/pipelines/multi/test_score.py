@@ -1,4 +1,5 @@
 import json
+import re
 from itertools import product
 from typing import Any
 
@@ -90,6 +91,16 @@ def test_earlier_generations_score_as_they_did() -> None:
     ("generation", "prediction", "kind", "label", "points"),
     [
         ("2024-02", "Thought，持续 5 秒 B", "SA", "B", 0),
+        ("2024-02", "b", "SA", "B", 0),  # letters as written
+        ("2024-11", "b", "SA", "B", 1),
+        ("2024-02", "ac", "MA", "AC", 0),
+        ("2024-02", "A", "MA", "ABCE", 1),  # a letter alone was an answer, then was not, and is again
+        ("2024-02", "选A", "MA", "AB", 1),
+        ("2024-02", "E", "MA", "E", 1),
+        ("2024-02", ", 选AB", "MA", "AB", 0),  # the first run has no letter
+        ("2025-01", "A</think>B", "SA", "B", 0),
+        ("2025-10", "A</think>B", "SA", "B", 1),
+        ("2025-10", "\\boxed{\\text{C}}", "SA", "C", 0),
         ("2024-11", "Thought，持续 5 秒 B", "SA", "B", 1),
         ("2024-11", "A", "MA", "A", 0),  # a letter alone was no answer
         ("2025-01", "A", "MA", "A", 1),
@@ -125,6 +136,30 @@ def test_any_text_earns_between_nothing_and_all(
     earned, total = score(prediction, label, kind, position, generation=generation)
     assert 0 <= earned <= total == count_points(label, kind)
     extract(prediction, kind, position, generation=generation)
+
+
+@given(predictions, st.sampled_from(["A", "ABD", "ac", "E"]))
+def test_the_first_rules_take_letters_as_written(prediction: str, label: str) -> None:
+    letter, run = re.search("[a-zA-Z]", prediction), re.search("[a-zA-Z ,]+", prediction)
+    letters = set(run[0]) - set(" ,") if run else set()
+    assert score(prediction, label, "SA", generation="2024-02")[0] == bool(letter and letter[0] == label)
+    earned = len(letters) if letters <= set(label) else 0
+    assert score(prediction, label, "MA", generation="2024-02")[0] == earned
+
+
+@given(predictions, labels, st.sampled_from(["SA", "MA", "FB"]), st.sampled_from(["start", "end"]))
+def test_boxes_are_what_came_after_2025_10(prediction: str, label: str, kind: str, position: str) -> None:
+    if "boxed" not in prediction:
+        before, after = (
+            score(prediction, label, kind, position, generation=name) for name in ("2025-10", "2025-11")
+        )
+        assert before == after
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_without_a_label_there_is_nothing_to_earn(kind: str) -> None:
+    assert score("A", None, kind) == (0, 0)
+    assert scored("A", kind=kind, gold=None).outcome == "unscored"
 
 
 @given(predictions)
@@ -226,8 +261,8 @@ def test_a_sample_of_no_known_type_is_named(meta: dict[str, Any]) -> None:
 def test_scorers_by_name() -> None:
     names = [name for name in scorers.names() if name.split("-")[0] == "multi"]
     assert names == [
-        "multi", "multi-2024-02", "multi-2024-11", "multi-2025-01", "multi-2025-01-end", "multi-2025-11",
-        "multi-2025-11-end", "multi-end",
+        "multi", "multi-2024-02", "multi-2024-11", "multi-2025-01", "multi-2025-01-end", "multi-2025-10",
+        "multi-2025-10-end", "multi-2025-11", "multi-2025-11-end", "multi-end",
     ]  # fmt: skip
     assert {scorers.get(name).parity for name in names} == {"official"}
     said = "A 不对，答案是 B"

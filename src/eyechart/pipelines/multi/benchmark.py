@@ -150,8 +150,8 @@ def _weighed(samples: Iterable[Sample]) -> Iterator[Sample]:
 
     for sample in samples:
         kind = sample.meta["question_type"]
-        points = float(count_points(sample.golds[0], kind)) if sample.golds else 0.0
-        yield replace(sample, weight=points)
+        label = sample.golds[0] if sample.golds else None
+        yield replace(sample, weight=float(count_points(label, kind)))
 
 
 def _scorable(samples: Iterable[Sample]) -> Iterator[Sample]:

@@ -17,6 +17,7 @@ from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.files import describe_unknown_educations, find_level
 from eyechart.pipelines.multi.report import (
+    UNLABELLED_TYPE,
     QuestionScore,
     format_absolute_score,
     format_rejections,
@@ -268,12 +269,13 @@ def _score_one(
 ) -> tuple[QuestionScore, dict[str, Any]]:
     """One prediction as a row of the tables and as an entry of detail.json."""
     said, n_images = entry.get("prediction") or "", _image_number(name, entry)
-    earned, total = (0, 0) if label.answer is None else score(said, label.answer, label.type, answer_position)
+    earned, total = score(said, label.answer, label.type, answer_position)
+    type = label.type if label.answer is not None else UNLABELLED_TYPE
     row = QuestionScore(
         question_id=name,
         score=earned,
         total=total,
-        kind=KINDS[label.type],
+        kind=KINDS[type],
         level=find_level(label.education, label.subject),
         subject=label.subject,
         n_images=n_images,
@@ -285,7 +287,7 @@ def _score_one(
         answer=label.answer or "",
         score=earned,
         total=total,
-        type=label.type,
+        type=type,
         education=label.education,
         subject=label.subject,
     )

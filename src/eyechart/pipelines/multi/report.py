@@ -46,6 +46,7 @@ _ALL_SI, _ALL_MI = 8540, 255
 NO_PREDICTION = "generate_answer gave no prediction: "  # in a failure, before the class's reason
 RETURNED = "returned"  # in a reply's evidence: what else the class returned
 _TYPE_NAMES = {kind: name for name, kind in KINDS.items()}
+UNLABELLED_TYPE = "其他"  # as published: a question whose label is null counts in no other type
 _MESSAGES = ("input_message", "input_message_list")  # where an evaluator class says what it sent
 
 
@@ -175,7 +176,7 @@ def make_row(result: Result) -> QuestionScore:
     """The points of one question: those of its score, or of an empty prediction if there is no reply."""
     sample, verdict = result.sample, result.score
     meta = sample.meta
-    kind = read_kind(str(meta.get("question_type", "other")))
+    kind = read_kind(str(meta.get("question_type", "other")) if sample.golds else UNLABELLED_TYPE)
     earned: float
     total: float
     if verdict is not None and {"score", "total"} <= set(verdict.detail):
@@ -208,10 +209,10 @@ def _detail(entry: Mapping[str, Any], sample: Sample, row: QuestionScore) -> dic
     return make_detail(
         entry,
         analysis=str(sample.withheld.get("analysis", "")),
-        answer=sample.golds[0] if sample.golds else "",
+        answer=sample.golds[0].strip() if sample.golds else "",
         score=row.score,
         total=row.total,
-        type=str(meta.get("type_name") or _TYPE_NAMES[read_kind(row.kind)]),
+        type=_TYPE_NAMES[read_kind(row.kind)],
         education=str(meta.get("education", "")),
         subject=row.subject,
     )

@@ -2,8 +2,7 @@
 
 A prediction is cleaned, its letters, blanks or text are read, and they earn points against the label. The
 official rules changed over time: a `Generation` is one state of them, named by the month it began, and
-leaderboard rows were scored with the one of their day. Two states are not offered: 2025-10 (2025-11 without
-boxes), whose handling of thoughts is known only in outline, and one before 2024-02, whose dates are unknown.
+leaderboard rows were scored with the one of their day.
 
 Paper: https://arxiv.org/abs/2402.03173. Parity: OpenDFM/MULTI-Benchmark at aa40c5b and earlier states of its
 `eval/metrics.py`; tests/golden/multi_*.jsonl.
@@ -36,7 +35,7 @@ REFUSAL_EN = "lack of image information"  # the English prompts ask for it, in a
 
 def score(
     prediction: str | None,
-    answer: str,
+    answer: str | None,
     kind: str,
     answer_position: str = "start",
     *,
@@ -45,7 +44,8 @@ def score(
     r"""The points that a prediction earns, and those that it could earn.
 
     Quirks kept: one wrong letter costs all points of a multiple choice; a prediction that says the image is
-    missing earns nothing even if it is right; an open answer never earns its whole point.
+    missing earns nothing even if it is right; an open answer never earns its whole point. Without a label
+    (None) there is nothing to earn.
 
     >>> score("AC", "ACE", "MA"), score("ABC", "ACE", "MA"), score("2；x=3", "2\nx=3或x=-3", "FB")
     ((2, 3), (0, 3), (2, 2))
@@ -54,7 +54,7 @@ def score(
     """
     text, which = clean(prediction, generation), read_kind(kind)
     total = count_points(answer, which)
-    if is_refusal(text, generation):
+    if answer is None or is_refusal(text, generation):
         return 0, total
     return _earn(text, answer.strip(), which, check_position(answer_position), generation), total
 
@@ -83,15 +83,18 @@ def clean(prediction: str | None, generation: str = LATEST) -> str:
     return find_rules(generation).clean(prediction or "")
 
 
-def count_points(label: str, kind: str) -> float:
+def count_points(label: str | None, kind: str) -> float:
     r"""The points that a question can earn: one per letter (MA) or blank (FB), one for SA and OP.
 
-    Questions of other kinds, and open ones without a label, earn none.
+    Questions of other kinds, open ones with an empty label, and all without one (None) earn none.
 
     >>> count_points("ACE", "MA"), count_points("2\n3", "填空"), count_points("", "OP")
     (3, 2, 0)
     """
-    label, which = label.strip(), read_kind(kind)
+    which = read_kind(kind)
+    if label is None:
+        return 0
+    label = label.strip()
     if which == "MA":
         return len(label)
     if which == "FB":
@@ -138,15 +141,16 @@ def _earn(text: str, label: str, kind: Kind, position: Position, generation: str
 
 
 def _read(text: str, kind: Kind, position: Position, generation: str) -> str | list[str] | None:
-    is_early = find_rules(generation).is_early
-    if is_early:
+    rules = find_rules(generation)
+    if rules.is_early:
         position = "start"  # the early rules know no other
     if kind == "SA":
-        return read_choice(text, position)
+        letter = read_choice(text, position)
+        return letter if letter is None or rules.is_as_written else letter.upper()
     if kind == "MA":
-        return read_choices(text, position, is_early=is_early)
+        return _read_early_choices(text, rules) if rules.is_early else read_choices(text, position)
     if kind == "FB":
-        return read_blanks(text, is_early=is_early)
+        return read_blanks(text, is_early=rules.is_early)
     return text if kind == "OP" else None
 
 
@@ -161,36 +165,40 @@ _NEWLINES = re.compile(r"\n{2,}")
 
 
 def read_choice(text: str, position: Position) -> str | None:
-    """The letter of a single choice: the first Latin letter, or the last. Full-width letters do not count.
+    """The letter of a single choice, as written: the first Latin letter (none of full width), or the last.
 
     >>> read_choice("Answer: B", "start"), read_choice("Answer: B", "end"), read_choice("Ｂ", "start")
     ('A', 'B', None)
     """
     found = _LETTER.search(text if position == "start" else text[::-1])
-    return found[0].upper() if found else None
+    return found[0] if found else None
 
 
-def read_choices(text: str, position: Position, *, is_early: bool = False) -> str | None:
+def read_choices(text: str, position: Position) -> str | None:
     """The letters of a multiple choice: those of the first run, or the last, each once.
-
-    `is_early`: the first run of at least two characters, spaces and commas included.
 
     >>> read_choices("A, C", "start"), read_choices("A、B、D", "end"), read_choices("A and B", "start")
     ('AC', 'D', 'ANDB')
-    >>> read_choices("A", "start", is_early=True) is None, read_choices("选 A", "start", is_early=True)
-    (True, 'A')
     """
-    if is_early:
-        first = _LONG_RUN.search(text)
-        runs = [first[0]] if first else []
-    elif position == "start":
-        runs = [next((run[0] for run in _RUN.finditer(text) if _LETTER.search(run[0])), "")]
-    else:
-        runs = [run for run in _RUN.findall(text) if _LETTER.search(run)]
-    if not runs or not runs[-1]:
+    runs = (run[0] for run in _RUN.finditer(text) if _LETTER.search(run[0]))
+    run = next(runs, "") if position == "start" else next(iter([*runs][-1:]), "")
+    return _list_letters(run.upper()) or None
+
+
+def _read_early_choices(text: str, rules: Generation) -> str | None:
+    """The letters of the first run, even if it has none: in the first rules one blank is a run.
+
+    >>> _read_early_choices("选 A", GENERATIONS["2024-11"]), _read_early_choices("b", GENERATIONS["2024-02"])
+    ('A', 'b')
+    """
+    first = (_RUN if rules.is_as_written else _LONG_RUN).search(text)
+    if first is None:
         return None
-    letters = runs[-1].upper().replace(" ", "").replace(",", "")
-    return "".join(dict.fromkeys(letters))
+    return _list_letters(first[0] if rules.is_as_written else first[0].upper())
+
+
+def _list_letters(run: str) -> str:
+    return "".join(dict.fromkeys(run.replace(" ", "").replace(",", "")))
 
 
 def read_blanks(text: str, *, is_early: bool = False) -> list[str]:
@@ -231,7 +239,8 @@ class Generation:
     """One state of the official rules."""
 
     clean: Callable[[str], str]
-    is_early: bool = False  # the first letter only, runs of two and more, blanks character for character
+    is_early: bool = False  # the first letters only, runs of two and more, blanks character for character
+    is_as_written: bool = False  # early, too: the case of letters counts, and one letter or blank is a run
     knows_refusals: bool = True
 
 
@@ -250,8 +259,11 @@ def _clean_latest(text: str) -> str:
 
 
 def _clean_2025_11(text: str) -> str:
-    answer = _cut_before("</think>", _cut_before("答案", _cut_thought(text.strip())))
-    return _unbox(_drop_labels(answer))
+    return _unbox(_clean_2025_10(text))
+
+
+def _clean_2025_10(text: str) -> str:
+    return _drop_labels(_cut_before("</think>", _cut_before("答案", _cut_thought(text.strip()))))
 
 
 def _clean_2025_01(text: str) -> str:
@@ -284,9 +296,10 @@ def _unbox(text: str) -> str:
 GENERATIONS = {
     "latest": Generation(clean=_clean_latest),
     "2025-11": Generation(clean=_clean_2025_11),
+    "2025-10": Generation(clean=_clean_2025_10),
     "2025-01": Generation(clean=_clean_2025_01),
     "2024-11": Generation(clean=_cut_thought, is_early=True, knows_refusals=False),
-    "2024-02": Generation(clean=lambda text: text, is_early=True, knows_refusals=False),
+    "2024-02": Generation(clean=lambda text: text, is_early=True, is_as_written=True, knows_refusals=False),
 }
 
 
@@ -362,7 +375,7 @@ def _make_scorer(position: Position, generation: str) -> Callable[[Reply, Sample
             value=earned / total,
             read=written,
             route=found.route,
-            is_whole=text.upper() == written,
+            is_whole=written == (text if find_rules(generation).is_as_written else text.upper()),
         )
         return replace(found, outcome=plain.outcome, value=plain.value)
 
@@ -400,6 +413,7 @@ def _read_sample_kind(sample: Sample) -> Kind:
 
 for _name, _rules in GENERATIONS.items():
     _suffix = "" if _name == LATEST else f"-{_name}"
-    scorer(f"multi{_suffix}", version="2", parity="official")(_make_scorer("start", _name))
+    _version = "3" if _rules.is_as_written else "2"
+    scorer(f"multi{_suffix}", version=_version, parity="official")(_make_scorer("start", _name))
     if not _rules.is_early:  # those before 2025 know no answer position
         scorer(f"multi{_suffix}-end", version="2", parity="official")(_make_scorer("end", _name))
