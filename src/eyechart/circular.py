@@ -27,8 +27,7 @@ from eyechart.placeholders import number_placeholders
 from eyechart.score.choice import JUDGE_TRIES, infer
 from eyechart.types import Failure, JudgeFailed, Outcome, Result, Sample, Score, Source
 
-_CAPITALS = frozenset(LETTERS)
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = re.compile(r"[A-Za-z]+|\d+|\w")  # a character of another script is a word, also between two letters
 _INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 ROUTE = "circular"  # of a merged score
 _WRONG = frozenset({"wrong", "partial", "refused"})
@@ -46,7 +45,8 @@ def rotate_source(source: Source) -> Source:
 def rotate_source_unless_rotated(source: Source, whole: Source) -> Source:
     """The source with all rotations, or as it is where `whole` already holds rotations.
 
-    `source` is `whole` or a selection of it; both mark circles.
+    `source` is `whole` or a selection of it; both mark circles. Their golds are taken as they are written, as
+    in VLMEvalKit: a question with the gold ``b`` is not rotated.
     """
     is_rotated = cache(lambda: has_rotations(whole))  # `whole` is read once, however often the source is
 
@@ -54,7 +54,7 @@ def rotate_source_unless_rotated(source: Source, whole: Source) -> Source:
         if is_rotated():
             return iter(samples)
         # A row without weight is a rotation whose question is missing.
-        return _rotate_questions(samples, lambda sample: sample.weight > 0)
+        return _rotate_questions(samples, lambda sample: sample.weight > 0, is_exact=True)
 
     return ChangedSource(source, rotate)
 
@@ -79,12 +79,14 @@ def rotate_samples(samples: Iterable[Sample]) -> Iterator[Sample]:
     return _rotate_questions(samples, lambda sample: not sample.circle)
 
 
-def _rotate_questions(samples: Iterable[Sample], is_question: Callable[[Sample], bool]) -> Iterator[Sample]:
+def _rotate_questions(
+    samples: Iterable[Sample], is_question: Callable[[Sample], bool], *, is_exact: bool = False
+) -> Iterator[Sample]:
     questions: dict[str, str] = {}  # every id so far -> the id of its question
     has_options = is_any_rotated = False
     for sample in samples:
         has_options |= bool(sample.choices)
-        rotations = rotate_sample(sample) if is_question(sample) else [sample]
+        rotations = rotate_sample(sample, is_exact=is_exact) if is_question(sample) else [sample]
         is_any_rotated |= len(rotations) > 1 or bool(sample.circle and not is_question(sample))
         for rotation in rotations:
             if questions.setdefault(rotation.id, sample.id) != sample.id:
@@ -103,18 +105,19 @@ def _rotate_questions(samples: Iterable[Sample], is_question: Callable[[Sample],
         )
 
 
-def rotate_sample(sample: Sample) -> list[Sample]:
+def rotate_sample(sample: Sample, *, is_exact: bool = False) -> list[Sample]:
     """The sample and its rotations, in order; the sample alone where it cannot be rotated.
 
     As in VLMEvalKit, a question is not rotated where that would change what it asks: an option names two or
-    more letters ("both A and B"), an option is itself a capital letter, or the gold is not
-    the letter of an option.
+    more letters, an option is itself a capital letter or several in the order of the alphabet, or the gold is
+    not the letter of an option. A letter is named where no other Latin letter stands beside it: "A and B",
+    "A和B" and "A1, B2" name two, "CAB" names none. Unless `is_exact`, a gold may be written ``b`` or ``(B)``.
 
     >>> sample = Sample(id="7", question="Which?", choices={"A": "cat", "B": "dog"}, golds=("B",))
     >>> [(one.id, dict(one.choices), one.golds) for one in rotate_sample(sample)]
     [('7', {'A': 'cat', 'B': 'dog'}, ('B',)), ('1000007', {'A': 'dog', 'B': 'cat'}, ('A',))]
     """
-    sample = _number_images(_normalise_golds(sample))
+    sample = _number_images(sample if is_exact else _normalise_golds(sample))
     if not _can_rotate(sample):
         return [sample]
     rotations = [one for turn in range(len(sample.choices)) if (one := _rotate_by(sample, turn))]
@@ -150,8 +153,7 @@ def _can_rotate(sample: Sample) -> bool:
     if len(choices) < 2 or not sample.golds or not all(gold in choices for gold in sample.golds):
         return False
     return not any(
-        text.strip() in _CAPITALS or len({*_WORDS.findall(text)} & set(choices)) > 1
-        for text in choices.values()
+        text in LETTERS or len({*_WORDS.findall(text)} & choices.keys()) > 1 for text in choices.values()
     )
 
 
@@ -212,10 +214,10 @@ def merge_rotations(results: Iterable[Result]) -> Iterator[Result]:
     A circle is reported under its question, the sample that the others are rotations of (or the first one,
     if that is missing). The rules, in order:
 
-    1. The circle has the outcome of its first rotation that is wrong, partial or refused; if there are none,
-       of the first that is unparsed or truncated. If another is then unscored because a judge call failed,
-       so is the circle: the judge was to read them all.
-    2. Otherwise it is pending, failed or unscored if a rotation is, in this order.
+    1. The circle is pending, failed or unscored if a rotation is, in this order, even if another is wrong.
+       Otherwise failures would remove right questions only, and the score would be too low.
+    2. It has the outcome of its first rotation that is wrong, partial or refused; if there are none, of the
+       first that is unparsed or truncated.
     3. Otherwise it is correct.
 
     Rotations may stand anywhere in a file, so circles come last, in the order of their questions.
@@ -296,13 +298,12 @@ class _Circle(msgspec.Struct):
             n_rows=self.n_rows,
             cluster=self.cluster,
         )
-        if self.wrong is not None and not (self.is_unscored and self.wrong[2] in _UNREAD):
-            return replace(plain, score=self._score(self.wrong[2]))
         if self.is_pending:
             return plain
         if self.failed is not None:
             return replace(plain, failure=self.failed[1])
-        return replace(plain, score=self._score("unscored" if self.is_unscored else "correct"))
+        decided: Outcome = self.wrong[2] if self.wrong is not None else "correct"
+        return replace(plain, score=self._score("unscored" if self.is_unscored else decided))
 
     def _score(self, outcome: Outcome) -> Score:
         detail: dict[str, Any] = {"rows": self.n_rows, "right": self.n_right}
@@ -380,24 +381,29 @@ def _ask(row: Row, judge: AskJudge, rules: str) -> str | None:
 
 
 class OpenCircle(msgspec.Struct):
-    """A question with rotations that the rules could not read, and none that was read as wrong."""
+    """A question with rotations that the rules could not read, and none that was read as wrong or failed."""
 
     trial: int
-    is_wrong: bool = False
+    is_closed: bool = False
     unread: list[str] = msgspec.field(default_factory=list)  # ids of rotations, in order
 
 
 def find_open_circles(results: Iterable[Result]) -> list[OpenCircle]:
-    """The questions that a judge can still decide: one rotation read as wrong already decides a question."""
+    """The questions that a judge can still decide.
+
+    A rotation read as wrong has decided its question already; one without a reply leaves it undecided.
+    """
     found: dict[tuple[str, int], OpenCircle] = {}
     for result in results:
         if not result.sample.circle:
             continue
         circle = found.setdefault((result.sample.circle, result.trial), OpenCircle(result.trial))
         score = result.score
-        if score is not None and score.outcome != "unscored" and score.value < 1:
+        if score is None:
+            circle.is_closed = True
+        elif score.outcome != "unscored" and score.value < 1:
             if score.read is None:
                 circle.unread.append(result.sample.id)
             else:
-                circle.is_wrong = True
-    return [circle for circle in found.values() if circle.unread and not circle.is_wrong]
+                circle.is_closed = True
+    return [circle for circle in found.values() if circle.unread and not circle.is_closed]

@@ -132,13 +132,8 @@ def as_letters(
     golds: tuple[str, ...],
     choices: Mapping[str, str],
     first_option: int | None = None,
-    *,
-    is_exact: bool = False,
 ) -> tuple[str, ...]:
-    """Golds as letters: the text of one option becomes its letter, and so does an option's number.
-
-    `is_exact`: only a text that is the option's, letter by letter.
-    """
+    """Golds as letters: the text of one option becomes its letter, and so does an option's number."""
     if not choices:
         return golds
     letters = []
@@ -151,7 +146,7 @@ def as_letters(
             letters.append(gold)
             continue
         same = [letter for letter, text in choices.items() if text == gold]
-        if not same and not is_exact:
+        if not same:
             marked, written = _MARKED_LETTER.fullmatch(gold.strip()), _LETTER_AND_TEXT.fullmatch(gold.strip())
             if marked and len(gold.strip()) > 1 and marked[1].upper() in choices:
                 same = [marked[1].upper()]

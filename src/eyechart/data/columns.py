@@ -476,10 +476,12 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     golds = read_golds(take("answer"))
     if detection.has_decimal_commas:
         golds = tuple(map(write_with_point, golds))
+    if not detection.is_official:
+        golds = as_letters(golds, choices, detection.first_option)
     parts = RowParts(
         id=sample_id,
         question=question,
-        golds=as_letters(golds, choices, detection.first_option, is_exact=detection.is_official),
+        golds=golds,
         choices=choices,
         choices_text=choices_text,
         hint=to_text(take("hint")),

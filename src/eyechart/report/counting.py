@@ -69,6 +69,7 @@ class Group:
     coverage: float | None
     bounds: tuple[float, float] | None  # worst, best
     chance: float | None
+    n_open: int = 0  # sample-trials that failed, lack a judge's verdict, or were not asked yet
     shrunk: float | None = None
     measured: Interval | None = field(default=None, repr=False)  # `score` and `ci95`, with what else is known
     ends: tuple[Interval, Interval] | None = field(default=None, repr=False)  # the intervals of `bounds`
@@ -168,9 +169,10 @@ class ResultCounter:
             for tally in asked.tallies:
                 tally.pending += 1
             return
+        is_open = outcome == "failed" or _lacks_verdict(result)
         for tally in asked.tallies:
             tally.counts[outcome] += 1
-        is_open = outcome == "failed" or _lacks_verdict(result)
+            tally.open += is_open
         asked.unknown += is_open or outcome in UNKNOWN
         asked.failed += is_open
         value = compute_credit(result)
@@ -272,11 +274,12 @@ class ResultCounter:
 class _Tally:
     """The counters of one group."""
 
-    __slots__ = ("best", "chance", "counts", "guessing", "n", "pending", "values", "worst")
+    __slots__ = ("best", "chance", "counts", "guessing", "n", "open", "pending", "values", "worst")
 
     def __init__(self) -> None:
         self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self.pending = 0
+        self.open = 0  # failed, or without a judge's verdict
         self.n = 0
         self.guessing = _Mean()  # what it gets on all samples
         self.chance = _Mean()  # and on those that the score is over
@@ -317,6 +320,7 @@ class _Tally:
             else None,
             outcomes=self.counts,
             pending=self.pending,
+            n_open=self.open + self.pending,
             coverage=n_scored / n_trials if n_trials else None,
             bounds=(worst.mean, best.mean) if worst and best else None,
             chance=self.guessing.value if self.chance.value is None else self.chance.value,

@@ -141,6 +141,7 @@ class Summary:
     trials: Trials | None = None
     scorer: str = ""
     parity: str = ""
+    lost_parity: str = ""  # what it would be if every sample had a score
     version: str = ""
     metrics: Metrics | None = None  # if the benchmark declares an aggregate
     judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person

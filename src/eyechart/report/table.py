@@ -175,7 +175,8 @@ def _notes(summary: Summary) -> Iterator[str]:
     if overall.coverage is not None and overall.coverage < 1:
         left = {name: overall.outcomes[name] for name in _NO_PART} | {"pending": overall.pending}
         told = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
-        yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {told}"
+        claim = f", so it is not the {summary.lost_parity} number" if summary.lost_parity else ""
+        yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {told}{claim}"
     if overall.method:
         clusters = f" in {overall.n_clusters:,} clusters" if overall.n_clusters < overall.n_scored else ""
         widest = _range(overall.ci95_with_failures)

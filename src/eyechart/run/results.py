@@ -162,6 +162,8 @@ class Run:
             also={**also, **self._by_further_scorers()},
             metrics=self._compute_metrics(),
             judge=self._make_judge_card(),
+            parity="" if summary.overall.n_open else summary.parity,
+            lost_parity=summary.parity if summary.overall.n_open else "",
         )
 
     def _compute_metrics(self) -> Metrics | None:

@@ -191,6 +191,73 @@ def test_any_file_can_be_asked_in_circles(tmp_path: Path) -> None:
     assert (done.json["also"]["plain"]["n"], done.json["also"]["plain"]["score"]) == (16, 0.25)
 
 
+def write_replies(path: Path, questions: Path, lost: str) -> None:
+    """Replies "A" to the rows of a file, with its questions; the row with the index `lost` is missing."""
+    head, *rows = (line.split("\t")[:-1] for line in questions.read_text(encoding="utf-8").splitlines())
+    kept = [[*row, "A"] for row in rows if row[0] != lost]
+    lines = ["\t".join(row) for row in ([*head, "prediction"], *kept)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("benchmark", ["mini.tsv", "mmbench"])
+@pytest.mark.parametrize("lost", ["none", "1000001", "1"])
+def test_a_question_with_a_missing_reply_is_left_out(tmp_path: Path, benchmark: str, lost: str) -> None:
+    """Every question has a wrong rotation, so those that were left out used to be counted as wrong."""
+    questions = circles(tmp_path / "mini.tsv")
+    write_replies(tmp_path / "m_mini.tsv", questions, lost)
+    source = ("--benchmark", benchmark, *(("--as", "mmbench") if "." in benchmark else ()))
+    done = eyechart("score", *source, "--replies", "m_mini.tsv", "--json", cwd=tmp_path)
+    n_failed = int(lost != "none")
+    assert done.code == n_failed, done.err
+    found = done.json
+    assert (found["n"], found["n_scored"], found["outcomes"]["failed"]) == (3, 3 - n_failed, n_failed)
+    assert found["parity"] == ("" if n_failed else "official")
+    if n_failed:
+        assert found["bounds"] == [0.0, pytest.approx(1 / 3)]
+        shown = eyechart("report", found["run"], cwd=tmp_path)
+        assert "leaves out 1 failed, so it is not the official number" in shown.out
+        assert "parity" not in shown.out
+
+
+def test_a_question_that_was_asked_once_lacks_no_rotation(tmp_path: Path) -> None:
+    questions = circles(tmp_path / "mini.tsv")
+    with questions.open("a", encoding="utf-8") as opened:
+        opened.write("\t".join(["9", "Q9: which?", *WORDS, "A", "ocr", "coarse_perception", "0"]) + "\n")
+    write_replies(tmp_path / "m_mini.tsv", questions, "none")
+    done = eyechart("score", "--benchmark", "mmbench", "--replies", "m_mini.tsv", "--json", cwd=tmp_path)
+    assert (done.json["n_scored"], done.json["score"], done.json["parity"]) == (4, 0.25, "official")
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"), [(("C", "A", "E"), "A"), (("B", "AB", "O"), "AB"), (("cat", "dog", "x"), "dog")]
+)
+def test_an_answer_stays_as_it_is_written(tmp_path: Path, options: tuple[str, ...], answer: str) -> None:
+    """The text of an option is not turned into its letter: in the official code it is never right."""
+    letters = "BCD" if answer == "A" else "ABC"
+    row = {
+        "index": 7,
+        "question": "Which?",
+        "A": None,
+        "B": None,
+        "image": picture_base64(),
+        "answer": answer,
+    }
+    row |= dict(zip(letters, options, strict=True)) | {"prediction": "C"}
+    path = tmp_path / "m_mine.tsv"
+    cells = ["" if value is None else str(value) for value in row.values()]
+    path.write_text("\t".join(row) + "\n" + "\t".join(cells) + "\n", encoding="utf-8")
+    assert [sample.golds for sample in ec.load(path, read_as="mmbench")] == [(answer,)]
+    for benchmark in ("m_mine.tsv", "mmbench"):
+        flags = ("--as", "mmbench") if "." in benchmark else ()
+        done = eyechart(
+            "score", "--benchmark", benchmark, *flags, "--replies", path.name, "--json", cwd=tmp_path
+        )
+        assert (done.json["n_scored"], done.json["score"]) == (1, 0.0)
+    if answer == "dog":
+        checked = eyechart("data", "check", path.name, "--as", "mmbench", cwd=tmp_path)
+        assert "row 1: 'dog' (options: A, B, C)" in checked.out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "flags"),

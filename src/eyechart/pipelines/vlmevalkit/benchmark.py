@@ -8,7 +8,7 @@ their replies go into the file to upload.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -84,8 +84,42 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
 def _read_questions(replies: Path) -> Source:
     """The questions that VLMEvalKit copies into its files of predictions."""
     from eyechart.data.replies import open_questions
+    from eyechart.data.wrappers import ChangedSource
 
-    return MMBenchSource(open_questions(replies))
+    file = open_questions(replies)
+    official = replace(file, detection=replace(file.detection, is_official=True))
+    return ChangedSource(MMBenchSource(official), _add_missing_rotations)
+
+
+def _add_missing_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The rows of a file of predictions, and the rows of its questions that it lacks: they have no reply.
+
+    A question with a single row was asked once, unless the file has a part of the rotations of another.
+    """
+    from eyechart.circular import rotate_sample
+
+    circles: dict[str, list[Sample]] = {}
+    for sample in samples:
+        question = find_question(sample)
+        if not sample.weight and question is not None:  # the row of the question itself is missing
+            sample = replace(sample, circle=str(question), weight=1.0)
+        yield sample
+        if sample.circle:
+            circles.setdefault(sample.circle, []).append(sample)
+    missing: list[Sample] = []
+    is_partial = False
+    for circle, rows in circles.items():
+        question_row = next((row for row in rows if row.id == circle), None)
+        if question_row is None:
+            lacking = [replace(rows[0], id=circle)]
+        else:
+            known = [row.choices for row in rows]
+            turns = rotate_sample(question_row, is_exact=True)
+            lacking = [turn for turn in turns if turn.choices not in known]
+        missing += lacking
+        is_partial |= bool(lacking) and (len(rows) > 1 or question_row is None)
+    if is_partial:
+        yield from missing
 
 
 for _name, (_published, _about) in SETS.items():
