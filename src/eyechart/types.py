@@ -209,7 +209,8 @@ class Reply:
 
     text: str
     thinking: str = ""
-    finish_reason: str = "stop"  # "length": cut off; "content_filter" or "refusal": withheld
+    # "length": cut off; "content_filter" or "refusal": withheld; empty: the endpoint gave none
+    finish_reason: str = "stop"
     usage: Usage | None = None
     model: str = ""  # as the endpoint calls itself
     latency_s: float = 0.0
@@ -772,6 +773,7 @@ class Export:
     folder: Path  # where the files go; it exists
     manifest: Mapping[str, Any]  # benchmark, model, trials, settings, ... of the run
     results: Results  # as often as wanted; one trial's rows are cheaper than all
+    full_images: bool = False  # files that can contain the images as they were sent should
 
 
 Exporter: TypeAlias = Callable[[Export], Sequence[Path]]

@@ -117,7 +117,7 @@ def test_usage_counts_cached_input_and_prices_it() -> None:
         ("model_context_window_exceeded", "length"),
         ("refusal", "refusal"),
         ("something_new", "stop"),
-        (None, "stop"),
+        (None, ""),
     ],
 )
 def test_stop_reasons(stop_reason: str | None, finish_reason: str) -> None:

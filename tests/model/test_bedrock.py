@@ -69,9 +69,10 @@ def test_thinking_of_claude() -> None:
         ("max_tokens", "length"),
         ("guardrail_intervened", "content_filter"),
         ("content_filtered", "content_filter"),
+        (None, ""),
     ],
 )
-def test_stop_reasons(said: str, finish_reason: str) -> None:
+def test_stop_reasons(said: str | None, finish_reason: str) -> None:
     body = {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": said}
     with Server(lambda asked: as_json(body)) as server:
         assert ask(NAME, server, request()).finish_reason == finish_reason

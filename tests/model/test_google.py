@@ -117,9 +117,11 @@ def test_usage_counts_thinking_as_output() -> None:
         ("RECITATION", "content_filter"),
         ("PROHIBITED_CONTENT", "content_filter"),
         ("SOMETHING_NEW", "stop"),
+        ("FINISH_REASON_UNSPECIFIED", ""),
+        (None, ""),
     ],
 )
-def test_finish_reasons(said: str, finish_reason: str) -> None:
+def test_finish_reasons(said: str | None, finish_reason: str) -> None:
     content = {"role": "model", "parts": [{"text": "B"}]}
     reply = read(candidates=[{"content": content, "finishReason": said}])
     assert (reply.text, reply.finish_reason) == ("B", finish_reason)

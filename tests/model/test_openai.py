@@ -344,13 +344,37 @@ def test_a_refusal_is_told_as_one() -> None:
         {"usage": None},
         {"model": None, "usage": {}},
         {"model": 7, "system_fingerprint": []},
-        {"choices": [{"message": {"content": "B"}, "finish_reason": None}]},
-        {"choices": [{"message": {"content": "B"}, "finish_reason": 1}]},
     ],
 )
 def test_odd_fields_around_an_answer_do_not_lose_it(fields: dict[str, Any]) -> None:
     reply = answer_to(completion({"content": "B"}, **fields))
     assert (reply.text, reply.finish_reason) == ("B", "stop")
+
+
+@pytest.mark.parametrize("finish", [{"finish_reason": None}, {"finish_reason": 1}, {}])
+def test_a_finish_reason_is_not_invented(finish: dict[str, Any]) -> None:
+    reply = answer_to(completion({"content": "B"}, choices=[{"message": {"content": "B"}, **finish}]))
+    assert (reply.text, reply.finish_reason) == ("B", "")
+
+
+@pytest.mark.parametrize(
+    ("message", "evidence"),
+    [
+        ({"role": "assistant", "content": "B"}, {}),
+        ({"role": "tool", "content": "B"}, {"role": "tool"}),
+        ({"content": "B"}, {"role": None}),
+    ],
+)
+def test_another_role_is_noted(message: dict[str, Any], evidence: dict[str, Any]) -> None:
+    reply = answer_to(completion({}, choices=[{"message": message, "finish_reason": "stop"}]))
+    assert (reply.text, reply.evidence) == ("B", evidence)
+
+
+@pytest.mark.parametrize("finish_reason", ["stop", None])
+def test_a_message_without_content_is_no_answer(finish_reason: str | None) -> None:
+    said = {"message": {"role": "assistant", "content": None}, "finish_reason": finish_reason}
+    with pytest.raises(ModelError, match="no content"):
+        answer_to(completion({}, choices=[said]))
 
 
 def test_token_counts_that_are_whole_numbers_in_other_clothes_are_read() -> None:

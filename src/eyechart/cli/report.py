@@ -40,7 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--html", metavar="FILE", help="write one page with numbers, plots and samples; needs no network"
     )
     parser.add_argument(
-        "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
+        "--full-images",
+        action="store_true",
+        help="with --html: images as they were sent, not small copies; with --official, in files that can "
+        "contain them (InSight-o3's records)",
     )
     parser.add_argument(
         "--official",
@@ -95,7 +98,7 @@ def execute(args: argparse.Namespace) -> int:
             _write(done, name, path)
             note(f"wrote {path}")
     if args.official is not None or args.files:
-        for path in _write_files(done, args.official or None, args.files):
+        for path in _write_files(done, args.official or None, args.files, full_images=args.full_images):
             note(f"wrote {path}")
     if args.differences:
         return _differences(done, args.differences, as_json=args.json == "-")
@@ -134,8 +137,10 @@ def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse files that cannot be written before the first one is written."""
-    if args.full_images and not args.html:
-        raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
+    if args.full_images and not args.html and args.official is None:
+        raise UsageError(
+            "--full-images has no effect without --html or --official", hint="add --html FILE or --official"
+        )
     if args.parquet:
         from eyechart.report.export import require_parquet
 
@@ -150,9 +155,9 @@ def _check_files(args: argparse.Namespace) -> None:
             raise StoreError(f"{path} is a folder", hint="give a file name")
 
 
-def _write_files(done: Run, folder: str | None, name: str | None) -> list[Path]:
+def _write_files(done: Run, folder: str | None, name: str | None, *, full_images: bool) -> list[Path]:
     try:
-        return done.write_files(folder, name)
+        return done.write_files(folder, name, full_images=full_images)
     except StoreError as err:  # its hint names the flags of a run
         raise StoreError(err.message, hint=err.hint.replace("with --out", "with --official DIR")) from err
 

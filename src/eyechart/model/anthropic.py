@@ -16,6 +16,7 @@ from eyechart.types import Image, ImageRef, Message, Part, Reply, Usage
 _VERSION = "2023-06-01"
 _DEFAULT_MAX_TOKENS = 4096  # the API requires one; every Claude model with vision accepts this
 _FINISHED = {
+    None: "",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
@@ -101,7 +102,7 @@ class Anthropic(ChatEndpoint):
             Reply(
                 text="".join(block.text for block in said.content if block.type == "text"),
                 thinking="\n\n".join(block.thinking for block in said.content if block.type == "thinking"),
-                finish_reason=_FINISHED.get(said.stop_reason or "", "stop"),
+                finish_reason=_FINISHED.get(said.stop_reason, "stop"),
                 usage=usage,
                 model=said.model,
                 latency_s=latency_s,

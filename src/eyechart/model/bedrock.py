@@ -22,6 +22,7 @@ _CONFIG = {
     "stop": "stopSequences",
 }
 _FINISHED = {
+    None: "",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "guardrail_intervened": "content_filter",
@@ -101,7 +102,7 @@ class Bedrock(ChatEndpoint):
             Reply(
                 text="".join(block.text for block in blocks),
                 thinking="\n\n".join(thought.text for thought in thoughts if thought),
-                finish_reason=_FINISHED.get(said.stop_reason or "", "stop"),
+                finish_reason=_FINISHED.get(said.stop_reason, "stop"),
                 usage=_read_usage(said.usage),
                 latency_s=latency_s,
             )

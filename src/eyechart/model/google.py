@@ -24,7 +24,9 @@ _THINKING = {
     "thinking_budget": "thinkingBudget", "thinking_level": "thinkingLevel",
     "include_thoughts": "includeThoughts",
 }  # fmt: skip
-_FINISHED = {
+_FINISHED: dict[str | None, str] = {
+    None: "",
+    "FINISH_REASON_UNSPECIFIED": "",
     "MAX_TOKENS": "length",
     **dict.fromkeys(
         (
@@ -113,10 +115,9 @@ class Google(ChatEndpoint):
             raise self.no_reply("without any candidate")
         candidate = said.candidates[0] if said.candidates else _Candidate(finish_reason="SAFETY")
         parts = candidate.content.parts if candidate.content else []
-        finish_reason = _FINISHED.get(candidate.finish_reason or "", "stop")
+        finish_reason = _FINISHED.get(candidate.finish_reason, "stop")
         text = "".join(part.text for part in parts if not part.thought)
-        is_known = candidate.finish_reason in (None, "STOP", "FINISH_REASON_UNSPECIFIED")
-        if not text and finish_reason == "stop" and not is_known:
+        if not text and finish_reason == "stop" and candidate.finish_reason != "STOP":
             raise self.no_reply(f"with nothing, for the reason {candidate.finish_reason!r}")
         return [
             Reply(

@@ -87,7 +87,7 @@ class OpenAI(ChatEndpoint):
         answers = [reply for reply in replies if not _is_failure(reply)]
         if not answers:
             reason = replies[0].finish_reason
-            nothing = "no content (null)" if reason == "stop" else f"nothing, for the reason {reason!r}"
+            nothing = "no content (null)" if reason in ("stop", "") else f"nothing, for the reason {reason!r}"
             raise self.no_reply(f"with {nothing}")
         return answers
 
@@ -99,6 +99,7 @@ class OpenAI(ChatEndpoint):
 
 class _Message(msgspec.Struct):
     content: str | list[str | dict[str, Any]] | None = None
+    role: Any = None
     refusal: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -137,7 +138,7 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
     if isinstance(content, list):  # some servers answer in parts
         content = "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
     text, thinking = split_thinking(content)
-    finish_reason = _text_of(choice.finish_reason) or "stop"
+    finish_reason = _text_of(choice.finish_reason)
     refusal = _text_of(message.refusal)
     if refusal and not text:
         text, finish_reason = refusal, "refusal"
@@ -148,9 +149,17 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
         usage=_read_usage(completion.usage),
         model=_text_of(completion.model),
         latency_s=latency_s,
-        # Some official scorers tell no answer from an empty one.
-        evidence={"null_content": True} if message.content is None and not text else {},
+        evidence=_note_oddities(message, text),
     )
+
+
+def _note_oddities(message: _Message, text: str) -> dict[str, Any]:
+    """What some official scorers count as a failure: no content in place of an empty one, another role."""
+    is_null = message.content is None and not text
+    return {
+        **({"null_content": True} if is_null else {}),
+        **({"role": message.role} if message.role != "assistant" else {}),
+    }
 
 
 def _text_of(said: object) -> str:
@@ -175,4 +184,4 @@ def _read_usage(said: Any) -> Usage | None:
 def _is_failure(reply: Reply) -> bool:
     """Whether it is an error in the shape of an answer: aborted, or finished without content."""
     is_null = bool(reply.evidence.get("null_content")) and not reply.thinking
-    return reply.finish_reason in ("error", "abort") or (reply.finish_reason == "stop" and is_null)
+    return reply.finish_reason in ("error", "abort") or (reply.finish_reason in ("stop", "") and is_null)

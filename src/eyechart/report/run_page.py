@@ -275,7 +275,7 @@ class SampleBlocks:
             self.n_cut += detail.cut
             detail.latency_s = round(reply.latency_s, 3)
             if reply.finish_reason != "stop":
-                detail.finish = reply.finish_reason
+                detail.finish = reply.finish_reason or "none given"
             if usage := reply.usage:
                 detail.tokens = (usage.prompt_tokens, usage.completion_tokens)
                 if self._price is not None:

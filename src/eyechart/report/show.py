@@ -27,6 +27,7 @@ _OUTCOME_STYLES = {
 }
 _MOST_SHOWN = 100_000  # characters of one text
 _FINISHED = {
+    "": "(none given)",
     "length": " (cut off at the token limit)",
     "content_filter": " (withheld)",
     "refusal": " (withheld)",

@@ -396,10 +396,13 @@ class Run:
         if self.report_trouble:
             self.write_summary()
 
-    def write_files(self, folder: str | Path | None = None, exporter: str | None = None) -> list[Path]:
+    def write_files(
+        self, folder: str | Path | None = None, exporter: str | None = None, *, full_images: bool = False
+    ) -> list[Path]:
         """Write the result files of the benchmark's own pipeline, by default into the run folder.
 
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
+        `full_images`: files that can contain images contain them as they were sent.
         """
         from eyechart.registry import exporters, is_for_any_run
         from eyechart.run.plugins import find_exporter
@@ -419,7 +422,9 @@ class Run:
         write = exporters.get(name)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         prepare_folder(where)
-        written: object = write(Export(folder=where, manifest=self.manifest, results=self.samples))
+        written: object = write(
+            Export(folder=where, manifest=self.manifest, results=self.samples, full_images=full_images)
+        )
         # An exporter may come from a plug-in; a single string would be split into letters.
         if isinstance(written, str) or not isinstance(written, Iterable):
             raise UsageError(

@@ -492,7 +492,7 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
     usage = reply.usage if reply else None
     facts = [
         ("Trial", str(result.trial) if result.trial else ""),
-        ("Finish", reply.finish_reason if reply else ""),
+        ("Finish", (reply.finish_reason or "none given") if reply else ""),
         ("Latency", f"{reply.latency_s:.2f} s" if reply and reply.latency_s else ""),
         ("Tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out" if usage else ""),
         ("Answered by", reply.model if reply else ""),

@@ -1,6 +1,8 @@
 """``eyechart insight``: the authors' whole run over a local server, and how it goes on where it was left."""
 
 import argparse
+import base64
+import io
 import json
 import re
 import shutil
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from PIL import Image
 
 from eyechart.pipelines.insight_o3.arguments import read_object
 from support.command import Outcome, eyechart
@@ -310,11 +313,224 @@ def test_trials_that_the_authors_program_made_are_never_written_over(small: Path
         part = insight(small, server, "--num_trials", 3, name="theirs")
         assert part.code == 2
         assert "2 of 3" in part.err
+        assert "--num_trials 2 shows the finished ones" in part.err
         (folder / "trial_0" / "eval_metrics.json").write_text("{}", encoding="utf-8")
         assert insight(small, server, "--num_trials", 2, name="theirs").code == 2
         assert not server.asked
     (folder / "trial_0" / "eval_metrics.json").write_bytes(before[folder / "trial_0" / "eval_metrics.json"])
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def write_their_trial(folder: Path, **arguments: object) -> None:
+    """A folder as the authors' program leaves it: every argument in args.json, keys included."""
+    (folder / "trial_0").mkdir(parents=True)
+    shutil.copy(E2E / "expected_eval_metrics_trial_0.json", folder / "trial_0" / "eval_metrics.json")
+    (folder / "trial_0" / "done").touch()
+    theirs = {
+        "ann_file": "ann.jsonl", "img_dir": ".", "model": "served", "img_max_pixels": 12250000,
+        "sys_prompt": "model_default", "chat_completion_kwargs": {"max_completion_tokens": 16384},
+        "image_url_extra_settings": {"detail": "high"}, "api_key": "sk-theirs",
+    }  # fmt: skip
+    (folder / "args.json").write_text(json.dumps({**theirs, **arguments}), encoding="utf-8")
+
+
+def test_figures_of_the_authors_program_are_shown_only_for_the_same_questions(small: Path) -> None:
+    with Server(lambda asked: "B") as server:
+        write_their_trial(small / "outputs" / "eval" / "same", api_base_url=server.base_url + "/")
+        write_their_trial(
+            small / "outputs" / "eval" / "other", api_base_url=server.base_url, img_max_pixels=1638400
+        )
+        assert insight(small, server, name="same").code == 0
+        other = insight(small, server, name="other")
+    assert other.code == 2
+    assert "img_max_pixels was 1638400, is 12250000" in other.err
+    assert "sk-theirs" not in other.err
+    assert not server.asked
+
+
+def test_a_folder_in_which_the_authors_program_was_interrupted_is_used(small: Path) -> None:
+    folder = small / "outputs" / "eval" / "m" / "small"
+    write_their_trial(folder, model="another")
+    shutil.rmtree(folder / "trial_0")
+    (folder / "trial_0").mkdir()  # nothing of a trial is kept before its end
+    with Server(lambda asked: "B") as server:
+        assert insight(small, server).code == 0
+    assert (folder / "trial_0" / "done").exists()
+
+
+# -- Verdicts of odd replies, and golds that the official loader reads as numbers
+
+
+def raw_choice(role: str | None, finish_reason: str | None, content: str | None = "B") -> Answer:
+    message = {"content": content, **({"role": role} if role else {})}
+    return Answer(
+        body=json.dumps({"choices": [{"message": message, "finish_reason": finish_reason}]}).encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "inner", "finish_reason", "end"),
+    [
+        (raw_choice("assistant", None), "finish_reason:None", "", None, "incomplete"),
+        (raw_choice("tool", "stop"), "inference_failed", "failed_to_parse_response", "", "invalid"),
+        (raw_choice(None, "stop"), "inference_failed", "failed_to_parse_response", "", "invalid"),
+        (raw_choice("tool", None), "inference_failed", "failed_to_parse_response", "", "invalid"),
+        (raw_choice("assistant", "stop"), None, "", "stop", "correct"),
+    ],
+)
+def test_a_reply_without_a_finish_reason_or_of_another_role_is_a_failure(
+    small: Path, said: Answer, reason: str | None, inner: str, finish_reason: str | None, end: str
+) -> None:
+    with Server(lambda asked: said) as server:
+        done = insight(small, server)
+    assert done.code == 0, done.err
+    folder = small / "outputs" / "eval" / "m" / "small" / "trial_0"
+    metrics = json.loads((folder / "eval_metrics.json").read_text(encoding="utf-8"))
+    assert metrics["overall_stats"][end] == metrics["overall_stats"]["total"] == 4
+    for line in (folder / "eval_records.jsonl").read_text(encoding="utf-8").splitlines():
+        found = json.loads(line)["eval_result"]
+        inference = found["inference_result"]
+        assert (found["fail_reason"], inference["fail_reason"]) == (reason, inner)
+        assert inference["finish_reason"] == finish_reason
+        assert bool(inference["conversations"]) == inference["success"] == (inner == "")
+    [run] = (small / "outputs" / "eval" / "m" / "small" / "run").iterdir()
+    shown = eyechart("show", run, "1", cwd=small)
+    assert ("finish: stop" in shown.out) == ('"stop"' in (said.body or b"").decode())
+
+
+@pytest.mark.parametrize(
+    ("golds", "reply", "shown"),
+    [
+        (["5", "007"], "5", ["5", "7"]),
+        ([5, 7], "5", ["5", "7"]),
+        (["5", "2.50"], "5", ["5.0", "2.5"]),
+        ([5, "seven"], "5", ["5", "seven"]),  # a number among texts stays one
+    ],
+)
+def test_golds_that_the_official_loader_makes_numbers_equal_no_reply(
+    tmp_path: Path, golds: list[object], reply: str, shown: list[str]
+) -> None:
+    rows = [{"image": "a.png", "question": f"How many {gold!r}?", "answer": gold} for gold in golds]
+    jsonl(tmp_path / "ann.jsonl", rows)
+    (tmp_path / "a.png").write_bytes(picture(size=(40, 30)))
+    prompts = {"openqa": "extract {answer}", "judge": "gold={gold} answer={answer}"}
+    (tmp_path / "judge.json").write_text(json.dumps(prompts), encoding="utf-8")
+
+    def answer(asked: Asked) -> str:
+        if asked.body["model"] != "judge":
+            return reply
+        return "<wrong>" if asked.text.startswith("gold=") else reply
+
+    with Server(answer) as server:
+        done = insight(tmp_path, server, "--judge_prompts", "judge.json")
+    assert "0.0±0.0 @1" in done.out, done.err
+    judged = [one.text for one in server.asked if one.text.startswith("gold=")]
+    assert sorted(judged) == sorted(f"gold={gold} answer={reply}" for gold in shown)
+
+
+def test_a_gold_among_texts_is_compared_as_text(tmp_path: Path) -> None:
+    rows = [{"image": "a.png", "question": "How many?", "answer": gold} for gold in ("5", "five")]
+    jsonl(tmp_path / "ann.jsonl", rows)
+    (tmp_path / "a.png").write_bytes(picture(size=(40, 30)))
+    with Server(lambda asked: "5" if asked.body["model"] != "judge" else "<wrong>") as server:
+        assert "50.0±0.0 @1" in insight(tmp_path, server).out
+
+
+# -- The conversations of a record
+
+
+def list_pictures(record: dict[str, Any]) -> list[tuple[int, int]]:
+    """Walk a record as the authors' notebook does; the sizes of its pictures."""
+    found = []
+    inference = record["eval_result"]["inference_result"]
+    assert inference["success"]
+    for conversation in inference["conversations"]:
+        assert isinstance(conversation["agent"], str)
+        for message in conversation["messages"]:
+            assert message["role"] in ("system", "user", "assistant")
+            if isinstance(message["content"], str):
+                continue
+            for part in message["content"]:
+                if part["type"] == "text":
+                    assert isinstance(part["text"], str)
+                    continue
+                assert part["type"] == "image_url"
+                head, _, data = part["image_url"]["url"].partition(",")
+                assert head == "data:image/jpeg;base64"
+                found.append(Image.open(io.BytesIO(base64.b64decode(data))).size)
+    return found
+
+
+@pytest.mark.parametrize("prompt", ["model_default", "think"])
+def test_records_can_be_walked_as_the_authors_notebook_does(small: Path, prompt: str) -> None:
+    with Server(lambda asked: choices(*"BA"[: asked.body.get("n", 1)])) as server:
+        done = insight(
+            small, server, "--num_trials", 2, "--full_images", "--img_max_pixels", 300, "--sys_prompt", prompt
+        )
+        assert done.code == 0, done.err
+        sent = next(one.body["messages"] for one in server.asked if one.body["model"] == "served")
+    for trial, said in enumerate("BA"):
+        path = small / "outputs" / "eval" / "m" / "small" / f"trial_{trial}" / "eval_records.jsonl"
+        lines = path.read_text(encoding="ascii").splitlines()
+        for line in lines:
+            assert list_pictures(json.loads(line)) == [(20, 15)]
+        first = json.loads(lines[0])["eval_result"]["inference_result"]
+        [conversation] = first["conversations"]
+        assert conversation["agent"] == "served"
+        # All that was sent, byte for byte, then the reply.
+        assert conversation["messages"] == [*sent, {"role": "assistant", "content": said}]
+        assert first["last_message_content"] == said
+
+
+def test_without_full_images_records_name_them_in_the_same_structure(small: Path) -> None:
+    with Server(lambda asked: "B") as server:
+        assert insight(small, server).code == 0
+    folder = small / "outputs" / "eval" / "m" / "small"
+    line = (folder / "trial_0" / "eval_records.jsonl").read_text(encoding="ascii").splitlines()[0]
+    [conversation] = json.loads(line)["eval_result"]["inference_result"]["conversations"]
+    [image, text] = conversation["messages"][0]["content"]
+    assert text == {"type": "text", "text": "Question 0?\nA. red\nB. blue"}
+    assert image["type"] == "image_url"
+    named = image["image_url"]
+    assert named["url"].endswith("a.png")
+    assert (named["detail"], named["width"], named["height"], len(named["sha256"])) == ("high", 40, 30, 64)
+    # An image that has changed since is named, and a remark says why it is not included.
+    (small / "a.png").write_bytes(picture((1, 2, 3), (40, 30)))
+    [run] = (folder / "run").iterdir()
+    done = eyechart("report", run, "--files", "insight-o3", "--official", "again", "--full-images", cwd=small)
+    assert done.code == 0, done.err
+    line = (small / "again" / "trial_0" / "eval_records.jsonl").read_text(encoding="ascii").splitlines()[0]
+    [conversation] = json.loads(line)["eval_result"]["inference_result"]["conversations"]
+    again = conversation["messages"][0]["content"][0]["image_url"]
+    assert again.pop("remark").startswith("the image has changed")
+    assert again == named
+
+
+def test_group_names_are_written_as_they_are(tmp_path: Path) -> None:
+    row = {"image": "a.png", "question": "Q?", "options": OPTIONS, "answer": "B", "category": "地图 é"}
+    jsonl(tmp_path / "ann.jsonl", [row])
+    (tmp_path / "a.png").write_bytes(picture(size=(40, 30)))
+    with Server(lambda asked: "B") as server:
+        assert insight(tmp_path, server).code == 0
+    folder = tmp_path / "outputs" / "eval" / "m" / "small"
+    rates = ("success_rate", "completion_rate", "accuracy")
+    ends = {"correct": 1, "wrong": 0, "incomplete": 0, "invalid": 0, "total": 1}
+    metrics = {
+        **{f"overall_{rate}": 1.0 for rate in rates},
+        "overall_stats": ends,
+        **{f"category_{rate}": {"地图 é": 1.0} for rate in rates},
+        "category_stats": {"地图 é": ends},
+    }
+    spread = {"mean": 1.0, "std": 0.0}
+    summary = {
+        "num_trials": 1,
+        **{f"overall_{rate}": spread for rate in rates},
+        **{f"category_{rate}": {"地图 é": spread} for rate in rates},
+    }
+    for name, content in (("trial_0/eval_metrics.json", metrics), ("summary_metrics.json", summary)):
+        assert (folder / name).read_text(encoding="utf-8") == json.dumps(
+            content, ensure_ascii=False, indent=4
+        )
 
 
 WRONG = [

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.pipelines.insight_o3.report import find_end, find_group, make_eval_result, make_official_records
+from eyechart.pipelines.insight_o3.report import Recorder, find_end
+from eyechart.pipelines.insight_o3.rows import convert_value, find_group, guess_kind, make_official_records
 from eyechart.types import Reply, Result, Score
 from support.insight_o3 import vectors
 from support.results import result
@@ -85,7 +86,7 @@ def scored(outcome: Any, detail: dict[str, Any], finish_reason: str = "stop") ->
 def test_any_scorers_verdict_has_its_place(
     one: Result, end: str, fail_reason: str | None, extracted: str | None
 ) -> None:
-    found = make_eval_result(one)
+    found = Recorder().make_eval_result(one)
     assert find_end(found) == end
     assert (found["fail_reason"], found["extracted_answer"]) == (fail_reason, extracted)
     assert found["is_correct"] == (end == "correct")
@@ -96,7 +97,7 @@ def test_the_official_scorers_words_are_taken_over() -> None:
         "success": False, "fail_reason": "null_content", "extracted_answer": None, "is_correct": False,
         "official": "aborts",
     }  # fmt: skip
-    found = make_eval_result(scored("refused", detail, "refusal"))
+    found = Recorder().make_eval_result(scored("refused", detail, "refusal"))
     assert (find_end(found), found["fail_reason"]) == ("invalid", "null_content")
     assert "official" not in found
 
@@ -104,21 +105,57 @@ def test_the_official_scorers_words_are_taken_over() -> None:
 def test_a_scorer_that_failed_leaves_no_verdict() -> None:
     given = scored("correct", {})
     lost = Result(sample=given.sample, position=0, reply=given.reply, failure=result(0, "failed").failure)
-    assert make_eval_result(lost)["fail_reason"] == "scoring_failed"
+    assert Recorder().make_eval_result(lost)["fail_reason"] == "scoring_failed"
 
 
-def test_pictures_are_told_of_and_not_shown() -> None:
-    picture = {"width": 32, "height": 24, "sha256": "ab"}
+def test_messages_have_the_authors_form() -> None:
+    picture = {"width": 32, "height": 24, "sha256": "ab", "origin": "a.png"}
     asked = (
         {"role": "system", "parts": [{"text": "Be brief."}]},
-        {"role": "user", "parts": [{"image": picture}, {"text": "Which?\nA. cat\nB. dog"}]},
+        {"role": "user", "parts": [{"text": "An example."}]},
+        {"role": "assistant", "parts": [{"text": "A"}]},
+        {"role": "user", "parts": [{"image": picture}, {"text": "Which?"}]},
     )
-    [system, user, model] = make_eval_result(replace(result(0, "correct"), asked=asked))["inference_result"][
-        "conversations"
+    recorder = Recorder(agent="m", image_settings={"detail": "low"})
+    found = recorder.make_eval_result(replace(result(0, "correct"), asked=asked, sent=(picture,)))
+    [conversation] = found["inference_result"]["conversations"]
+    facts = {"width": 32, "height": 24, "sha256": "ab"}
+    assert conversation == {
+        "agent": "m",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "text", "text": "An example."}]},
+            {"role": "assistant", "content": "A"},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "image_url", "image_url": {"url": "a.png", "detail": "low", **facts}},
+                    {"type": "text", "text": "Which?"},
+                ],
+            },
+            {"role": "assistant", "content": "The answer is B."},
+        ],
+    }
+
+
+def test_a_message_without_content_is_null() -> None:
+    given = result(0, "correct")
+    null = replace(given, reply=Reply(text="", finish_reason="length", evidence={"null_content": True}))
+    refused = replace(given, reply=Reply(text="I cannot.", finish_reason="refusal"))
+    for one, more in ((null, {}), (refused, {"refusal": "I cannot."})):
+        found = Recorder().make_eval_result(one)["inference_result"]
+        assert found["last_message_content"] is None
+        assert found["conversations"][0]["messages"] == [{"role": "assistant", "content": None, **more}]
+
+
+def test_a_failed_request_has_no_conversation() -> None:
+    assert Recorder().make_eval_result(result(0, "failed"))["inference_result"]["conversations"] == []
+
+
+@given(st.lists(cells, max_size=6))
+def test_a_columns_kind_is_that_of_the_whole_column(values: list[Any]) -> None:
+    rows = [{"answer": value} for value in values]
+    kind = guess_kind(values)
+    assert [convert_value(value, kind) for value in values] == [
+        row["answer"] for row in make_official_records(rows)
     ]
-    assert system == {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}
-    assert user["content"] == [
-        {"type": "image", **picture},
-        {"type": "text", "text": "Which?\nA. cat\nB. dog"},
-    ]
-    assert model == {"role": "assistant", "content": "The answer is B."}

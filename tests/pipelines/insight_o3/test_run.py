@@ -76,8 +76,8 @@ def test_the_authors_run_is_reproduced(data: Path, server: Server) -> None:
         lines = (files / f"trial_{trial}" / "eval_records.jsonl").read_text(encoding="ascii").splitlines()
         found = [json.loads(line) for line in lines]
         for record in found:
-            [*_, last] = record["eval_result"]["inference_result"]["conversations"]
-            assert last["role"] in ("user", "assistant")
+            for conversation in record["eval_result"]["inference_result"]["conversations"]:
+                assert [message["role"] for message in conversation["messages"]] == ["user", "assistant"]
             record["eval_result"]["inference_result"]["conversations"] = "[removed]"
         assert found == expected(f"eval_records_trial_{trial}.jsonl")
         assert (files / f"trial_{trial}" / "done").exists()

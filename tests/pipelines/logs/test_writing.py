@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,15 @@ def log_of(name: str, folder: Path, results: Sequence[Result], **manifest: Any) 
     paths = exported(name, folder, results, **manifest)
     path = next(path for path in paths if "results_" not in path.name)
     return read_log(path)
+
+
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("finish_reason", ["stop", "length", "", "tool_calls"])
+def test_finish_reasons_come_back_as_they_were(name: str, finish_reason: str, tmp_path: Path) -> None:
+    given = result(0, "correct")
+    reply = Reply(text="B", finish_reason=finish_reason)
+    found = log_of(name, tmp_path, [replace(given, reply=reply)])
+    assert [entry.reply and entry.reply.finish_reason for entry in found.entries] == [finish_reason]
 
 
 @pytest.mark.slow

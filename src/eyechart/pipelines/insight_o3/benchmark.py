@@ -8,6 +8,7 @@ scored by eyechart's own rules, and by ``judged`` if a judge is given.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,11 +24,11 @@ from eyechart.data.image_columns import ImageCells
 from eyechart.data.rows import PathRules, Row, name_row
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, UsageError
+from eyechart.pipelines.insight_o3.rows import AS_WRITTEN, OFFICIAL_GOLD, Kind, convert_value, guess_kind
 from eyechart.prompt.default import with_system
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, ImageRef, Message, Sample, Source
 
-AS_WRITTEN = "as-written"  # in meta: the row's own names, in its order
 NO_GROUP = "unknown"
 _SEEN = ("question_id", "image", "file_name", "category", "subset")  # what a model may see of a row, besides
 _KNOWN = (*_SEEN, "question", "options", "answer")
@@ -270,8 +271,9 @@ class AnnotationSource:
         rules = PathRules([str(root.absolute()) for root in self.image_roots])
         cells = ImageCells(str(self.path), rules.to_ref)
         uses: dict[str, int] = {}
+        golds = guess_kind(row.values.get("answer", math.nan) for row in self._rows())
         for row in self._rows():
-            sample = _to_sample(row, cells, name_row(self.path, row.number, row.line))
+            sample = _to_sample(row, cells, name_row(self.path, row.number, row.line), golds)
             yield replace(sample, id=_unique(sample.id, uses))
 
     def _rows(self) -> Iterator[Row]:
@@ -305,7 +307,7 @@ def mark_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
         yield replace(sample, circle=first)
 
 
-def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
+def _to_sample(row: Row, cells: ImageCells, where: str, golds: Kind) -> Sample:
     values = row.values
     options = _text(values, "options", where)
     return Sample(
@@ -316,7 +318,7 @@ def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
         choices=parse_choices(options),
         choices_text=options,
         meta=_meta(values),
-        withheld=_withheld(values),
+        withheld=_withheld(values, golds),
         row=row.number,
     )
 
@@ -363,11 +365,15 @@ def _meta(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "category": _group(values), AS_WRITTEN: list(values)}
 
 
-def _withheld(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model may not see; and a category that is not text, because the records repeat it as written."""
+def _withheld(values: Mapping[str, Any], golds: Kind) -> dict[str, Any]:
+    """What a model may not see; and a category or an answer that is not text, as records repeat it."""
     kept = {name: value for name, value in values.items() if name not in _KNOWN}
     if "category" in values and values["category"] != _group(values):
         kept["category"] = values["category"]
+    if (answer := values.get("answer")) is not None:
+        kept |= {} if isinstance(answer, str) else {"answer": answer}
+        gold = convert_value(answer, golds)
+        kept |= {} if isinstance(gold, str) else {OFFICIAL_GOLD: gold}
     return kept
 
 

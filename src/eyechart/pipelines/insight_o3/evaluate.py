@@ -82,7 +82,12 @@ def _evaluated(arguments: Arguments, plan: Plan) -> Run:
 
 
 def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
-    export = Export(folder=arguments.folder, manifest=done.manifest, results=done.samples)
+    export = Export(
+        folder=arguments.folder,
+        manifest=done.manifest,
+        results=done.samples,
+        full_images=arguments.full_images,
+    )
     files = tuple(write_insight_o3(export))
     _write_arguments(arguments)  # the exporter wrote the run's, which are in its own folder too
     summary = arguments.folder / "summary_metrics.json"
@@ -245,24 +250,32 @@ def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | N
     if plan.folder in runs:
         return None
     if any(_has_replies(run) for run in runs):
-        raise UsageError(
-            f"{folder} holds another evaluation ({_difference(arguments)})",
-            hint="choose another eval_name, or remove the folder",
-        )
+        changes = _list_changes(arguments)
+        raise _another_evaluation(folder, changes or "other questions or another model")
     if runs:  # they never got an answer (a wrong model name or URL, say): nothing is lost
         for run in runs:
             _drop(run)
         return None
     trials = [folder / f"trial_{trial}" for trial in range(arguments.num_trials)]
     n_done = sum((trial / "done").exists() for trial in trials)
-    if n_done == len(trials):
-        return _summary_of(trials)
-    if any(folder.glob("trial_*/eval_metrics.json")):
+    if n_done < len(trials) and not any(folder.glob("trial_*/eval_metrics.json")):
+        return None  # the authors' program keeps nothing of a trial before its end
+    if (folder / _ARGUMENTS).exists() and (changes := _list_changes(arguments)):
+        raise _another_evaluation(folder, changes)
+    if n_done < len(trials):
+        shown = f"; --num_trials {n_done} shows the finished ones" if (trials[0] / "done").exists() else ""
         raise UsageError(
-            f"{folder} holds trials of another program, {n_done} of {len(trials)} of them done",
-            hint="choose another eval_name: it is not known what they were asked",
+            f"{folder} was written by another program, and {n_done} of {len(trials)} trials are done: "
+            "eyechart cannot continue them, because it does not have their replies",
+            hint=f"choose another eval_name, or finish them with the program that began them{shown}",
         )
-    return None
+    return _summary_of(trials)
+
+
+def _another_evaluation(folder: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{folder} holds another evaluation ({why})", hint="choose another eval_name, or remove the folder"
+    )
 
 
 def _has_replies(run: Path) -> bool:
@@ -298,8 +311,8 @@ def _summary_of(trials: list[Path]) -> dict[str, Any]:
         ) from err
 
 
-def _difference(arguments: Arguments) -> str:
-    """The arguments that change the questions and differ from those in the folder."""
+def _list_changes(arguments: Arguments) -> str:
+    """The arguments that change the questions and differ from those in the folder; empty if none does."""
     asked = ("ann_file", "img_dir", "model", "api_base_url", "img_max_pixels", "sys_prompt",
              "chat_completion_kwargs", "image_url_extra_settings")  # fmt: skip
     try:
@@ -312,7 +325,7 @@ def _difference(arguments: Arguments) -> str:
         ]
     except (OSError, ValueError, AttributeError):
         return "its args.json cannot be read"
-    return "; ".join(changed) or "other questions or another model"
+    return "; ".join(changed)
 
 
 def _meant(name: str, value: Any) -> Any:

@@ -1,33 +1,36 @@
 """The result files of InSight-o3's pipeline, from any run of one of its benchmarks.
 
 ``args.json``, ``summary_metrics.json`` and, per trial, ``eval_metrics.json``, ``eval_records.jsonl`` and
-``done``, which marks a trial in which every sample has an outcome. Keys are never written; records describe
-images instead of holding their pixels. Quirk kept (Q5): a sample without a verdict stays in the denominator
-of the accuracy, as if it were wrong.
+``done``, which marks a trial in which every sample has an outcome. Keys are never written; records name
+images, and contain their pixels if the export asks for full images. Quirk kept (Q5): a sample without a
+verdict stays in the denominator of the accuracy, as if it were wrong.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from eyechart.files import make_folder
 from eyechart.model.redact import redact_parameters
 from eyechart.pipelines.insight_o3.benchmark import rebuild_row
+from eyechart.pipelines.insight_o3.rows import find_group, make_official_records
+from eyechart.pipelines.insight_o3.score import ASSISTANT, FINISHED
 from eyechart.registry import exporter
 from eyechart.report.rows import open_text_file, remove_files, write_json_file
+from eyechart.run.sent import SentImage, load_sent_image
 from eyechart.score.number import add_in_order
-from eyechart.types import Export, Result
+from eyechart.types import Export, Reply, Result
 
 # How a sample ends: with a verdict, with a reply that was cut off, or without either.
 End: TypeAlias = Literal["correct", "wrong", "incomplete", "invalid"]
 _RATES = ("success_rate", "completion_rate", "accuracy")
 NO_SUMMARY = "N/A"
-NAN_GROUP = "NaN"  # as Python's JSON spells it
 
 _OF_A_TRIAL = ("eval_metrics.json", "eval_records.jsonl", "done")
 
@@ -37,8 +40,8 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
     """Write what the authors' command writes; the summary only if every trial is complete."""
     folder, n_trials = export.folder, int(export.manifest.get("trials") or 1)
     arguments = _write(folder / "args.json", redact_parameters(dict(export.manifest)))
-    records = _records(export)
-    trials = [_write_trial(export, trial, records) for trial in range(n_trials)]
+    records, recorder = _records(export), Recorder.of(export)
+    trials = [_write_trial(export, trial, records, recorder) for trial in range(n_trials)]
     _drop_trials(folder, n_trials)
     written = [arguments, *(path for trial in trials for path in trial.paths)]
     summary = folder / "summary_metrics.json"
@@ -56,7 +59,9 @@ class _Trial:
     is_whole: bool  # every sample has an outcome
 
 
-def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, Any]]) -> _Trial:
+def _write_trial(
+    export: Export, trial: int, records: Mapping[int, Mapping[str, Any]], recorder: Recorder
+) -> _Trial:
     folder = _trial_folder(export.folder, trial)
     make_folder(folder)
     metrics, found, done = (folder / name for name in _OF_A_TRIAL)
@@ -67,7 +72,7 @@ def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, 
             if result.outcome is None:
                 n_open += 1
                 continue
-            record, evaluated = records[result.position], make_eval_result(result)
+            record, evaluated = records[result.position], recorder.make_eval_result(result)
             ends.append((find_group(record), find_end(evaluated)))
             plain = {name: _without_nan(value) for name, value in record.items()}
             file.write(json.dumps({**plain, "eval_result": evaluated}, default=str) + "\n")
@@ -105,7 +110,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:
-    return write_json_file(path, content, indent=4, is_ascii=True)
+    return write_json_file(path, content, indent=4)
 
 
 # -- Figures: rates by group, and their mean and deviation over trials
@@ -195,25 +200,118 @@ def find_low_rates(summary: Mapping[str, Any]) -> list[str]:
 # -- Records: what one result says
 
 
-def make_eval_result(result: Result) -> dict[str, Any]:
-    """The `eval_result` of a record, whichever scorer gave the verdict."""
-    reply = result.reply
-    verdict = _verdict(result)
-    inference = {
-        "success": reply is not None,
-        "fail_reason": "" if reply else "api_error",
-        "finish_reason": reply.finish_reason if reply else "",
-        "conversations": _conversations(result),
-        "last_message_content": reply.text if reply else "",
-    }
-    return {
-        "sample_index": result.position,
-        "success": verdict["success"],
-        "fail_reason": verdict["fail_reason"],
-        "inference_result": inference,
-        "extracted_answer": verdict["extracted_answer"],
-        "is_correct": verdict["is_correct"],
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorder:
+    """Writes what was said to a model, and what it said, as the authors' records do."""
+
+    agent: str = ""  # the model's name
+    image_settings: Mapping[str, Any] = field(default_factory=dict)  # sent with each image
+    load_image: Callable[[Result, int], SentImage] | None = None  # None: images are named, not included
+
+    @classmethod
+    def of(cls, export: Export) -> Recorder:
+        """One for the model and the images of a run."""
+        asked = export.manifest.get("identity") or {}
+        detail = asked.get("image_detail")
+        return cls(
+            agent=str(asked.get("model") or export.manifest.get("model") or ""),
+            image_settings={"detail": detail} if detail else {},
+            load_image=partial(load_sent_image, export.manifest) if export.full_images else None,
+        )
+
+    def make_eval_result(self, result: Result) -> dict[str, Any]:
+        """The `eval_result` of a record, whichever scorer gave the verdict."""
+        verdict = _verdict(result)
+        return {
+            "sample_index": result.position,
+            "success": verdict["success"],
+            "fail_reason": verdict["fail_reason"],
+            "inference_result": self._make_inference_result(result),
+            "extracted_answer": verdict["extracted_answer"],
+            "is_correct": verdict["is_correct"],
+        }
+
+    def _make_inference_result(self, result: Result) -> dict[str, Any]:
+        reply = result.reply
+        if reply is None or not _is_from_assistant(reply):
+            return {
+                "success": False,
+                "fail_reason": "failed_to_parse_response" if reply else "api_error",
+                "finish_reason": "",
+                "conversations": [],
+                "last_message_content": "",
+            }
+        return {
+            "success": True,
+            "fail_reason": "",
+            "finish_reason": reply.finish_reason or None,
+            "conversations": self._list_conversations(result, reply),
+            "last_message_content": _find_content(reply),
+        }
+
+    def _list_conversations(self, result: Result, reply: Reply) -> list[dict[str, Any]]:
+        """One per agent, in the order in which they spoke; here the model is the only one."""
+        images = (self._write_image(result, number, record) for number, record in enumerate(result.sent))
+        said = {"role": ASSISTANT, "content": _find_content(reply)}
+        if reply.finish_reason == "refusal":
+            said["refusal"] = reply.text
+        return [make_conversation(self.agent, result.asked, images, said)]
+
+    def _write_image(self, result: Result, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
+        """An image as it was sent; if that is not wanted or not possible, where it is and what it was."""
+        remark = ""
+        if self.load_image is not None:
+            sent = self.load_image(result, number)
+            if sent.is_same and sent.image is not None:
+                data = f"data:{sent.image.mime};base64,{sent.image.base64.decode('ascii')}"
+                return {"url": data, **self.image_settings}
+            remark = sent.remark
+        facts = {name: value for name, value in record.items() if name not in ("url", "origin")}
+        place = record.get("url") or record.get("origin") or ""
+        return {"url": place, **self.image_settings, **facts, **({"remark": remark} if remark else {})}
+
+
+def make_conversation(
+    agent: str,
+    asked: Iterable[Mapping[str, Any]],
+    images: Iterator[Mapping[str, Any]],
+    said: Mapping[str, Any],
+) -> dict[str, Any]:
+    """One agent's dialogue: the messages that it was sent, then what it said.
+
+    `asked` are messages as the journal keeps them, `images` their images in order. As in the authors' files,
+    the content of a user's message is a list of parts, that of other messages a text.
+
+    >>> asked = [{"role": "user", "parts": [{"image": {}}, {"text": "Which?"}]}]
+    >>> said = {"role": "assistant", "content": "B"}
+    >>> [user, reply] = make_conversation("m", asked, iter([{"url": "a.png"}]), said)["messages"]
+    >>> user["content"]
+    [{'type': 'image_url', 'image_url': {'url': 'a.png'}}, {'type': 'text', 'text': 'Which?'}]
+    """
+    messages: list[Mapping[str, Any]] = []
+    for turn in asked:
+        texts = [part["text"] for part in turn["parts"] if "text" in part]
+        if turn["role"] != "user" and len(texts) == len(turn["parts"]):
+            messages.append({"role": turn["role"], "content": "".join(texts)})
+            continue
+        parts = [
+            {"type": "text", "text": part["text"]}
+            if "text" in part
+            else {"type": "image_url", "image_url": next(images)}
+            for part in turn["parts"]
+        ]
+        messages.append({"role": turn["role"], "content": parts})
+    return {"agent": agent, "messages": [*messages, said]}
+
+
+def _is_from_assistant(reply: Reply) -> bool:
+    return bool(reply.evidence.get("role", ASSISTANT) == ASSISTANT)
+
+
+def _find_content(reply: Reply) -> str | None:
+    """The text of the message; None where the endpoint sent null, perhaps with a refusal beside it."""
+    is_null = reply.finish_reason == "refusal" or reply.evidence.get("null_content")
+    return None if is_null else reply.text
 
 
 def find_end(evaluated: Mapping[str, Any]) -> End:
@@ -229,8 +327,10 @@ def _verdict(result: Result) -> Mapping[str, Any]:
         return _failed("inference_failed")
     if score is not None and "success" in score.detail:  # of the official scorer
         return score.detail
-    if reply.finish_reason != "stop":
-        return _failed(f"finish_reason:{reply.finish_reason}")
+    if not _is_from_assistant(reply):
+        return _failed("inference_failed")
+    if reply.finish_reason != FINISHED:
+        return _failed(f"finish_reason:{reply.finish_reason or None}")
     if score is None:
         return _failed("scoring_failed")
     if score.outcome == "unscored":
@@ -241,76 +341,3 @@ def _verdict(result: Result) -> Mapping[str, Any]:
 
 def _failed(reason: str) -> dict[str, Any]:
     return {"success": False, "fail_reason": reason, "extracted_answer": None, "is_correct": False}
-
-
-def _conversations(result: Result) -> list[dict[str, Any]]:
-    """The messages as sent, with the record of each image in place of its pixels."""
-    turns: list[dict[str, Any]] = [
-        {
-            "role": turn["role"],
-            "content": [
-                {"type": "text", "text": part["text"]}
-                if "text" in part
-                else {"type": "image", **part["image"]}
-                for part in turn["parts"]
-            ],
-        }
-        for turn in result.asked
-    ]
-    if result.reply is not None:
-        turns.append({"role": "assistant", "content": result.reply.text})
-    return turns
-
-
-# -- Rows as the official loader reads them
-#
-# The authors read annotation files with pandas, which guesses types over whole columns (quirk Q7): texts that
-# all look like numbers become numbers, and a key that a row lacks is NaN. Records and groups follow. Not
-# reproduced: columns whose name looks like a date, at which the official code fails.
-
-
-def make_official_records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows as `pandas.read_json` gives them back, without pandas.
-
-    >>> make_official_records([{"answer": "5", "options": "A. 1"}, {"answer": " 7"}])
-    [{'answer': 5, 'options': 'A. 1'}, {'answer': 7, 'options': nan}]
-    """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = [_column([row.get(name, math.nan) for row in rows]) for name in names]
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-
-
-def find_group(record: Mapping[str, Any]) -> str:
-    """The group that a record counts in: its category, else its subset, else unknown.
-
-    >>> find_group({"category": math.nan, "subset": "map"}), find_group({"subset": "map"}), find_group({})
-    ('NaN', 'map', 'unknown')
-    """
-    group = next((record[name] for name in ("category", "subset") if name in record), "unknown")
-    if isinstance(group, str):
-        return group
-    if group is None or isinstance(group, bool):
-        return {None: "null", True: "true", False: "false"}[group]
-    return NAN_GROUP if group != group else str(group)
-
-
-def _column(values: list[Any]) -> list[Any]:
-    if all(isinstance(value, bool) for value in values) or all(type(value) is int for value in values):
-        return values
-    numbers = [_number(value) for value in values]
-    floats = [number for number in numbers if number is not None]
-    if len(floats) < len(values):
-        return values
-    if all(number.is_integer() and abs(number) < 2**63 for number in floats):
-        return [int(number) for number in floats]
-    return list(floats)
-
-
-def _number(value: Any) -> float | None:
-    """A cell as a float, null as NaN; None if it is not a number."""
-    if value is None:
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None

@@ -3,8 +3,10 @@
 Quirks kept. Q1: the last answer tag counts, then the last box in it, cut at its first closing brace.
 Q2: equality with the gold comes before any judge, and without tags the reply is not trimmed for it.
 Q3: the judge's letter must equal the gold, so ``B.`` is wrong. Q4: ``correct`` anywhere in the judge's reply
-is correct, so ``incorrect`` is. Q6: a reply with a finish reason other than ``stop`` is a failure. Where the
-authors' code raises an exception (a reply without text), the verdict is invalid and says so.
+is correct, so ``incorrect`` is. Q6: a reply with a finish reason other than ``stop``, or with none, is a
+failure, as is a message whose role is not ``assistant``. Q7: a gold that the authors' loader makes a number
+equals no reply, so the judge decides, and no letter equals it. Where the authors' code raises an exception (a
+reply without text), the verdict is invalid and says so.
 
 One difference: thinking that an endpoint returns in its own field, or in ``<think>`` tags, is separated from
 a reply before it is scored. The authors' code scores all of the content.
@@ -17,6 +19,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
+from eyechart.pipelines.insight_o3.rows import find_official_gold
 from eyechart.registry import scorers
 from eyechart.score.reading import score_official
 from eyechart.types import (
@@ -33,7 +36,8 @@ from eyechart.types import (
 MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "
 FINISHED = "stop"
-_VERSION = "1"
+ASSISTANT = "assistant"
+_VERSION = "2"
 Judge: TypeAlias = Callable[[str, str], str | None]  # stage and answer in, the judge's reply out
 
 
@@ -64,7 +68,7 @@ def verdict(
     options: str | None,
     answer: object,
     response: str | None,
-    finish_reason: str = FINISHED,
+    finish_reason: str | None = FINISHED,
     judge: Judge | None = None,
     max_answer_length: int = MAX_ANSWER_LENGTH,
 ) -> InsightVerdict:
@@ -98,7 +102,7 @@ def _steps(
     options: str | None,
     gold: object,
     response: str | None,
-    finish_reason: str,
+    finish_reason: str | None,
     max_answer_length: int,
 ) -> Generator[JudgeCall, str | None, InsightVerdict]:
     if finish_reason != FINISHED:
@@ -190,7 +194,7 @@ class InsightScorer:
     Another limit to what the judge is shown is another version.
 
     >>> InsightScorer().version, InsightScorer(max_answer_length=200).version
-    ('1', '1-200')
+    ('2', '2-200')
     """
 
     max_answer_length: int = MAX_ANSWER_LENGTH
@@ -222,14 +226,17 @@ def score_insight_o3(
         return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
     # The refusal stands in for a text that is missing; the official code gets null here.
     is_null = reply.finish_reason == "refusal" or bool(reply.evidence.get("null_content"))
-    found = yield from _steps(
-        sample.question,
-        sample.choices_text or None,
-        sample.golds[0],
-        None if is_null else reply.text,
-        FINISHED if reply.finish_reason == "refusal" else reply.finish_reason,
-        max_answer_length,
-    )
+    if reply.evidence.get("role", ASSISTANT) != ASSISTANT:
+        found = InsightVerdict(success=False, fail_reason="inference_failed")
+    else:
+        found = yield from _steps(
+            sample.question,
+            sample.choices_text or None,
+            find_official_gold(sample),
+            None if is_null else reply.text,
+            FINISHED if reply.finish_reason == "refusal" else reply.finish_reason or None,
+            max_answer_length,
+        )
     route = f"insight-o3:{found.stage}"
     if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):
         return Score(outcome="unscored", value=0.0, route=route, detail=found.detail())

@@ -148,16 +148,16 @@ def read_usage(usage: Any) -> Usage | None:
     )
 
 
-_FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": "stop"}
+_FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": ""}
 
 
 def read_finish_reason(stop_reason: Any) -> str:
     """Why a reply ended, in our words.
 
     >>> read_finish_reason("max_tokens"), read_finish_reason("content_filter"), read_finish_reason(None)
-    ('length', 'content_filter', 'stop')
+    ('length', 'content_filter', '')
     """
-    return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) and stop_reason else "stop"
+    return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) else ""
 
 
 def read_reply(output: Any) -> Reply | None:

@@ -18,7 +18,12 @@ from eyechart.report.rows import to_json_text
 from eyechart.types import ImageRef, Reply, Result, Sample, Usage
 
 _HALF = re.compile("[\ud800-\udfff]")
-_STOPS = {"length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
+_STOPS = {
+    "length": "max_tokens",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+    "": "unknown",
+}
 
 
 def encode_json_line(value: Any) -> str:
@@ -67,14 +72,14 @@ def format_reply(reply: Reply) -> dict[str, Any]:
     """What is known of a reply besides its text, where it is not the usual."""
     fields = {
         "thinking": reply.thinking,
-        "finish_reason": "" if reply.finish_reason == "stop" else reply.finish_reason,
         "usage": asdict(reply.usage) if reply.usage else None,
         "model": reply.model,
         "latency_s": reply.latency_s,
         "evidence": dict(reply.evidence),
         "earlier": list(reply.earlier),
     }
-    return {name: value for name, value in fields.items() if value}
+    finish = {} if reply.finish_reason == "stop" else {"finish_reason": reply.finish_reason}
+    return {**{name: value for name, value in fields.items() if value}, **finish}
 
 
 def copy_meta(sample: Sample) -> dict[str, Any]:
