@@ -15,7 +15,7 @@ folder, so the same command without --shard resumes it.
 
 RUN is the folder of a shard, the parent folder of shards, or the folder of the whole run beside them. Shards
 of different runs are refused, and the error names missing ones. The shards are not changed. Merging again
-after a shard was resumed replaces the merged run, unless replies would be lost.
+after a shard was resumed keeps what the merged run has beyond its shards, such as a judge's verdicts.
 """
 
 EXAMPLES = """\
@@ -50,4 +50,4 @@ def execute(args: argparse.Namespace) -> int:
         note(
             f"{n_pending:,} samples have no outcome yet: run their shards again, or this run without --shard"
         )
-    return done.exit_code
+    return done.exit_code or (1 if n_pending else 0)

@@ -9,16 +9,21 @@ the whole run, so the merged journal is the one that a single process would have
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from eyechart.errors import StoreError, UsageError, join_names
 from eyechart.run.evaluate import Session, finish_run
 from eyechart.run.results import Run
+from eyechart.store.batches import has_pending
 from eyechart.store.folder import SHARDS
+from eyechart.terminal import print_note
 from eyechart.types import Sample
 
 if TYPE_CHECKING:
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
     from eyechart.store.reader import Belonging
 
 _MOST = 100_000  # shards of a run
+_END_BYTES = 16 * 1024  # of a file, at its beginning and at its end
+_MERGED = "merged"  # in the journal of a merged run: a digest of the shards' manifest
 # What may differ between the shards of one run: none of it changes a reply or a score.
 _OWN_OPTIONS = frozenset({
     "shard", "out", "fresh", "progress", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after",
@@ -101,7 +108,7 @@ def keep_shard(plan: Plan, shard: Shard, journal: Journal) -> int:
     from eyechart.report.clusters import find_clusters
 
     clusters = find_clusters(journal.belongings(with_sent=False), list_rules(plan))
-    described = describe_samples(journal.samples())
+    described = {**describe_samples(journal.samples()), "pictures": describe_images(journal.samples())}
     own = (
         sample.position
         for sample in journal.belongings(with_sent=False)
@@ -114,8 +121,6 @@ def keep_shard(plan: Plan, shard: Shard, journal: Journal) -> int:
 
 def describe_samples(samples: Iterable[Sample]) -> dict[str, Any]:
     """How many samples the whole run has, and a digest of their texts: the same in every shard."""
-    import msgspec
-
     digest, n = hashlib.sha256(), 0
     encode = msgspec.json.Encoder(order="deterministic").encode
     for sample in samples:
@@ -123,6 +128,45 @@ def describe_samples(samples: Iterable[Sample]) -> dict[str, Any]:
         read = (sample.id, sample.question, sample.golds, sample.choices, sample.hint, sample.meta)
         digest.update(encode((*read, sample.weight, sample.circle, len(sample.images))))
     return {"samples": n, "sha256": digest.hexdigest()}
+
+
+def describe_images(samples: Iterable[Sample]) -> str:
+    """A digest of all images of the whole run, the same on every machine; empty if one cannot be read here.
+
+    Of a file, its size and its ends tell it apart; an image at a URL is known by its URL, one of a hub's data
+    set by its place there.
+    """
+    digest = hashlib.sha256()
+    containers: dict[str, bytes] = {}
+    try:
+        for sample in samples:
+            for ref in sample.images:
+                digest.update(f"{ref.kind} {ref.box} {bool(ref.refused)} ".encode())
+                if ref.content or ref.refused:
+                    digest.update(f"{ref.content};".encode())
+                elif ref.kind in ("url", "data", "hub"):
+                    digest.update(f"{ref.location} {ref.offset} {ref.column};".encode(errors="surrogatepass"))
+                elif ref.kind == "file":
+                    digest.update(_read_ends(ref.location))
+                elif ref.kind == "cell":
+                    digest.update(_read_ends(ref.location, ref.offset, ref.length))
+                else:  # in a file with many
+                    if ref.location not in containers:
+                        containers[ref.location] = hashlib.sha256(_read_ends(ref.location)).digest()
+                    digest.update(containers[ref.location] + f"{ref.offset} {ref.column};".encode())
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _read_ends(path: str, start: int = 0, length: int | None = None) -> bytes:
+    """The size and both ends of a file, or of a range of it."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a path as the data wrote it
+        size = file.seek(0, os.SEEK_END) if length is None else length
+        file.seek(start)
+        head = file.read(min(size, _END_BYTES))
+        file.seek(start + max(len(head), size - _END_BYTES))
+        return b"%d:%b%b" % (size, head, file.read(min(size - len(head), _END_BYTES)))
 
 
 def select_shard(plan: Plan, shard: Shard, samples: Iterable[Sample]) -> Iterator[tuple[int, Sample]]:
@@ -153,6 +197,7 @@ class _Part:
     shard: Shard
     n_own: int
     whole: Mapping[str, Any]  # of the samples: their number and digest
+    pictures: str  # a digest of all images of the run; empty if it is not known
 
     @property
     def folder(self) -> Path:
@@ -203,11 +248,15 @@ def _open_part(folder: Path) -> _Part:
     try:
         shard = Shard(int(said["number"]), int(said["total"]))
         whole = {"samples": int(said["samples"]), "sha256": str(said["sha256"])}
-        part = _Part(run, shard, int(said["own"]), whole)
+        part = _Part(run, shard, int(said["own"]), whole, str(said.get("pictures") or ""))
     except (KeyError, TypeError, ValueError) as err:
         raise StoreError(
             f"{folder}: the description of the shard is damaged", hint="run the shard again"
         ) from err
+    if has_pending(run.journal.path):
+        raise UsageError(
+            f"{folder}: shard {shard} has a pending batch", hint="collect it first: run the shard again"
+        )
     if run.journal.count_samples() != part.n_own:
         raise UsageError(
             f"{folder}: shard {shard} was stopped while it read the data", hint="run the shard again"
@@ -218,11 +267,21 @@ def _open_part(folder: Path) -> _Part:
 def _refuse_strangers(parts: Sequence[_Part]) -> None:
     """Refuse shards that are not of one run, naming what differs."""
     first = parts[0]
+    seen = next((part for part in parts if part.pictures), first)
+    if silent := [str(part.shard) for part in parts if not part.pictures]:
+        print_note(
+            f"note: the images of shards {join_names(silent, 6)} are not compared: an earlier eyechart asked "
+            "them, or not all images of the run could be read there"
+        )
     for part in parts[1:]:
         if part.shard.total != first.shard.total:
             what = f"{first.shard} and {part.shard} divide a run differently"
         elif part.whole != first.whole:
             what = "the data changed in between: the questions are not the same"
+        elif part.pictures and part.pictures != seen.pictures:
+            what = (
+                f"the data changed in between: their images are not the same (shard {seen.shard} had others)"
+            )
         else:
             mine, theirs = _describe(first.run.manifest), _describe(part.run.manifest)
             names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
@@ -282,20 +341,31 @@ def _choose_folder(part: _Part, out: str | Path | None) -> Path:
 def _merge(parts: Sequence[_Part], folder: Path) -> Run:
     from eyechart.files import atomic_write
     from eyechart.store import folder as folders
-    from eyechart.store.journal import FILE_NAME
-    from eyechart.store.merge import count_unmerged, merge_journals
+    from eyechart.store.journal import FILE_NAME, Journal
+    from eyechart.store.merge import merging
 
     folders.prepare_folder(folder)
     target = folder / FILE_NAME
     with folders.lock_folder(folder):
         try:
+            meta = _merge_meta(parts)
+            if target.is_file():
+                Journal.create(target).close()  # one of an earlier format is brought up to date
             with atomic_write(target) as draft:
-                merge_journals(draft, [part.folder / FILE_NAME for part in parts], _merge_meta(parts))
-                if target.is_file() and (n := count_unmerged(target, draft)):
-                    raise UsageError(
-                        f"{folder} already holds a run with {n:,} replies that no shard has",
-                        hint="choose another folder with --out, so that no reply is lost",
-                    )
+                with merging(draft, target) as merge:
+                    for part in parts:
+                        merge.add(part.folder / FILE_NAME)
+                    if target.is_file():
+                        if n := merge.count_missing(target):
+                            raise UsageError(
+                                f"{folder} already holds a run with {n:,} replies that no shard has",
+                                hint="choose another folder with --out, so that no reply is lost",
+                            )
+                        old = Run(folder).journal.list_meta()
+                        is_newer = _is_scored_later(folder, meta, old)
+                        merge.carry_over(target, is_newer=is_newer)
+                        meta = _add_meta(meta, old, is_newer=is_newer)
+                    merge.set_meta(meta)
                 folders.remove_log(target)
         except BaseException:
             if not target.is_file():
@@ -320,4 +390,38 @@ def _merge_meta(parts: Sequence[_Part]) -> dict[str, Any]:
         each = [set(part.run.manifest.get("kept", ())) for part in parts]
         manifest["kept"] = [name for name in manifest["kept"] if all(name in one for one in each)]
     del meta["shard"]
-    return {**meta, "manifest": manifest}
+    return {**meta, "manifest": manifest, _MERGED: _hash_scoring(manifest)}
+
+
+def _hash_scoring(manifest: Mapping[str, Any]) -> str:
+    """A digest of all that the shards of a run have in common, the scoring included."""
+    said = msgspec.json.encode(_describe(manifest), order="deterministic")
+    return hashlib.sha256(said).hexdigest()
+
+
+def _is_scored_later(folder: Path, new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether an earlier merged run was scored in another way after it was merged, and its shards were not.
+
+    Raises an error if both were, because a run has one scoring.
+    """
+    before, now = old.get(_MERGED), _hash_scoring(old["manifest"])
+    if now in (before, new[_MERGED]):
+        return False
+    if before == new[_MERGED]:
+        return True
+    raise UsageError(
+        f"{folder} already holds a run that was scored in another way than the shards",
+        hint="choose another folder with --out, so that no verdict is lost",
+    )
+
+
+def _add_meta(new: Mapping[str, Any], old: Mapping[str, Any], *, is_newer: bool) -> dict[str, Any]:
+    """The meta of the merged run with what an earlier one has beyond it: a person's verdicts, prices."""
+    meta = dict(new)
+    for name, value in old.items():
+        held = meta.setdefault(name, value)
+        if name == "manifest":
+            meta[name] = value if is_newer else held
+        elif isinstance(held, Mapping) and isinstance(value, Mapping):
+            meta[name] = {**held, **value}
+    return meta

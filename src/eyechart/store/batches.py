@@ -22,24 +22,22 @@ from eyechart.types import Usage
 _encode = msgspec.json.Encoder().encode
 
 # Made when the first batch is: other runs, and other versions of the format, do without.
-_TABLES = """
-CREATE TABLE IF NOT EXISTS batches (
+_BATCHES = """CREATE TABLE IF NOT EXISTS batches (
   name   TEXT PRIMARY KEY,                -- ours, sent along
   id     TEXT NOT NULL,                   -- the provider's; empty while it is not known
   state  TEXT NOT NULL,                   -- "pending", "collected", "withdrawn"
   n      INTEGER NOT NULL,                -- requests
   guess  TEXT NOT NULL,                   -- types.Usage as JSON: about what it will take
   at     REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS batch_requests (
+) WITHOUT ROWID"""
+_REQUESTS = """CREATE TABLE IF NOT EXISTS batch_requests (
   batch  TEXT NOT NULL, number INTEGER NOT NULL,
   sample TEXT NOT NULL, trial INTEGER NOT NULL,
   key    TEXT NOT NULL, recipe TEXT NOT NULL,
   asked  BLOB NOT NULL,                   -- the messages, each image by its record
   purpose TEXT NOT NULL,                  -- "round:0" of a conversation; empty: the sample's reply
   PRIMARY KEY (batch, number)
-) WITHOUT ROWID;
-"""
+) WITHOUT ROWID"""
 
 
 class BatchedRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +65,7 @@ class BatchLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         with self._writing() as db:
-            db.executescript(_TABLES)
+            _create_tables(db)
 
     def begin(self, name: str, requests: Sequence[BatchedRequest], guess: Usage) -> Batch:
         """A batch is about to be submitted."""
@@ -169,6 +167,19 @@ class BatchedRequests:
         messages = msgspec.json.decode(asked, type=list[dict[str, Any]])
         ask = Ask(key=key, recipe=recipe, messages=messages)
         return BatchedRequest(sample=sample, trial=trial, ask=ask, purpose=purpose)
+
+
+def copy_batches(db: sqlite3.Connection) -> None:
+    """Copy the batches of an attached journal ``part``, if it has any."""
+    if db.execute("SELECT count(*) FROM part.sqlite_master WHERE name = 'batches'").fetchone()[0]:
+        _create_tables(db)
+        db.execute("INSERT OR IGNORE INTO batches SELECT * FROM part.batches")
+        db.execute("INSERT OR IGNORE INTO batch_requests SELECT * FROM part.batch_requests")
+
+
+def _create_tables(db: sqlite3.Connection) -> None:
+    for statement in (_BATCHES, _REQUESTS):
+        db.execute(statement)
 
 
 def has_pending(path: Path) -> bool:

@@ -27,6 +27,7 @@ SUMMARY_NAME = "summary.json"
 REPORT_NAME = "report.html"
 SHARDS = ".shards"  # ends the name of the folder, beside that of the whole run, that holds its shards
 LOG_NAME = "server.log"  # of a server that the run has started; "judge-server.log" of its judge
+_BESIDE = re.compile("-(journal|wal|shm)$")  # of SQLite's files
 _NAME_BYTES = 100  # file systems allow 255 bytes
 
 
@@ -104,8 +105,10 @@ def _sweep(folder: Path) -> None:
     """
     for place, _, names in os.walk(folder):
         for name in names:
-            whole = parse_draft_name(name)
-            if whole and (Path(place) != folder or whole in (SUMMARY_NAME, REPORT_NAME)):
+            whole = parse_draft_name(_BESIDE.sub("", name))
+            if whole == FILE_NAME:  # of a merge, with SQLite's file beside it
+                Path(place, name).unlink(missing_ok=True)
+            elif whole and (Path(place) != folder or whole in (SUMMARY_NAME, REPORT_NAME)):
                 remove_draft(Path(place) / name)
 
 

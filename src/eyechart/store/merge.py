@@ -4,58 +4,118 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from eyechart.errors import StoreError
-from eyechart.store import sqlite
+from eyechart.store import batches, sqlite
 from eyechart.store.reader import open_to_read
 from eyechart.store.sqlite import store_errors
 
 # In the order of their rows in a journal of one run; `sessions` gets new numbers.
 _TABLES = ("samples", "asks", "replies", "failures", "slips", "scores", "calls")
 _SESSION = "started_at, seconds, sent, retried, cached"
+_WRITING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC)
+
+# What an earlier merged run has and its shards have not. A verdict is kept if it is on the reply that counts,
+# and on the sample as it is now; a failure, if there is still no reply.
+_CARRY = (
+    """CREATE TEMP TABLE changed AS SELECT id FROM part.samples p JOIN main.samples s USING (id)
+       WHERE json_remove(CAST(s.body AS TEXT), '$.images', '$.row')
+          <> json_remove(CAST(p.body AS TEXT), '$.images', '$.row')""",
+    "INSERT OR IGNORE INTO asks SELECT * FROM part.asks",
+    "INSERT OR IGNORE INTO calls SELECT * FROM part.calls",
+    """INSERT OR IGNORE INTO failures SELECT * FROM part.failures f
+       WHERE NOT EXISTS (SELECT 1 FROM main.replies r WHERE r.sample = f.sample AND r.trial = f.trial)""",
+    """INSERT OR {verdicts} INTO scores SELECT * FROM part.scores p
+       WHERE sample NOT IN (SELECT id FROM changed) AND EXISTS (
+         SELECT 1 FROM main.asks a WHERE a.sample = p.sample AND a.trial = p.trial AND a.key = p.key)""",
+    """INSERT OR IGNORE INTO slips SELECT * FROM part.slips p
+       WHERE sample NOT IN (SELECT id FROM changed) AND NOT EXISTS (
+         SELECT 1 FROM main.scores s
+         WHERE s.sample = p.sample AND s.trial = p.trial AND s.scorer = p.scorer)""",
+)
 
 
-def merge_journals(target: Path, journals: Sequence[Path], meta: Mapping[str, Any]) -> None:
-    """Write a new journal at `target` with the rows of all others, and `meta` about the whole run.
+class JournalMerge:
+    """A new journal, made of others, which are only read. It is complete when the block of `merging` ends."""
 
-    The journals must hold different samples. They are only read.
-    """
-    where = target.absolute().as_uri()
+    def __init__(self, db: sqlite3.Connection, target: Path) -> None:
+        self._db = db
+        self._target = target  # for messages
+
+    def add(self, path: Path) -> None:
+        """Add a journal with other samples."""
+        _check_version(path)
+        with self._attached(path):
+            try:
+                for table in _TABLES:
+                    self._db.execute(f"INSERT INTO {table} SELECT * FROM part.{table}")  # noqa: S608 - only constants
+            except sqlite3.IntegrityError as err:
+                raise StoreError(
+                    f"{path}: one of its samples is also in another shard", hint="run the shards again"
+                ) from err
+            self._add_sessions()
+
+    def count_missing(self, old: Path) -> int:
+        """How many replies of the journal `old` are not in this one."""
+        sql = """
+            SELECT count(*) FROM part.replies r WHERE NOT EXISTS (SELECT 1 FROM main.replies n
+              WHERE n.sample = r.sample AND n.trial = r.trial AND n.key = r.key)"""
+        with self._attached(old):
+            return int(self._db.execute(sql).fetchone()[0])
+
+    def carry_over(self, old: Path, *, is_newer: bool) -> None:
+        """Add all that an earlier merged journal has beyond these shards.
+
+        `is_newer`: its verdicts are later than those of the shards, and replace them.
+        """
+        with self._attached(old):
+            for statement in _CARRY:
+                self._db.execute(statement.format(verdicts="REPLACE" if is_newer else "IGNORE"))
+            self._add_sessions()
+
+    def set_meta(self, meta: Mapping[str, Any]) -> None:
+        """Write what is known about the whole run."""
+        rows = [(name, msgspec.json.encode(value).decode()) for name, value in meta.items()]
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+
+    def _add_sessions(self) -> None:
+        self._db.execute(f"""
+            INSERT INTO sessions ({_SESSION}) SELECT {_SESSION} FROM part.sessions
+            WHERE started_at NOT IN (SELECT started_at FROM main.sessions) ORDER BY id""")  # noqa: S608
+        batches.copy_batches(self._db)
+
+    @contextlib.contextmanager
+    def _attached(self, path: Path) -> Iterator[None]:
+        """A transaction with the journal at `path` as ``part``. After an error, this journal is useless."""
+        try:
+            _attach(self._db, path)
+            self._db.execute("BEGIN")
+            yield
+            self._db.execute("COMMIT")
+            self._db.execute("DETACH part")
+        except sqlite3.Error as err:
+            is_writing = getattr(err, "sqlite_errorcode", 0) in _WRITING
+            with store_errors(self._target if is_writing else path):
+                raise
+
+
+@contextlib.contextmanager
+def merging(draft: Path, target: Path) -> Iterator[JournalMerge]:
+    """Write a new journal to the empty file `draft`, which will replace `target`."""
+    where = draft.absolute().as_uri()
     with (
         store_errors(target),
         contextlib.closing(sqlite3.connect(f"{where}?mode=rw", uri=True, isolation_level=None)) as db,
     ):
+        # Nothing is rolled back: after an error, the draft is removed. So no file beside it outlives a kill.
+        db.execute("PRAGMA journal_mode = OFF")
         sqlite.create_tables(db)
-        for path in journals:
-            _copy(db, path)
-        rows = [(name, msgspec.json.encode(value).decode()) for name, value in meta.items()]
-        db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-
-
-def _copy(db: sqlite3.Connection, path: Path) -> None:
-    _check_version(path)
-    with store_errors(path):
-        _attach(db, path)
-        try:
-            db.execute("BEGIN")
-            for table in _TABLES:
-                db.execute(f"INSERT INTO {table} SELECT * FROM part.{table}")  # noqa: S608 - only constants
-            db.execute(f"INSERT INTO sessions ({_SESSION}) SELECT {_SESSION} FROM part.sessions ORDER BY id")  # noqa: S608
-            db.execute("COMMIT")
-        except sqlite3.IntegrityError as err:
-            db.execute("ROLLBACK")
-            raise StoreError(
-                f"{path}: one of its samples is also in another shard", hint="run the shards again"
-            ) from err
-        finally:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            db.execute("DETACH part")
+        yield JournalMerge(db, target)
 
 
 def _attach(db: sqlite3.Connection, path: Path) -> None:
@@ -81,13 +141,3 @@ def _check_version(path: Path) -> None:
             f"{path} was written by an earlier eyechart (format {found}, this one writes {sqlite.VERSION})",
             hint="run the shard again; replies that are stored are not asked again",
         )
-
-
-def count_unmerged(old: Path, new: Path) -> int:
-    """How many replies of the journal `old` are not in `new`."""
-    sql = """
-        SELECT count(*) FROM replies r WHERE NOT EXISTS (
-          SELECT 1 FROM new.replies n WHERE n.sample = r.sample AND n.trial = r.trial AND n.key = r.key)"""
-    with store_errors(old), contextlib.closing(open_to_read(old)) as db:
-        db.execute("ATTACH ? AS new", (f"{new.absolute().as_uri()}?mode=ro",))
-        return int(db.execute(sql).fetchone()[0])
