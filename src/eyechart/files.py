@@ -1,4 +1,4 @@
-"""Writing files and folders: atomic writes, private folders, and YAML.
+"""Files and folders: atomic writes, private folders, YAML, and JSON that others may have written.
 
 A file is written to a temporary name beside its target (a draft), then moved there, so that it appears
 complete or not at all. The draft is locked while it is written, so that one left behind by a killed process
@@ -16,13 +16,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from eyechart.errors import StoreError, UsageError
 
 _DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part", re.DOTALL)
 _NAME_LENGTH = 100  # characters of the target's name in that of its draft
 _OWNER_ONLY = 0o600
+_MAX_JSON_BYTES = 64 * 2**20
+
+T = TypeVar("T")
 
 # By folder, the drafts that were there when we first wrote into it: each folder is listed once.
 _drafts_found: dict[Path, list[str]] = {}
@@ -154,6 +157,20 @@ def _hint(error: OSError, path: Path) -> str:
     if isinstance(error, IsADirectoryError):
         return "name a file inside it"
     return "choose a writable location with enough space"
+
+
+def read_json(path: Path, type: type[T]) -> T | None:
+    """The content of a regular JSON file; None if it cannot be read as `type`, is too large, or is a link.
+
+    A named pipe would block its reader for ever.
+    """
+    import msgspec
+
+    with suppress(OSError, ValueError, RecursionError, msgspec.DecodeError):
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_JSON_BYTES:
+            return msgspec.json.decode(path.read_bytes(), type=type)
+    return None
 
 
 def read_yaml(path: str | Path) -> Any:

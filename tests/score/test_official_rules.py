@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -261,6 +262,43 @@ def test_teds_of_a_table_with_itself_is_one(rows: int, columns: int) -> None:
     )
     assert compute_teds(table, table) == 1
     assert math.isclose(compute_teds("<table></table>", table), 0, abs_tol=1e-9)
+
+
+def test_cells_nested_in_cells_gain_nothing() -> None:
+    gold = "<table>" + "<tr><td>1</td><td>2</td><td>3</td></tr>" * 40 + "</table>"
+    sample = Sample(id="1", question="?", golds=(gold,))
+    values = [scorers.get("teds")(Reply(text="<table><tr><td>" * n), sample).value for n in (1, 300, 5_000)]
+    assert max(values) < 0.02
+
+
+def test_a_deep_table_is_parsed_in_linear_time() -> None:
+    def count_calls(n: int) -> int:
+        calls = 0
+
+        def count(frame: object, event: str, arg: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            parse_table("<table>" * n)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert count_calls(4_000) < 4.5 * count_calls(1_000)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<td>", "</td>", "<tr>", "</tr>", "<table>", "</table>", "a", "<b>", "<br>", "</b>"])
+    )
+)
+def test_teds_is_between_zero_and_one_and_symmetric(pieces: list[str]) -> None:
+    one, other = "<table>" + "".join(pieces), "<table>" + "".join(reversed(pieces))
+    there, back = compute_teds(one, other), compute_teds(other, one)
+    assert 0 <= there <= 1
+    assert math.isclose(there, back, abs_tol=1e-9)
 
 
 # -- OCRBench v2, CC-OCR, OmniDocBench, captions: values of the official code, or counted by hand

@@ -32,6 +32,8 @@ def test_own_names(host: str) -> None:
         "localhost/x",
         "[::1",
         "[oops]",
+        "127.0.0.1:2020, evil.example",
+        "127.0.0.1:x",
     ],
 )
 def test_other_names(host: str) -> None:
@@ -47,7 +49,16 @@ def test_a_name_can_be_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", ""]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:1",
+        "https://localhost",
+        "",
+        "http://[bad",
+        "http://a:b:c",
+    ],
 )
 def test_other_origins(origin: str) -> None:
     refusal = find_refusal("GET", {"host": "127.0.0.1:2020", "origin": origin})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,33 @@ def test_links_lead_nowhere(library: Library, run: ec.Run, tmp_path: Path) -> No
     other.mkdir(parents=True)
     (other / "run.sqlite").symlink_to(run.folder / "run.sqlite")
     assert Library(tmp_path / "shown").list_runs() == []
+
+
+def test_damaged_and_odd_files_take_down_no_page(library: Library, run: ec.Run) -> None:
+    name = library.list_runs()[0].name
+    summary = run.folder / "summary.json"
+    summary.write_bytes(summary.read_bytes().replace(b'"q"', b'"q\xff"', 1))
+    assert b"\xff" in summary.read_bytes()
+    assert library.read_summary(name) == {}
+    assert "question" in Pages(library).render_run(name, Choice())
+    summary.unlink()
+    os.mkfifo(summary)  # a reader would wait for a writer for ever
+    os.mkfifo(run.folder / "audit.json")
+    assert library.read_summary(name) == {}
+    assert library.list_audits() == {}
+    assert run.folder.name in Pages(library).render_index()
+
+
+@pytest.mark.parametrize("odd", [b"bad\xff-12121212", b"two\nlines-12121212"])
+def test_a_folder_with_an_odd_name_is_one_of_the_list(odd: bytes, library: Library, run: ec.Run) -> None:
+    folder = run.folder.with_name(os.fsdecode(odd))
+    shutil.copytree(run.folder, folder)
+    pages = Pages(library)
+    pages.render_index()
+    [name] = [line.name for line in library.list_runs() if line.folder == folder]
+    assert name.isprintable()
+    assert "question" in pages.render_run(name, Choice())
+    assert "question" in pages.render_sample(name, "1", 0, Choice())
 
 
 def test_only_files_of_a_run_can_be_downloaded(library: Library) -> None:

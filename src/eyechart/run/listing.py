@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from eyechart.errors import EyechartError, UsageError
+from eyechart.files import read_json
 from eyechart.run.options import Options
 
 if TYPE_CHECKING:
@@ -288,12 +289,9 @@ def _read_summary(folder: Path) -> _Numbers | None:
     from eyechart.store.folder import SUMMARY_NAME
 
     path = folder / SUMMARY_NAME
-    if path.is_symlink() or not path.is_file() or _read_mtime(path) + _FRESH_S < read_changed(folder):
+    if _read_mtime(path) + _FRESH_S < read_changed(folder):
         return None
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Numbers)
-    except (OSError, msgspec.DecodeError, RecursionError):
-        return None
+    return read_json(path, _Numbers)
 
 
 def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> _Numbers:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eyechart.errors import StoreError
+from eyechart.files import read_json
 from eyechart.run.results import Run
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ def _find_blind_levels(run: Run) -> Iterator[Level]:
             manifest = Journal.open(journal).read_mapping("manifest")
             if _read_options(manifest).get("input") != "none" or not _is_alike(run.manifest, manifest):
                 continue
-            found = msgspec.json.decode((journal.parent / SUMMARY_NAME).read_bytes())
-            if found["score"] is not None and not found["pending"]:
+            found = read_json(journal.parent / SUMMARY_NAME, dict[str, Any])
+            if found is not None and found["score"] is not None and not found["pending"]:
                 ends = found["ci95"]
                 yield Level(
                     name="without image",

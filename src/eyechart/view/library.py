@@ -12,13 +12,15 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from eyechart.errors import UsageError
+from eyechart.files import read_json
 from eyechart.run.audit import AUDIT_NAME, BLIND_NAME
 from eyechart.run.listing import ListedRun, find_folders, find_locked, is_running, list_run
 from eyechart.run.results import Run
@@ -32,7 +34,6 @@ REPORT_NAME = "report.html"
 DOWNLOADS = (SUMMARY_NAME, REPORT_NAME)
 _LOOK_EVERY_S = 0.5  # folders are not walked more often
 _KEPT = 32  # opened runs, lists of samples, comparisons
-_MAX_JSON_BYTES = 64 * 2**20
 
 
 class NotFound(UsageError):
@@ -65,7 +66,8 @@ class Library:
             sign = (*_sign(folder), is_running(folder, locked))
             kept = self._lines.get(folder)
             if kept is None or kept[0] != sign:
-                kept = self._lines[folder] = (sign, list_run(folder, self.root, locked))
+                line = list_run(folder, self.root, locked)
+                kept = self._lines[folder] = (sign, replace(line, name=_make_name(line.name)))
             lines.append(kept[1])
         found = sorted(lines, key=lambda run: (-run.changed, run.name))
         self._looked = (time.monotonic(), found)
@@ -120,22 +122,25 @@ class Library:
 
     def list_audits(self) -> dict[str, dict[str, Any]]:
         """The results of audits (``eyechart audit``), by the name of their folder."""
-        found = {}
+        found = {name: self._read_json(folder / AUDIT_NAME) for name, folder in self._find_audits()}
+        return {name: read for name, read in found.items() if read}
+
+    def _find_audits(self) -> Iterator[tuple[str, Path]]:
         for place, folders, files in os.walk(self.root):
             folders.sort()
-            if AUDIT_NAME in files and (read := self._read_json(Path(place) / AUDIT_NAME)):
-                found[Path(place).relative_to(self.root).as_posix()] = read
-        return found
+            if AUDIT_NAME in files:
+                yield _make_name(Path(place).relative_to(self.root).as_posix()), Path(place)
 
     def read_blind_solvable(self, audit: str, at_most: int) -> list[dict[str, Any]]:
         """The first questions that an audit found to be answered without the image."""
-        if audit not in self.list_audits():
+        folder = dict(self._find_audits()).get(audit)
+        if folder is None:
             raise NotFound(f"no audit named {audit!r} here")
-        path = self.root / audit / BLIND_NAME
+        path = folder / BLIND_NAME
         found: list[dict[str, Any]] = []
-        if path.is_symlink():
+        if path.is_symlink() or not path.is_file():
             return found
-        with contextlib.suppress(OSError, msgspec.DecodeError), path.open("rb") as file:
+        with contextlib.suppress(OSError, ValueError, msgspec.DecodeError), path.open("rb") as file:
             for line in file:
                 if len(found) == at_most:
                     break
@@ -143,13 +148,7 @@ class Library:
         return found
 
     def _read_json(self, path: Path) -> dict[str, Any]:
-        def read() -> dict[str, Any]:
-            with contextlib.suppress(OSError, msgspec.DecodeError, RecursionError):
-                if not path.is_symlink() and path.stat().st_size <= _MAX_JSON_BYTES:
-                    return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-            return {}
-
-        return self._keep(("json", str(path)), _sign_file(path), read)
+        return self._keep(("json", path), _sign_file(path), lambda: read_json(path, dict[str, Any]) or {})
 
     def _keep(self, key: Hashable, sign: Hashable, make: Callable[[], T]) -> T:
         with self._lock:
@@ -165,6 +164,15 @@ class Library:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return made
+
+
+def _make_name(name: str) -> str:
+    r"""A folder's name for pages and links: bytes that are not UTF-8 and control characters by their codes.
+
+    >>> _make_name("mine/a\nb\udcff")
+    'mine/a\\nb\\udcff'
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
 
 
 def _sign(folder: Path) -> tuple[Hashable, ...]:

@@ -323,8 +323,8 @@ class Pages:
             "span": _format_range,
             "count": lambda n: f"{n:,}",
             "date": _format_date,
-            "path": lambda name: quote(name, safe="/"),
-            "query": lambda text: quote(str(text), safe=""),
+            "path": lambda name: quote(name, safe="/", errors="replace"),
+            "query": lambda text: quote(str(text), safe="", errors="replace"),
         }
         made.globals |= {"SYMBOLS": SYMBOLS, "STATES": STATES}
         return made

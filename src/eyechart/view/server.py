@@ -13,12 +13,12 @@ import errno
 import ipaddress
 import json
 import os
+import re
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from eyechart.errors import EyechartError, MissingExtra, UsageError
 from eyechart.run.sent import count_images, load_sent_image
@@ -61,6 +61,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # -- Who may ask
 
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s,:/@\[\]]+))(?::[0-9]{1,5})?")
+
 
 def is_own_host(host: str, allowed: Collection[str] = ()) -> bool:
     """Whether a Host header names this machine: localhost, an address, or a name that the user allowed.
@@ -71,12 +73,10 @@ def is_own_host(host: str, allowed: Collection[str] = ()) -> bool:
     >>> [is_own_host(host) for host in ("localhost:2020", "127.0.0.1", "[::1]:80", "evil.example:2020", "")]
     [True, True, True, False, False]
     """
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
+    found = _HOST.fullmatch(host)
+    if found is None:
         return False
-    if not name or "@" in host or "/" in host:
-        return False
+    name = (found[1] or found[2]).lower()
     if name == "localhost" or name.endswith(".localhost") or name in allowed:
         return True
     try:
@@ -96,7 +96,7 @@ def find_refusal(
     if not is_own_host(host, allowed):
         return 421, f"{host!r} is not a name of this server; start it with --allow-host NAME to add one"
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
         return 403, "requests of other sites are not answered"
     # Links from elsewhere may lead here; nothing here may be part of another site's page.
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
@@ -133,10 +133,10 @@ class Guard:
                 ]
             await send(message)
 
-        headers = {
-            bytes(name).decode("latin-1").lower(): bytes(value).decode("latin-1")
-            for name, value in scope["headers"]
-        }
+        headers: dict[str, str] = {}
+        for field, value in scope["headers"]:  # of a repeated header all values count
+            name, text = (bytes(part).decode("latin-1") for part in (field, value))
+            headers[name.lower()] = f"{headers[name.lower()]}, {text}" if name.lower() in headers else text
         refusal = find_refusal(scope["method"], headers, self.allowed)
         if refusal is None:
             await self.app(scope, receive, send_safely)
