@@ -26,6 +26,7 @@ def test_plain_text_stays_as_it_is() -> None:
 
 def test_line_ends_of_other_systems() -> None:
     assert escape_controls("one\r\ntwo\rthree") == "one\ntwo␍three"
+    assert escape_controls("one\u2028two") == "one<U+2028>two"
 
 
 def test_escape_sequences_are_shown() -> None:

@@ -14,7 +14,7 @@ from typing import TextIO
 
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, ESC among them; newline and tab are kept
-    "\u202a-\u202e\u2066-\u2069"  # direction marks
+    "\u2028-\u202e\u2066-\u2069"  # separators of lines and paragraphs, direction marks
     "\ud800-\udfff\ufffe\uffff]"  # surrogates and non-characters, which cannot be encoded
 )
 _MAX_VALUE = 200  # characters of a value that a message repeats

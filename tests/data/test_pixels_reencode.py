@@ -1,6 +1,9 @@
 import io
 import math
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,6 +193,23 @@ def test_a_picture_too_large_for_memory_is_shrunk_all_the_same(
     assert [one.size for one in shrunk] == [(100, 69)] * 2
     worst = max(ImageChops.difference(*shrunk).tobytes())
     assert worst <= (40 if mode == "P" else 8)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of its memory from Linux")
+def test_a_thumbnail_of_a_large_picture_needs_no_copies_of_it(tmp_path: Path) -> None:
+    PillowImage.new("RGBA", (8_000, 8_000), (1, 2, 3, 128)).save(tmp_path / "large.png")  # 256 MB decoded
+    code = f"""
+import re
+from pathlib import Path
+from eyechart.data.pixels import make_thumbnail
+data = Path({str(tmp_path / "large.png")!r}).read_bytes()
+small = make_thumbnail(data, "it", box=None, max_side=256, max_bytes=9_000)
+assert (small.width, small.height) == (256, 256)
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) / 1024 < 450
 
 
 def test_its_turn_and_its_profile_stay(monkeypatch: pytest.MonkeyPatch) -> None:

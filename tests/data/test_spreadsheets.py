@@ -2,7 +2,10 @@
 
 import io
 import json
+import subprocess
+import sys
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 import xlsxwriter
 from PIL import Image
 
+from eyechart.data import sheets
 from eyechart.data.clean import write_clean
 from eyechart.data.images import ImageLoader
 from eyechart.data.source import FileSource, SourceOptions, open_source
@@ -330,6 +334,43 @@ def test_pages_of_a_pdf_are_pictures(folder: Path) -> None:
     [broken] = open_source(write_workbook(folder / "b.xlsx", ["Question", "Image"], ["?", "bad.pdf#page=1"]))
     with pytest.raises(ImageError, match="cannot be rendered"):
         ImageLoader().load(broken.images[0])
+
+
+@pytest.mark.slow
+def test_a_page_that_takes_minutes_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pypdfium2")
+    monkeypatch.setattr("eyechart.data.pdf._MAX_CPU_S", 2)
+    strokes = zlib.compress(b"0 0 m 500 500 l S 500 0 m 0 500 l S\n" * 1_000_000)
+    head = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+    page = b"2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
+    page += b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 600]/Contents 4 0 R>>endobj\n"
+    content = b"4 0 obj<</Filter/FlateDecode/Length %d>>stream\n%b\nendstream endobj\n" % (
+        len(strokes),
+        strokes,
+    )
+    (folder / "slow.pdf").write_bytes(head + page + content + b"trailer<</Root 1 0 R>>\n%%EOF")
+    [slow] = open_source(write_workbook(folder / "a.xlsx", ["Question", "Image"], ["?", "slow.pdf#page=1"]))
+    with pytest.raises(ImageError, match="more than 2 s of CPU time"):
+        ImageLoader().load(slow.images[0])
+
+
+def test_empty_rows_of_a_workbook_are_counted_not_printed(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "far.xlsx") as book:
+        sheet = book.add_worksheet("S")
+        for row, cells in {
+            0: ("question", "answer"),
+            1: ("a?", "x"),
+            90_000: ("b?", 0),
+            90_002: ("c?", "y"),
+        }.items():
+            sheet.write_row(row, 0, cells)
+    command = [sys.executable, "-P", str(sheets._PROGRAM), str(tmp_path / "far.xlsx"), str(2**33), "100"]
+    printed = subprocess.run(command, capture_output=True, check=True).stdout
+    assert len(printed.splitlines()) == 6
+    samples = list(open_source(tmp_path / "far.xlsx"))
+    assert [(sample.question, sample.golds) for sample in samples] == [
+        ("a?", ("x",)), ("b?", ("0",)), ("c?", ("y",)),
+    ]  # fmt: skip
 
 
 # -- Other programs' files, and forms of options and answers

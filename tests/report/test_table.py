@@ -45,6 +45,12 @@ def summary_of(results: list[Result], model: str = "openai/tiny", benchmark: str
     )  # fmt: skip
 
 
+def test_a_category_of_a_million_characters_is_cut() -> None:
+    shown = to_text(make_run_table(summary_of(results_of("correct", category="x" * 10**6))), 100)
+    assert len(shown) < 2_000
+    assert "1,000,000 characters" in " ".join(shown.split())
+
+
 @pytest.fixture
 def summary() -> Summary:
     first = results_of("correct", "correct", "wrong", "correct", "correct", category="[red]")

@@ -19,7 +19,8 @@ from eyechart.types import ImageRef
 
 MAX_PAGES = 500  # of one document in one question
 _MAX_MEMORY = 4 * 1024**3
-_MAX_CPU_S = 120
+_MAX_CPU_S = 30  # for a page; an ordinary one takes less than a second
+_SIGXCPU = 24
 _PROGRAM = Path(__file__).with_name("pdf_pages.py")
 _PAGE = re.compile(r"(.+\.pdf)(?:#page=([0-9]{1,6}))?", re.IGNORECASE | re.DOTALL)
 
@@ -77,5 +78,7 @@ def _call(location: str, task: str, what: str = "") -> bytes:
     if done.returncode:
         message = done.stderr.decode("utf-8", "replace").strip().splitlines()
         why = message[-1][:300] if message else f"exit code {done.returncode}"
+        if done.returncode == -_SIGXCPU:
+            why = f"it takes more than {_MAX_CPU_S} s of CPU time"
         raise ImageError(f"{what or location}: the page cannot be rendered: {why}")
     return done.stdout

@@ -410,6 +410,8 @@ def make_thumbnail(
         with suppress_warnings():
             if box is not None:
                 image = image.crop(clip_box(box, full, what))
+            # First of all smaller: each step below copies the image.
+            image = _reduce_in_strips(image, fit_size(*image.size, None, max_side))
             image = _smooth(image) if image.mode not in ("RGB", "L") else image
             image = exif_transpose(image)
             if image.mode not in ("RGB", "RGBA", "L"):

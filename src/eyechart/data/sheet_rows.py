@@ -1,5 +1,7 @@
 """Runs in a separate process: prints the rows of a workbook's first sheet, one JSON list per line.
 
+After the first row, a number stands for so many empty rows.
+
 With ``--sheets`` it prints the beginning of every visible sheet instead; with ``--sheet NAME`` all rows of
 that sheet, after one line with its merged cells and its pictures (sheet_pictures.py). Dates and similar
 values become text. Libraries that write spreadsheets turn a text that begins with ``=`` into a formula
@@ -183,6 +185,20 @@ class _Cells:
         self.found.setdefault(int(where[2]) - 1, {})[column - 1] = "=" + "".join(self.parts["f"])
 
 
+def _join_empty(rows: Iterator[Any]) -> Iterator[Any]:
+    """Of empty rows in succession only their number: a cell at the end of a sheet makes a million of them."""
+    yield from islice(rows, 1)
+    n_empty = 0
+    for row in rows:
+        if isinstance(row, list) and all(cell is None or cell == "" for cell in row):
+            n_empty += 1
+            continue
+        if n_empty:
+            yield n_empty
+            n_empty = 0
+        yield row
+
+
 def main(path: str, max_memory: int, max_cpu_s: int, *what: str) -> None:
     """Print the rows, within limits of memory and CPU time."""
     with contextlib.suppress(ImportError, ValueError, OSError):
@@ -195,8 +211,8 @@ def main(path: str, max_memory: int, max_cpu_s: int, *what: str) -> None:
             rows = read_beginnings(path) if what[0] == "--sheets" else read_sheet(path, what[1])
         else:
             rows = read_rows(path)
-        for row in rows:
-            sys.stdout.write(json.dumps(row, default=str) + "\n")
+        for line in _join_empty(rows):
+            sys.stdout.write(json.dumps(line, default=str) + "\n")
     except BrokenPipeError:
         pass
     except (

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,11 @@ def _read_lines(path: Path, child: subprocess.Popen[bytes]) -> Iterator[Any]:
     assert child.stdout is not None
     assert child.stderr is not None
     for line in child.stdout:
-        yield json.loads(line)
+        told = json.loads(line)
+        if isinstance(told, int):
+            yield from repeat([], told)
+        else:
+            yield told
     message = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
     if code := child.wait():
         why = _explain(code, message)

@@ -41,6 +41,7 @@ _FIRST_TO_GO = (
 _NO_PART: tuple[Outcome, ...] = ("failed", "unscored")
 _MOST_GROUPS = 40  # of an official number; all of them are in --json
 _MIN_NAME = 22  # a group's name is wrapped to this before a column is left out
+_MAX_NAME = 200  # characters of a name from the data
 
 
 def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> RenderableType:
@@ -52,15 +53,15 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
     from rich.text import Text
 
     rows = [TableRow("overall", summary.overall, "bold")]
-    rows += [TableRow(to_one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
+    rows += [TableRow(_make_name(name), group, "dim", indent=2) for name, group in summary.also.items()]
     outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
             break
         if _is_told_by_name(key, summary):
             continue
-        rows.append(TableRow(to_one_line(key), None, "italic"))
-        rows += [TableRow(to_one_line(value), group, indent=2) for value, group in groups.items()]
+        rows.append(TableRow(_make_name(key), None, "italic"))
+        rows += [TableRow(_make_name(value), group, indent=2) for value, group in groups.items()]
     title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
     hidden = frozenset[str]() if with_shrunk else frozenset({_SHRUNK})
     table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True, hidden=hidden)
@@ -164,8 +165,8 @@ def _run_rows(runs: Sequence[Summary]) -> list[TableRow]:
         folder = (
             run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
         )
-        rows.append(TableRow(to_one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
-        rows += [TableRow(to_one_line(name), group, "dim", indent=2) for name, group in run.also.items()]
+        rows.append(TableRow(_make_name(f"{run.model} ({folder})" if folder else run.model), run.overall))
+        rows += [TableRow(_make_name(name), group, "dim", indent=2) for name, group in run.also.items()]
     return rows
 
 
@@ -226,6 +227,12 @@ def _n_answered(summary: Summary) -> float:
     n_done = sum(overall.outcomes.values())
     n_all = n_done + overall.pending
     return summary.n * (n_done - overall.outcomes.get("failed", 0)) / n_all if n_all else 0.0
+
+
+def _make_name(text: str) -> str:
+    """A name from the data for one line of a table; one of a million characters is cut."""
+    line = to_one_line(text[:_MAX_NAME])
+    return line if len(text) <= _MAX_NAME else f"{line}… ({len(text):,} characters)"
 
 
 # -- Columns

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import EyechartError, MissingExtra, UsageError
+from eyechart.memory import claim_image
 from eyechart.run.sent import count_images, load_sent_image
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
@@ -221,12 +222,13 @@ class _Answers:
             number = _read_index(query.get("n", "0"))
             if not 0 <= number < count_images(result):
                 raise NotFound("no such image")
-            found = load_sent_image(self.library.open(name).manifest, result, number)
-            if found.image is None:
-                raise NotFound(found.remark)
-            data, mime = found.image.data(), found.image.mime
-            if "small" in query:
-                data, mime = _make_thumbnail(data)
+            with claim_image():  # pages ask for many at once
+                found = load_sent_image(self.library.open(name).manifest, result, number)
+                if found.image is None:
+                    raise NotFound(found.remark)
+                data, mime = found.image.data(), found.image.mime
+                if "small" in query:
+                    data, mime = _make_thumbnail(data)
         except EyechartError as err:
             return PlainTextResponse(f"{err.message}\n", status_code=404)
         if mime not in IMAGE_TYPES:
