@@ -25,7 +25,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"types"}),
     frozenset({"option", "files", "stats"}),
     frozenset({"errors", "memory"}),
-    frozenset({"terminal", "placeholders"}),
+    frozenset({"terminal", "placeholders", "thinking"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -165,15 +165,19 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
     return lambda factory: models.record(provider, factory)
 
 
-def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:
+def scorer(
+    name: str, *, version: str, parity: str = "", cut: Callable[[str], str] | None = None
+) -> Callable[[ScoreFunction], ScoreFunction]:
     """Declare a scorer: a pure function of a `Reply` and a `Sample` that returns a `Score`.
 
     `version` is stored with each score and must change whenever a score could change; `parity` is
-    ``"official"`` if the scores equal those of the benchmark's own code. The function stays callable.
+    ``"official"`` if the scores equal those of the benchmark's own code. An official scorer is given the
+    text of a reply as it came, with its thoughts; `cut` is what the official code does to it first. The
+    function stays callable.
     """
 
     def record(function: ScoreFunction) -> ScoreFunction:
-        scorers.record(name, _NamedScorer(name, version, parity, function))
+        scorers.record(name, _NamedScorer(name, version, parity, function, cut))
         return function
 
     return record
@@ -185,9 +189,14 @@ class _NamedScorer:
     version: str
     parity: str
     function: ScoreFunction
+    cut: Callable[[str], str] | None = None
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return check_score(self.function(reply, sample))
+        return check_score(self.function(_cut_reply(reply, self.cut), sample))
+
+
+def _cut_reply(reply: Reply, cut: Callable[[str], str] | None) -> Reply:
+    return reply if cut is None else replace(reply, text=cut(reply.text))
 
 
 def record_aggregate(part: Aggregate) -> Aggregate:
@@ -196,17 +205,22 @@ def record_aggregate(part: Aggregate) -> Aggregate:
 
 
 def judged_scorer(
-    name: str, *, version: str, parity: str = "", needs_judge: bool = False
+    name: str,
+    *,
+    version: str,
+    parity: str = "",
+    needs_judge: bool = False,
+    cut: Callable[[str], str] | None = None,
 ) -> Callable[[JudgingFunction], JudgingFunction]:
     """Declare a scorer that can ask a judge: a generator that yields `JudgeCall`s and returns a `Score`.
 
     It is sent the judge's reply at each `yield`; if the judge fails, `JudgeFailed` is raised there. With
     `needs_judge`, a run without a judge is refused.
-    `version` and `parity` are as in `scorer`.
+    `version`, `parity` and `cut` are as in `scorer`.
     """
 
     def record(steps: JudgingFunction) -> JudgingFunction:
-        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge))
+        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge, cut))
         return steps
 
     return record
@@ -219,9 +233,10 @@ class _NamedJudgedScorer:
     parity: str
     function: JudgingFunction
     needs_judge: bool
+    cut: Callable[[str], str] | None = None
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        judging = self.function(reply, sample)
+        judging = self.function(_cut_reply(reply, self.cut), sample)
         if not isinstance(judging, Generator):
             raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
         return check_score((yield from judging))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from eyechart.errors import EyechartError, UsageError
+from eyechart.thinking import split_thinking
 
 T = TypeVar("T")
 
@@ -205,7 +206,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's reply. `text` is the answer part; thinking is stored separately and never scored."""
+    """A model's reply: its answer, and the thoughts before it. `content` is the text as it came.
+
+    >>> reply = Reply.read("<think>A?</think> B")
+    >>> reply.text, reply.thinking, reply.content
+    ('B', 'A?', '<think>A?</think> B')
+    """
 
     text: str
     thinking: str = ""
@@ -216,6 +222,27 @@ class Reply:
     latency_s: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)  # what a baseline saw, a judge said
     earlier: tuple[str, ...] = ()  # what it said in the rounds before the last, where there were several
+    # What was cut from the content: around the thoughts and the answer, or around the answer alone where the
+    # thoughts came in a field of their own. Empty: nothing; None: not known, in journals of earlier versions.
+    tags: tuple[str, ...] | None = field(default=None, compare=False)
+
+    @classmethod
+    def read(cls, content: str, *, thinking: str = "", **facts: Any) -> Reply:
+        """A reply from its text as it came. `thinking`: thoughts that came in a field of their own."""
+        answer, thoughts, tags = split_thinking(content)
+        if thinking and tags:
+            before, between, after = tags
+            return cls(text=answer, thinking=thinking, tags=(before + thoughts + between, after), **facts)
+        return cls(text=answer, thinking=thinking or thoughts, tags=tags, **facts)
+
+    @property
+    def content(self) -> str:
+        """The text as it came, with its thoughts; thoughts in a field of their own are no part of it."""
+        if not self.tags:
+            return self.text
+        *before, after = self.tags
+        pieces = (self.thinking, self.text)[-len(before) :]
+        return "".join(tag + piece for tag, piece in zip(before, pieces, strict=True)) + after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,8 +181,8 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
             failed[name] = f"{file.name}: {str(text)[:200]}"
         else:
             thinking = row.values.get(_THINKING) if is_kit else None
-            found[name] = Reply(
-                text="" if text is None else text if isinstance(text, str) else _reply_text(text),
+            found[name] = Reply.read(
+                "" if text is None else text if isinstance(text, str) else _reply_text(text),
                 thinking=thinking if isinstance(thinking, str) else "",
                 finish_reason="length" if format == "xlsx" and _fills_a_cell(text) else "stop",
             )

@@ -26,6 +26,7 @@ from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
 from eyechart.registry import scorers
 from eyechart.score.judged import CHECK, REPEAT, Aside, Opinion, decide_by_majority, render_call
+from eyechart.score.thinking import Thinking, find_thinking, show_reply
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (
@@ -104,7 +105,7 @@ class Scoring(msgspec.Struct, frozen=True):
 
     def _score_by_rules(self, scorer: Scorer, item: Answered) -> Score | None:
         try:
-            score = scorer(item.reply, item.sample)
+            score = scorer(show_reply(item.reply, scorer), item.sample)
             self.journal.append_score(item.sample.id, item.trial, item.key, scorer, score)
         except StoreError:
             raise
@@ -293,6 +294,10 @@ class _BoundScorer(msgspec.Struct, frozen=True):
     def parity(self) -> str:
         return self.scorer.parity
 
+    @property
+    def thinking(self) -> Thinking:
+        return find_thinking(self.scorer)
+
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return self.scorer(reply, sample)
 
@@ -388,9 +393,10 @@ class Judge:
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed
             if said.evidence.get("null_content"):
                 raise JudgeFailed("the judge gave no reply: its content is null")
-            return said.text
+            return show_reply(said, scorer).text
 
-        score = await _drive(scorer.steps(item.reply, item.sample), answer, in_thread=in_thread)
+        steps = scorer.steps(show_reply(item.reply, scorer), item.sample)
+        score = await _drive(steps, answer, in_thread=in_thread)
         return Opinion(client.model.name, score, has_failed=bool(failures)), made.total()
 
 

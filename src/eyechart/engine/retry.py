@@ -12,7 +12,7 @@ import random
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -362,11 +362,10 @@ class RetryingClient:
             raise self._wrap_error(err) from err
         finally:
             self.deadlines.end(pending)
-        if isinstance(said, Reply):
-            return [said]
-        if not said or not all(isinstance(one, Reply) for one in said):  # the model may be a plug-in
+        replies = [said] if isinstance(said, Reply) else said
+        if not replies or not all(isinstance(one, Reply) for one in replies):  # the model may be a plug-in
             raise ModelError(f"{self.model.name} returned something other than replies")
-        return said
+        return [one if one.tags is not None else replace(one, tags=()) for one in replies]
 
     def _wrap_error(self, err: BaseException) -> ModelError:
         """An error inside a model, which may be a plug-in, is this sample's failure."""

@@ -99,8 +99,8 @@ class Anthropic(ChatEndpoint):
         said = _decode(content)
         usage = _read_usage(said.usage)
         return [
-            Reply(
-                text="".join(block.text for block in said.content if block.type == "text"),
+            Reply.read(
+                "".join(block.text for block in said.content if block.type == "text"),
                 thinking="\n\n".join(block.thinking for block in said.content if block.type == "thinking"),
                 finish_reason=_FINISHED.get(said.stop_reason, "stop"),
                 usage=usage,

@@ -99,8 +99,8 @@ class Bedrock(ChatEndpoint):
         blocks = said.output.message.content
         thoughts = [block.reasoning_content.reasoning_text for block in blocks if block.reasoning_content]
         return [
-            Reply(
-                text="".join(block.text for block in blocks),
+            Reply.read(
+                "".join(block.text for block in blocks),
                 thinking="\n\n".join(thought.text for thought in thoughts if thought),
                 finish_reason=_FINISHED.get(said.stop_reason, "stop"),
                 usage=_read_usage(said.usage),

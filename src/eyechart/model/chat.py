@@ -414,11 +414,13 @@ class ChatEndpoint(ABC):
 
     def _redact(self, reply: Reply) -> Reply:
         """The reply without the key; nearly all replies are returned as they are."""
-        said = (reply.text, reply.thinking, reply.model, reply.finish_reason)
+        said = (reply.text, reply.thinking, reply.model, reply.finish_reason, *(reply.tags or ()))
         if not any(form in one for form in self._key_forms for one in said):
             return reply
-        text, thinking, model, finish_reason = map(self._without_key, said)
-        return replace(reply, text=text, thinking=thinking, model=model, finish_reason=finish_reason)
+        text, thinking, model, finish_reason, *tags = map(self._without_key, said)
+        return replace(
+            reply, text=text, thinking=thinking, model=model, finish_reason=finish_reason, tags=tuple(tags)
+        )
 
     def _read_refusal(self, response: Response, latency_s: float) -> Reply:
         """The reply that a content filter withheld; any other error is raised."""

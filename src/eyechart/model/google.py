@@ -120,8 +120,8 @@ class Google(ChatEndpoint):
         if not text and finish_reason == "stop" and candidate.finish_reason != "STOP":
             raise self.no_reply(f"with nothing, for the reason {candidate.finish_reason!r}")
         return [
-            Reply(
-                text=text,
+            Reply.read(
+                text,
                 thinking="".join(part.text for part in parts if part.thought),
                 finish_reason=finish_reason,
                 usage=_read_usage(said.usage_metadata),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgspec
 
 from eyechart.model.chat import Attachments, ChatEndpoint
 from eyechart.model.environment import ADDRESSES, KEY
-from eyechart.model.thinking import split_thinking
 from eyechart.registry import model
 from eyechart.types import Message, Reply, Request, Usage
 
@@ -132,30 +132,28 @@ _decode = msgspec.json.Decoder(_Completion).decode
 
 
 def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> Reply:
-    """One choice, its thinking kept apart."""
+    """One choice, with the thoughts of its text or of a field of their own."""
     message = choice.message
     content = message.content or ""
     if isinstance(content, list):  # some servers answer in parts
         content = "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
-    text, thinking = split_thinking(content)
-    finish_reason = _text_of(choice.finish_reason)
     refusal = _text_of(message.refusal)
-    if refusal and not text:
-        text, finish_reason = refusal, "refusal"
-    return Reply(
-        text=text,
-        thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning) or thinking,
-        finish_reason=finish_reason,
+    reply = Reply.read(
+        content,
+        thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning),
+        finish_reason=_text_of(choice.finish_reason),
         usage=_read_usage(completion.usage),
         model=_text_of(completion.model),
         latency_s=latency_s,
-        evidence=_note_oddities(message, text),
+        evidence=_note_oddities(message, refusal),
     )
+    is_refused = bool(refusal) and not reply.text
+    return replace(reply, text=refusal, finish_reason="refusal") if is_refused else reply
 
 
-def _note_oddities(message: _Message, text: str) -> dict[str, Any]:
+def _note_oddities(message: _Message, refusal: str) -> dict[str, Any]:
     """What some official scorers count as a failure: no content in place of an empty one, another role."""
-    is_null = message.content is None and not text
+    is_null = message.content is None and not refusal
     return {
         **({"null_content": True} if is_null else {}),
         **({"role": message.role} if message.role != "assistant" else {}),

@@ -51,7 +51,6 @@ from eyechart.model.redact import (
     redact_parameters,
 )
 from eyechart.model.specs import refuse_unknown
-from eyechart.model.thinking import split_thinking
 from eyechart.registry import Registry, model, suggest_name
 from eyechart.terminal import print_note
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, read_capabilities
@@ -284,8 +283,7 @@ class _Adapter:
                 raise
             raise ModelError(f"{self.name} raised {describe_error(err)}") from err
         if isinstance(said, str):
-            text, thinking = split_thinking(replace_surrogates(said))
-            return Reply(text=text, thinking=thinking, latency_s=latency_s)
+            return Reply.read(replace_surrogates(said), latency_s=latency_s)
         if isinstance(said, ModelError):
             raise said
         if isinstance(said, Exception):  # in a batch, in place of a reply

@@ -120,6 +120,7 @@ class Secrets:
             finish_reason=self.hide(reply.finish_reason),
             model=self.hide(reply.model),
             evidence=self.hide(reply.evidence),
+            tags=reply.tags and tuple(self.hide(reply.tags)),
         )
 
     def _redact_answer(self, text: str) -> str:

@@ -97,8 +97,8 @@ class OpenAIResponses(ChatEndpoint):
         if not said.output and finish_reason == "stop":
             raise self.no_reply("without any output")
         return [
-            Reply(
-                text=text,
+            Reply.read(
+                text,
                 thinking="\n\n".join(_list_thoughts(said.output)),
                 finish_reason=finish_reason,
                 usage=_read_usage(said.usage),

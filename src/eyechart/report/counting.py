@@ -141,6 +141,8 @@ class ResultCounter:
         self._is_in_order = in_order
         self.sent = 0
         self.retried = 0
+        self.n_thoughts = 0  # replies with thoughts in their text
+        self.n_unknown_thoughts = 0  # of an earlier version: it is not known where the thoughts were
         self._n_usages = 0
         self._n_uncounted = 0  # samples whose replies came without their tokens
         self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
@@ -239,6 +241,8 @@ class ResultCounter:
         if result.reply is None:
             return
         asked.has_reply = True
+        self.n_thoughts += bool(result.reply.tags)
+        self.n_unknown_thoughts += result.reply.tags is None and bool(result.reply.thinking)
         if usage := result.reply.usage:
             asked.has_usage = True
             self._n_usages += 1

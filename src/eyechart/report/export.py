@@ -240,6 +240,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         "run": summary.run,
         "scorer": summary.scorer,
         "parity": summary.parity,
+        "thinking": "; ".join(summary.thinking.lines()) if summary.thinking else None,
         "eyechart": summary.version,
         "seconds": summary.seconds,
         "cost (USD)": summary.cost,

@@ -421,6 +421,8 @@ def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str,
         "scorer",
         f"{summary.scorer} (version {version}){parity}" if version else f"{summary.scorer}{parity}",
     )
+    if summary.thinking is not None:
+        yield "thinking", "; ".join(summary.thinking.lines())
     if manifest.get("judge"):
         judge = manifest["judge"]
         yield "judge", judge if isinstance(judge, str) else to_json_text(judge)

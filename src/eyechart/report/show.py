@@ -235,7 +235,7 @@ def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
 
 def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:
     if reply.thinking:
-        yield from _section("thinking (not scored)")
+        yield from _section("thinking")
         yield _body(reply.thinking, "dim")
     yield from _section("reply")
     yield _body(reply.text) if reply.text else _body("(empty)", "dim")

@@ -22,6 +22,7 @@ What counts as what, for a group and for the whole run alike:
 - **cost** is in USD: the tokens of the replies that the numbers rest on and of all judge calls, at the prices
   of the run's last start; null if a price is not known. A cached reply counts what it originally cost.
 - **judge** is the judge card: see judges.py.
+- **thinking** says whether the scorer saw the thoughts in replies: see score/thinking.py.
 - **also** holds other readings of the same replies: the plain score over all rotations of a circular run, the
   mean over groups where a benchmark declares it, and the scores of further scorers.
 - **metrics** holds the benchmark's official number where it is not the mean over rows: see metrics.py.
@@ -30,7 +31,7 @@ What counts as what, for a group and for the whole run alike:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eyechart.circular import merge_rotations
@@ -94,6 +95,7 @@ def make_summary(
     seconds: float | None = None,
     scorer: str = "",
     parity: str = "",
+    thinking: str = "auto",
     version: str = "",
 ) -> Summary:
     """The numbers of results that were counted.
@@ -119,8 +121,42 @@ def make_summary(
         trials=counted.trials(),
         scorer=scorer,
         parity=parity,
+        thinking=_describe_thoughts(counted, parity, thinking),
         version=version,
     )
+
+
+def _describe_thoughts(counted: ResultCounter, parity: str, thinking: str) -> Thoughts | None:
+    seen = thinking if thinking in ("keep", "split") else "keep" if parity else "split"
+    n_unknown = counted.n_unknown_thoughts if seen == "keep" else 0
+    if not counted.n_thoughts and not n_unknown:
+        return None
+    return Thoughts(seen=seen, n=counted.n_thoughts, n_unknown=n_unknown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thoughts:
+    """Whether the scorer saw the thoughts in replies, and how many replies had them in their text.
+
+    >>> list(Thoughts(seen="split", n=38).lines())
+    ['thoughts separated in 38 replies; --thinking keep scores the whole text']
+    """
+
+    seen: str  # "keep" or "split"
+    n: int
+    n_unknown: int = 0  # replies of an earlier version, which did not keep the text as it came
+
+    def lines(self) -> Iterator[str]:
+        many = "1 reply" if self.n == 1 else f"{self.n:,} replies"
+        if self.n and self.seen == "split":
+            yield f"thoughts separated in {many}; --thinking keep scores the whole text"
+        elif self.n:
+            yield f"thoughts kept in {many}; --thinking split scores the answers alone"
+        if self.n_unknown:
+            yield (
+                f"{self.n_unknown:,} repl{'y' if self.n_unknown == 1 else 'ies'} of an earlier version: "
+                "scored without thoughts, because the text as it came was not stored"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +178,7 @@ class Summary:
     scorer: str = ""
     parity: str = ""
     lost_parity: str = ""  # what it would be if every sample had a score
+    thinking: Thoughts | None = None  # if replies had thoughts in their text
     version: str = ""
     metrics: Metrics | None = None  # if the benchmark declares an aggregate
     judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person
@@ -186,6 +223,7 @@ class Summary:
             "seconds": self.seconds,
             "scorer": self.scorer,
             "parity": self.parity,
+            "thinking": asdict(self.thinking) if self.thinking else None,
             "version": self.version,
             "judge": self.judge.to_json() if self.judge else None,
         }

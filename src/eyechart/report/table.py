@@ -194,6 +194,8 @@ def _notes(summary: Summary) -> Iterator[str]:
     if summary.scorer:
         parity = f", parity: {summary.parity}" if summary.parity else ""
         yield to_one_line(f"scorer {summary.scorer}{parity}")
+    if summary.thinking is not None:
+        yield from summary.thinking.lines()
     if summary.judge is not None:
         yield from map(to_one_line, summary.judge.lines())
     if spent := " · ".join(_spent(summary)):

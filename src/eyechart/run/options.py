@@ -379,6 +379,12 @@ class Options:
         metavar="NAME",
         help="an additional scorer, shown beside the score; repeatable",
     )
+    thinking: Literal["auto", "keep", "split"] | None = option(
+        None,
+        group=SCORING,
+        help="thoughts in a reply (<think>…</think>): keep scores the text as it came, split the answer "
+        "alone (default: auto, keep for official scorers and result files, split for others)",
+    )
     cluster: str | None = option(
         None,
         group=SCORING,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from eyechart.model.prices import Price
     from eyechart.prompt.shots import PromptWithShots
     from eyechart.run.shards import Shard
+    from eyechart.score.thinking import ThinkingOption
 
 _LOOKED_AT = 1000  # samples at most, to find the first question with rotations
 
@@ -383,6 +384,7 @@ class RunScorers:
     scorer: Scorer
     beside: tuple[Scorer, ...] = ()
     judge_setup: JudgeSetup | None = field(default=None)
+    thinking: ThinkingOption = "auto"
 
     @property
     def judges(self) -> Mapping[str, Model]:
@@ -397,6 +399,7 @@ class RunScorers:
         return {
             "scorer": self.scorer.name,
             "parity": self.scorer.parity,
+            "thinking": self.thinking,
             "also_scorers": [scorer.name for scorer in self.beside],
             "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
             "judge": setup
@@ -419,7 +422,7 @@ def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
         raise UsageError(
             f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
         )
-    return bind_scorers(scorer, options.also_scorers, judge)
+    return bind_scorers(scorer, options.also_scorers, judge, options.thinking)
 
 
 def refuse_stray_judge(options: Options) -> None:
@@ -429,11 +432,15 @@ def refuse_stray_judge(options: Options) -> None:
         raise UsageError(f"{next(iter(given))} is given, but no judge", hint="name it with --judge MODEL")
 
 
-def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> RunScorers:
-    """Find scorers by name and bind them to the judge, if there is one."""
+def bind_scorers(
+    scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None, thinking: ThinkingOption | None = None
+) -> RunScorers:
+    """Find scorers by name, set what they see of thoughts, and bind them to the judge, if there is one."""
+    from eyechart.score.thinking import set_thinking
+
     found: list[Scorer] = []
     for name in dict.fromkeys((scorer, *beside)):
-        one = find_scorer(name)
+        one = set_thinking(find_scorer(name), thinking)
         if getattr(one, "needs_judge", False) and judge is None:
             raise UsageError(
                 f"the scorer {name} needs a judge",
@@ -444,7 +451,9 @@ def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None)
         raise UsageError(
             f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
         )
-    return RunScorers(scorer=found[0], beside=tuple(found[1:]), judge_setup=judge)
+    return RunScorers(
+        scorer=found[0], beside=tuple(found[1:]), judge_setup=judge, thinking=thinking or "auto"
+    )
 
 
 def find_judge(options: Options) -> JudgeSetup | None:

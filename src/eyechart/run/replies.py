@@ -142,8 +142,9 @@ def _append_replies(journal: Journal, loaded: LoadedReplies, *, model: str, file
                 reason = loaded.reasons.get((sample.id, trial), f"no reply in {file}")
                 journal.append_failure(sample.id, trial, parse_failure(reason))
                 continue
+            reply = reply if reply.tags is not None else replace(reply, tags=())
             of_trial = f"\0{trial}" if trial else ""
-            asked = f"{model}\0{sample.id}\0{reply.text}{of_trial}"
+            asked = f"{model}\0{sample.id}\0{reply.content}{of_trial}"
             try:
                 key = hashlib.sha256(asked.encode()).hexdigest()
                 journal.append_reply(sample.id, trial, Ask(key=key, recipe=key[:32], messages=[]), reply)

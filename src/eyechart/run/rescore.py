@@ -139,7 +139,7 @@ def _choose_scorers(old: Run, options: Options) -> RunScorers:
     asks_judges = any(isinstance(find_scorer(one), JudgedScorer) for one in (name, *beside))
     if options.judge is None and not asks_judges:
         judge = None  # none of these scorers uses the earlier verdicts
-    return bind_scorers(name, beside, judge)
+    return bind_scorers(name, beside, judge, options.thinking or old.manifest.get("thinking"))
 
 
 def _recall_judge(judge: Mapping[str, Any] | None) -> JudgeSetup | None:

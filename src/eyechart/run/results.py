@@ -107,6 +107,7 @@ class Run:
             seconds=totals["seconds"],
             scorer=self.manifest.get("scorer", ""),
             parity=self.manifest.get("parity", ""),
+            thinking=self.manifest.get("thinking", "auto"),
             version=self.manifest.get("eyechart", ""),
         )
         usage = sum((one.usage for one in judged), Usage())
@@ -278,6 +279,17 @@ class Run:
         """
         return self._results(scorer or self.manifest.get("scorer", ""), trial)
 
+    def list_for_files(self, trial: int | None = None) -> Iterator[Result]:
+        """As `samples`, for the files of the benchmark's own pipeline, which hold replies as they came.
+
+        With ``--thinking split`` they hold the answers alone.
+        """
+        for result in self.samples(trial):
+            if self.manifest.get("thinking") == "split" and result.reply is not None and result.reply.tags:
+                yield replace(result, reply=replace(result.reply, tags=()))
+            else:
+                yield result
+
     def counted(self, scorer: str | None = None) -> Iterator[Result]:
         """Every trial of every sample, without what was asked: enough for counting."""
         return self._results(scorer or self.manifest.get("scorer", ""), is_brief=True)
@@ -423,7 +435,7 @@ class Run:
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         prepare_folder(where)
         written: object = write(
-            Export(folder=where, manifest=self.manifest, results=self.samples, full_images=full_images)
+            Export(folder=where, manifest=self.manifest, results=self.list_for_files, full_images=full_images)
         )
         # An exporter may come from a plug-in; a single string would be split into letters.
         if isinstance(written, str) or not isinstance(written, Iterable):

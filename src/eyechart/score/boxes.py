@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from eyechart.registry import scorer
 from eyechart.score.reading import score_official
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import Reply, Sample, Score
 
 Box = tuple[float, float, float, float]
@@ -335,13 +336,13 @@ def read_plain_box(reply: str, *, with_round: bool = False) -> Box | None:
     return x1, y1, x2, y2
 
 
-@scorer("refcoco-lmms", version="1", parity="official")
+@scorer("refcoco-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_refcoco_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's RefCOCO: IoU of at least one half with a gold box of fractions. The reply is not scaled."""
     return _score_plain_box(reply, sample, "refcoco-lmms", read_plain_box(reply.text))
 
 
-@scorer("screenspot-lmms", version="1", parity="official")
+@scorer("screenspot-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_screenspot_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's ScreenSpot: IoU of boxes of fractions; a number above 1 means thousandths."""
     return _score_plain_box(reply, sample, "screenspot-lmms", read_screenspot_box(reply.text))
@@ -375,7 +376,7 @@ _FIRST = r"(-\d++(?:\.\d++)?+|(?<!\d)\d++(?:\.\d++)?+)"
 _LOOSE = re.compile(rf"{_FIRST} ?[, ] ?({_PLAIN}) ?[, ] ?({_PLAIN}) ?[, ] ?({_PLAIN})")
 
 
-@scorer("refcoco-grounding-lmms", version="1", parity="official")
+@scorer("refcoco-grounding-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_grounding_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's grounding: as published, the best of all boxes of the reply, in pixels and thousandths."""
     gold, size, name = find_gold(sample), find_size(sample), "refcoco-grounding-lmms"
@@ -460,7 +461,13 @@ def _declare(name: str, about: str, score: Callable[[Reply, Sample, str, Scale],
             return score(reply, sample, full, scale)
 
         apply.__doc__ = f"{about} The scale is {'guessed, as published' if scale == 'guess' else scale}."
-        scorer(full, version="1", parity="official" if scale == "guess" else "")(apply)
+        is_lmms = "lmms" in name
+        scorer(
+            full,
+            version="2" if is_lmms else "1",
+            parity="official" if scale == "guess" else "",
+            cut=cut_reasoning if is_lmms else None,
+        )(apply)
 
 
 _declare(

@@ -16,6 +16,7 @@ from eyechart.registry import judged_scorer, scorer
 from eyechart.score.judges import ask_judge, get_fact, or_unscored
 from eyechart.score.reading import score_official
 from eyechart.score.text import parse_literal
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import Judging, NoJudge, Reply, Sample, Score
 
 # -- ChartQAPro: numbers within 5 %, years exactly, texts by ANLS, lists element by element
@@ -31,7 +32,7 @@ def score_chartqapro(reply: Reply, sample: Sample) -> Score:
     return _score_chartqapro(reply, sample, "chartqapro", is_exact=False)
 
 
-@scorer("chartqapro-lmms", version="1", parity="official")
+@scorer("chartqapro-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_chartqapro_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's ChartQAPro: fact checking and multiple choice need the same text."""
     is_exact = get_fact(sample, "question_type", "Question Type", "type") in EXACT_TYPES
@@ -178,7 +179,7 @@ _KINDS = {"int": "int", "integer": "int", "float": "float", "list": "list", "non
 _FIRST_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 
 
-@scorer("mmlongbench-lmms", version="1", parity="official")
+@scorer("mmlongbench-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mmlongbench_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's MMLongBench-Doc: the whole reply is the answer; of a number the first one in it."""
     read, kind = reply.text.strip(), get_fact(sample, "answer_format")

@@ -20,6 +20,7 @@ from eyechart.registry import judged_scorer
 from eyechart.score.judged import UNREADABLE
 from eyechart.score.reading import check_finish_reason, score_official, to_outcome
 from eyechart.score.text import yes_no
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
 T = TypeVar("T")
@@ -166,7 +167,7 @@ def score_llavabench(reply: Reply, sample: Sample) -> Judging[Score]:
     return (yield from _settle(reply, sample, "llavabench", _ask_grades(reply, sample, read_grades)))
 
 
-@judged_scorer("llavabench-lmms", version="1", parity="official", needs_judge=True)
+@judged_scorer("llavabench-lmms", version="2", parity="official", needs_judge=True, cut=cut_reasoning)
 def score_llavabench_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     """LLaVABench in lmms-eval: as `llavabench`, with the first two numbers of the judge's first line."""
     return (yield from _settle(reply, sample, "llavabench", _ask_grades(reply, sample, read_grades_lmms)))
@@ -305,7 +306,7 @@ def _is_same_letters(letters: str, sample: Sample) -> bool:
 # -- HallusionBench in lmms-eval, as its authors score it
 
 
-@judged_scorer("hallusion-lmms", version="1", parity="official", needs_judge=True)
+@judged_scorer("hallusion-lmms", version="2", parity="official", needs_judge=True, cut=cut_reasoning)
 def score_hallusion(reply: Reply, sample: Sample) -> Judging[Score]:
     """HallusionBench: the judge says correct, incorrect or unclear.
 

@@ -15,6 +15,7 @@ from string import ascii_uppercase
 from eyechart.registry import scorer
 from eyechart.score.reading import score_official
 from eyechart.score.short_answers import gqa_lmms
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import Reply, Sample, Score
 
 
@@ -43,7 +44,7 @@ _PHRASES = (
 _STRIPPED = ",.!?;:'\""
 
 
-@scorer("choice-lmms", version="1", parity="official")
+@scorer("choice-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_choice_lmms(reply: Reply, sample: Sample) -> Score:
     """The letter that lmms-eval reads; an answer that is no letter must be the reply, but for case and dots.
 
@@ -203,25 +204,25 @@ def read_leading(reply: str) -> str:
     return found[1] if found else text
 
 
-@scorer("ai2d-lmms", version="1", parity="official")
+@scorer("ai2d-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_ai2d_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's AI2D: ``B.`` at the start, or a reply that is the letter but for case and punctuation."""
     return _score_text(reply, sample, read_leading(reply.text), "ai2d-lmms", gqa_lmms)
 
 
-@scorer("muirbench-lmms", version="1", parity="official")
+@scorer("muirbench-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_muirbench_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's MuirBench: ``B.`` at the start, or a reply that is the letter. ``(B)`` is wrong."""
     return _score_text(reply, sample, read_leading(reply.text), "muirbench-lmms", _is_same)
 
 
-@scorer("seedbench-lmms", version="1", parity="official")
+@scorer("seedbench-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_seedbench_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's SEED-Bench and SEED-Bench-2-Plus: the first character. "Because" is B."""
     return _score_text(reply, sample, reply.text.strip()[:1], "seedbench-lmms", _is_same)
 
 
-@scorer("scienceqa-lmms", version="1", parity="official")
+@scorer("scienceqa-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_scienceqa_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's ScienceQA: the whole reply is the letter, or it begins with the capital and a full stop."""
     text = reply.text.strip()
@@ -243,7 +244,7 @@ def _score_text(
 _BLINK_ANSWER = r"answers?(?:\s++is)?+\s*+(?:[:\-]\s*+)?+\(?([{}])\)?(?![A-Za-z])"
 
 
-@scorer("blink-lmms", version="1", parity="official")
+@scorer("blink-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_blink_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's BLINK: a short first line, else after "answer", else in brackets, else the first letter."""
     return _score(reply, sample, read_blink(reply.text, len(sample.choices)), "blink-lmms")
@@ -279,7 +280,7 @@ _MMVP = tuple(
 )  # fmt: skip
 
 
-@scorer("mmvp-lmms", version="1", parity="official")
+@scorer("mmvp-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mmvp_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's MMVP: A or B alone, at the start, after "answer is" or "option", or at a word's end."""
     golds = tuple(read_mmvp_gold(gold) for gold in sample.golds)
@@ -319,7 +320,7 @@ _VSTAR = tuple(
 )  # fmt: skip
 
 
-@scorer("vstar-lmms", version="1", parity="official")
+@scorer("vstar-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_vstar_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's V*: a reply that begins with A to D, else the letter after "answer", in brackets, alone."""
     return _score(reply, sample, read_vstar(reply.text), "vstar-lmms")
@@ -349,7 +350,7 @@ _VISULOGIC = tuple(
 )  # fmt: skip
 
 
-@scorer("visulogic-lmms", version="1", parity="official")
+@scorer("visulogic-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_visulogic_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's VisuLogic: the last letter in a tag, a box, after "answer" or "option", or in brackets."""
     return _score(reply, sample, read_visulogic_lmms(reply.text), "visulogic-lmms")

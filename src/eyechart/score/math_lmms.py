@@ -15,6 +15,7 @@ from eyechart.score.expressions import evaluate_old_latex
 from eyechart.score.judges import or_unscored
 from eyechart.score.math import extract_answer, list_options, read_as, score_answer
 from eyechart.score.reading import score_official
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import Judging, Reply, Sample, Score
 
 # -- MathVista
@@ -22,7 +23,7 @@ from eyechart.types import Judging, Reply, Sample, Score
 _BRACKETED = re.compile(r"\(([a-zA-Z])\)")
 
 
-@judged_scorer("mathvista-lmms", version="1", parity="official")
+@judged_scorer("mathvista-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     """lmms-eval's MathVista: what was extracted is brought into the answer's form and compared as text.
 
@@ -108,7 +109,7 @@ _BRACED_LETTER = re.compile(r"\{([a-e])\}")
 _BARE_ROOT = re.compile(r"\\sqrt([^{])")
 
 
-@scorer("mathvision-lmms", version="1", parity="official")
+@scorer("mathvision-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mathvision_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's MathVision: the box, or what follows "the answer is", equals the letter or its option."""
     read = read_mathvision(reply.text)

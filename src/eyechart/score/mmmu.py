@@ -16,6 +16,7 @@ from string import ascii_uppercase
 from eyechart.registry import judged_scorer, scorer, scorers
 from eyechart.score.reading import score_official, unwrap
 from eyechart.score.text import get_answers, list_accepted
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import JudgedScorer, Judging, Reply, Sample, Score
 
 RANDOM_PICK = "random pick"  # in the detail of a score: the probability that the pick is right
@@ -210,7 +211,7 @@ def read_answer_line(reply: str) -> str:
     return capitals.pop() if len(capitals) == 1 else answers[0].removeprefix("Answer:")
 
 
-@scorer("mmmu-pro-vision-lmms", version="1", parity="official")
+@scorer("mmmu-pro-vision-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mmmu_pro_vision(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's rule where the question is in the picture: the whole reply must be the letter."""
     hit = reply.text in sample.golds
@@ -221,7 +222,7 @@ def score_mmmu_pro_vision(reply: Reply, sample: Sample) -> Score:
 _CAPITAL = re.compile(r"\b[A-Z]\b")
 
 
-@scorer("mmmu-pro-composite-lmms", version="1", parity="official")
+@scorer("mmmu-pro-composite-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mmmu_pro_composite(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's rule for several questions in one picture: as many stand-alone capitals, in their order.
 

@@ -25,6 +25,7 @@ from eyechart.score.text import (
     list_accepted,
     relaxed,
 )
+from eyechart.score.thinking import cut_reasoning
 from eyechart.types import Reply, Sample, Score
 
 _PERIODS_DROPPED = 32  # as published: a regex flag is passed where the count belongs
@@ -69,7 +70,7 @@ def score_ocrvqa(reply: Reply, sample: Sample) -> Score:
 _WITHOUT_PUNCTUATION = str.maketrans("", "", punctuation)
 
 
-@scorer("gqa-lmms", version="1", parity="official")
+@scorer("gqa-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_gqa_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's exact match: case and ASCII punctuation are deleted, so ``light-blue`` is ``lightblue``."""
     hit = any(gqa_lmms(reply.text, gold) for gold in sample.golds)
@@ -86,7 +87,7 @@ def gqa_lmms(reply: str, answer: str) -> bool:
     return text == gold
 
 
-@scorer("chartqa-lmms", version="1", parity="official")
+@scorer("chartqa-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_chartqa_lmms(reply: Reply, sample: Sample) -> Score:
     """ChartQA's relaxed match against a single answer, as lmms-eval computes it."""
     value = relaxed(reply.text, list(sample.golds[:1]))
@@ -178,14 +179,14 @@ _WHITE = re.compile(r"\s+")
 _DECIMAL = re.compile(r"-?(?:\d+\.\d+|\d+|\.\d+)")
 
 
-@scorer("countbenchqa-lmms", version="1", parity="official")
+@scorer("countbenchqa-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_countbenchqa_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's CountBenchQA: the whole reply is the number."""
     read = reply.text.strip()
     return _score(reply, sample, float(read in sample.golds), read, "countbenchqa-lmms")
 
 
-@scorer("countbench-lmms", version="1", parity="official")
+@scorer("countbench-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_countbench_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's CountBench: the whole reply is the number, in digits or as a word to twenty."""
     read = name_count(reply.text)
@@ -205,7 +206,7 @@ def name_count(text: str) -> str:
     return str(_COUNTS.index(word)) if word in _COUNTS else word
 
 
-@scorer("pixmo-count-lmms", version="1", parity="official")
+@scorer("pixmo-count-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_pixmo_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's PixMo-Count: the first digits of the reply, or all of a reply without any."""
     read = _find_digits(reply.text)
@@ -218,7 +219,7 @@ def _find_digits(text: str) -> str:
     return found[0] if found else text.strip()
 
 
-@scorer("zerobench-lmms", version="1", parity="official")
+@scorer("zerobench-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_zerobench_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's ZEROBench: equal as numbers, or as texts without case, quotation marks and a full stop."""
     hit = any(zerobench_lmms(reply.text, gold) for gold in sample.golds)
@@ -243,7 +244,7 @@ def _tidy_zerobench(text: str) -> str:
     return tidy[:-1].rstrip() if tidy.endswith(".") else tidy
 
 
-@scorer("simplevqa-lmms", version="1", parity="official")
+@scorer("simplevqa-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_simplevqa_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's SimpleVQA, without a judge: equal in the form of VQA accuracy."""
     read = normalise_lmms(reply.text)
@@ -254,14 +255,14 @@ def score_simplevqa_lmms(reply: Reply, sample: Sample) -> Score:
 # -- lmms-eval: yes and no
 
 
-@scorer("hallusion-yes-lmms", version="1", parity="official")
+@scorer("hallusion-yes-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_hallusion_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's HallusionBench without a judge: yes anywhere in the reply, else no."""
     read = "Yes" if "yes" in reply.text.lower() else "No"
     return _score(reply, sample, float(read in sample.golds), read, "hallusion-yes-lmms")
 
 
-@scorer("pope-lmms", version="1", parity="official")
+@scorer("pope-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_pope_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's POPE: the whole reply is yes or no. As published, ``Yes.`` is wrong."""
     read = reply.text.lower().strip()
@@ -269,7 +270,7 @@ def score_pope_lmms(reply: Reply, sample: Sample) -> Score:
     return _score(reply, sample, float(hit), read, "pope-lmms")
 
 
-@scorer("mme-lmms", version="1", parity="official")
+@scorer("mme-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_mme_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's MME: yes or no within the first four characters. As published, ``snow`` is no."""
     read = read_mme(reply.text)
@@ -294,7 +295,7 @@ def read_mme(reply: str) -> str:
 FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: ord(" ")}
 
 
-@scorer("ocrbench-lmms", version="1", parity="official")
+@scorer("ocrbench-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_ocrbench_lmms(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's OCRBench: as VLMEvalKit's, with full-width ASCII folded.
 
@@ -332,7 +333,7 @@ _PERIOD = re.compile(r"\.(?!\d)")
 _COMMA = re.compile(r"\d,+\d")
 
 
-@scorer("vqa-accuracy-lmms", version="1", parity="official")
+@scorer("vqa-accuracy-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_vqa_lmms(reply: Reply, sample: Sample) -> Score:
     """VQA accuracy as lmms-eval computes it for TextVQA, OK-VQA and VizWiz."""
     read = normalise_lmms(reply.text)
@@ -357,7 +358,7 @@ def _average_credit(agreeing: float, left_out: Sequence[float]) -> float:
     return add_in_order(credits) / len(credits) if credits else 0.0
 
 
-@scorer("vqav2-lmms", version="1", parity="official")
+@scorer("vqav2-lmms", version="2", parity="official", cut=cut_reasoning)
 def score_vqav2_lmms(reply: Reply, sample: Sample) -> Score:
     """VQA accuracy as lmms-eval computes it for VQAv2: without the first steps of ``vqa-accuracy-lmms``."""
     answers = [(answer, number) for number, answer in enumerate(list_accepted(get_answers(sample)))]

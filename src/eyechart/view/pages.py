@@ -457,6 +457,7 @@ def _list_facts(
         ("Parameters", ", ".join(asked) or "the endpoint's own"),
         ("Images", ", ".join(images) or "as they are"),
         ("Scorer", f"{scorer} {version}{parity}".strip()),
+        ("Thinking", _tell_thinking(summary.get("thinking"))),
         ("Started", _format_date(line.at)),
         ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),
         ("Requests", _tell_counts(requests)),
@@ -466,6 +467,12 @@ def _list_facts(
         ("Folder", line.name),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _tell_thinking(said: Any) -> str:
+    from eyechart.report.summary import Thoughts
+
+    return "; ".join(Thoughts(**said).lines()) if isinstance(said, Mapping) else ""
 
 
 def _float(value: object) -> float | None:

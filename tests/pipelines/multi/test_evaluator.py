@@ -212,9 +212,9 @@ def test_thinking_and_half_characters() -> None:
     found = reply(prediction="<think>嗯</think>A\ud83d", answer_history=["\ud83d", "A"])
     assert (found.text, found.thinking) == ("A\ufffd", "嗯")
     assert found.earlier[0] == "\ufffd"
-    assert found.evidence[RETURNED]["prediction"] == "<think>嗯</think>A\ufffd"
+    assert found.content == "<think>嗯</think>A\ufffd"
     cut_off = reply(prediction="<think>嗯")
-    assert (cut_off.text, cut_off.evidence) == ("", {})
+    assert (cut_off.text, cut_off.content, cut_off.evidence) == ("", "<think>嗯", {})
 
 
 class Evaluator:

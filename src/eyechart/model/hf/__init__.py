@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart.errors import MissingExtra
 from eyechart.model.python import Threads
-from eyechart.model.thinking import split_thinking
 from eyechart.registry import model
 from eyechart.terminal import print_note
 from eyechart.types import Capabilities, ModelSettings, Reply, Request, Usage
@@ -140,10 +139,8 @@ class HfModel:
     def _finish(self, row: Row) -> Reply:
         if row.options:
             return self._choose_option(row)
-        text, thinking = split_thinking(self._chat.decode(row.tokens))
-        return Reply(
-            text=text,
-            thinking=thinking,
+        return Reply.read(
+            self._chat.decode(row.tokens),
             finish_reason=row.finish_reason,
             usage=Usage(prompt_tokens=row.n_prompt, completion_tokens=len(row.tokens)),
             model=self.name,

@@ -413,7 +413,7 @@ def read_model_response(path: Path) -> Replies:
         said = entry["response"]
         # Other values are scored as the text Python makes of them; evidence keeps what they were.
         text, evidence = (said, {}) if isinstance(said, str) else (str(said), {"response": said})
-        by_id[name] = Reply(text=text, evidence=evidence)
+        by_id[name] = Reply.read(text, evidence=evidence)
     if not by_id:
         raise DataError(f"{path.name}: no replies found", hint="entries need a 'response'")
     source = MemorySource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included

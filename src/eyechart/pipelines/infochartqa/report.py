@@ -164,7 +164,7 @@ def _entry(result: Result) -> Record:
         "qtype": get_question_type(sample.meta),
         "answer": sample.golds[0] if sample.golds else None,
         "question_id": published if str(published) == sample.id else sample.id,
-        "response": NO_RESPONSE if result.reply is None else result.reply.text,
+        "response": NO_RESPONSE if result.reply is None else result.reply.content,
     }
 
 

@@ -40,7 +40,8 @@ from eyechart.pipelines.insight_o3.report import (
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH, InsightScorer
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
-from eyechart.types import Benchmark, Export
+from eyechart.score.thinking import set_thinking
+from eyechart.types import Benchmark, Export, JudgedScorer
 
 if TYPE_CHECKING:
     from eyechart.run.results import Run
@@ -85,7 +86,7 @@ def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
     export = Export(
         folder=arguments.folder,
         manifest=done.manifest,
-        results=done.samples,
+        results=done.list_for_files,
         full_images=arguments.full_images,
     )
     files = tuple(write_insight_o3(export))
@@ -139,7 +140,11 @@ def plan_evaluation(arguments: Arguments, *, progress: bool) -> Plan:
     """The run that the arguments ask for, in a folder below that of the evaluation."""
     plan = make_plan(_benchmark(arguments), _model(arguments.model), _options(arguments, progress=progress))
     if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.scorers.judge_setup is not None:
-        cropping = plan.scorers.judge_setup.bind(InsightScorer(max_answer_length=arguments.max_answer_length))
+        scorer = set_thinking(
+            InsightScorer(max_answer_length=arguments.max_answer_length), plan.options.thinking
+        )
+        assert isinstance(scorer, JudgedScorer)
+        cropping = plan.scorers.judge_setup.bind(scorer)
         plan = replace(plan, scorers=replace(plan.scorers, scorer=cropping))
     return replace(plan, folder=arguments.folder / RUNS / plan.folder.name)
 

@@ -311,7 +311,7 @@ def _is_from_assistant(reply: Reply) -> bool:
 def _find_content(reply: Reply) -> str | None:
     """The text of the message; None where the endpoint sent null, perhaps with a refusal beside it."""
     is_null = reply.finish_reason == "refusal" or reply.evidence.get("null_content")
-    return None if is_null else reply.text
+    return None if is_null else reply.content
 
 
 def find_end(evaluated: Mapping[str, Any]) -> End:

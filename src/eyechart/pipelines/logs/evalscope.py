@@ -199,8 +199,8 @@ def _said(found: _Review, score: _Score) -> Reply | None:
     last = messages[-1] if messages and isinstance(messages[-1], Mapping) else {}
     if last.get("role") == "assistant":
         content = last.get("content")
-        return Reply(text=read_text(content), thinking=read_thinking(content))
-    return Reply(text=score.prediction) if score.prediction else None
+        return Reply.read(read_text(content), thinking=read_thinking(content))
+    return Reply.read(score.prediction) if score.prediction else None
 
 
 def _repeat(found: _Review) -> tuple[int, int]:

@@ -157,7 +157,7 @@ def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
 
 def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
     known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
-    return read_own_reply(known, text, where) or Reply(text=text)
+    return read_own_reply(known, text, where) or Reply.read(text)
 
 
 def _answers(line: _Line, where: str) -> list[str | None]:

@@ -169,11 +169,11 @@ def read_reply(output: Any) -> Reply | None:
     message = first.get("message") if first is not None else None
     if not isinstance(message, Mapping):
         completion = output.get("completion")
-        return Reply(text=completion) if isinstance(completion, str) and completion else None
+        return Reply.read(completion) if isinstance(completion, str) and completion else None
     content, seconds = message.get("content"), output.get("time")
     assert first is not None
-    return Reply(
-        text=read_text(content),
+    return Reply.read(
+        read_text(content),
         thinking=read_thinking(content),
         finish_reason=read_finish_reason(first.get("stop_reason")),
         usage=read_usage(output.get("usage")),
@@ -228,6 +228,7 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float = 0.0
     evidence: dict[str, Any] = {}
     earlier: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
 
 
 def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:

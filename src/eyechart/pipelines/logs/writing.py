@@ -77,6 +77,7 @@ def format_reply(reply: Reply) -> dict[str, Any]:
         "latency_s": reply.latency_s,
         "evidence": dict(reply.evidence),
         "earlier": list(reply.earlier),
+        "tags": reply.tags,
     }
     finish = {} if reply.finish_reason == "stop" else {"finish_reason": reply.finish_reason}
     return {**{name: value for name, value in fields.items() if value}, **finish}

@@ -349,7 +349,7 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
         answered.append(sample)
     return Replies(
         by_id={
-            name: Reply(text=predictions[name].text, earlier=predictions[name].earlier)
+            name: Reply.read(predictions[name].text, earlier=predictions[name].earlier)
             for name in predictions
             if name in meant
         },

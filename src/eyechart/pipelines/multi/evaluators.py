@@ -13,12 +13,11 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.model.python import Shape, list_image_paths, replace_surrogates, shapes
-from eyechart.model.thinking import split_thinking
 from eyechart.pipelines.multi.report import NO_PREDICTION, RETURNED
 from eyechart.types import Reply, Request, Usage
 
 _SYSTEM = "prompted_system_content"
-_OURS = ("question_id", "question_image_number", "image_list")  # what the class was given
+_OURS = ("question_id", "question_image_number", "image_list")
 _LONGEST_DATA_URL = 1000  # characters; longer ones are images, which the run has already
 _DEEPEST = 20
 
@@ -74,25 +73,17 @@ def read_prediction(answered: Any) -> Any:
         raise ModelError(f"{NO_PREDICTION}{answered['feedback']}")
     if not isinstance(prediction, str):
         return prediction
-    text, thinking = split_thinking(replace_surrogates(prediction))
-    return Reply(
-        text=text,
-        thinking=thinking,
+    returned = {
+        str(name): _plain(value)
+        for name, value in answered.items()
+        if name not in (*_OURS, "prediction")  # what the class was given, and the reply itself
+    }
+    return Reply.read(
+        replace_surrogates(prediction),
         usage=_usage(answered),
         earlier=_earlier(answered),
-        evidence={RETURNED: returned} if (returned := _returned(answered, text)) else {},
+        evidence={RETURNED: returned} if returned else {},
     )
-
-
-def _returned(answered: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Everything else that a class returned, as plain values.
-
-    The prediction is included if it held thoughts beside an answer.
-    """
-    told = {str(name): _plain(value) for name, value in answered.items() if name not in _OURS}
-    if not text or told["prediction"] == text:
-        del told["prediction"]
-    return told
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

@@ -329,7 +329,7 @@ def _void(arguments: MultiArguments) -> list[str]:
 def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
     """Write every question by its id. Until the run is over, those without an answer have no prediction."""
     entries: dict[str, dict[str, Any]] = {}
-    for result in done.samples(0):
+    for result in done.list_for_files(0):
         entry = make_prediction(result)
         if result.reply is None and not is_over:
             del entry["prediction"]  # the original takes even an empty one as done

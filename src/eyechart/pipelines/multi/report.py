@@ -136,12 +136,12 @@ def make_prediction(result: Result) -> dict[str, Any]:
         reason = result.failure.reason.partition("\n")[0] if result.failure else "not asked"
         return entry | {"prediction": "", "feedback": reason.removeprefix(NO_PREDICTION)}
     if (returned := reply.evidence.get(RETURNED)) is not None:  # of an evaluator class: as it returned it
-        return {**entry, **asked, "prediction": reply.text, **returned}
+        return {**entry, **asked, "prediction": reply.content, **returned}
     entry |= asked
     if reply.earlier:
-        entry["answer_history"] = [*reply.earlier, reply.text]
-    entry["prediction"] = reply.text
-    if not reply.text and reply.finish_reason != "stop":
+        entry["answer_history"] = [*reply.earlier, reply.content]
+    entry["prediction"] = reply.content
+    if not reply.content and reply.finish_reason != "stop":
         entry["feedback"] = reply.finish_reason
     if reply.usage is not None:
         entry["prompt_tokens"] = reply.usage.prompt_tokens

@@ -350,7 +350,7 @@ class Columns:
             *(sample.choices.get(letter) for letter in self.letters),
             *([gold] if self.has_answers else []),
             *(_sheet_cell(sample.meta.get(key, sample.meta.get(_SAME.get(key, "")))) for key in self.meta),
-            result.reply.text if result.reply else NO_ANSWER,
+            result.reply.content if result.reply else NO_ANSWER,
         ]
 
 

@@ -115,7 +115,7 @@ export function answerParts(sample) {
       ? el("div", {}, el("h4", {}, "Reply"), el("p", { class: "muted" }, noReply))
       : el("div", {}, el("h4", {}, "Reply"),
           sample.reply === "" ? el("p", { class: "muted" }, "(empty)") : showText(sample.reply, { class: "reply", tabindex: "0", role: "group", "aria-label": "Reply" }, "div")),
-    sample.thinking ? el("details", {}, el("summary", {}, "Thinking (not scored)"), showText(sample.thinking, { class: "reply" }, "div")) : null,
+    sample.thinking ? el("details", {}, el("summary", {}, "Thinking"), showText(sample.thinking, { class: "reply" }, "div")) : null,
     el("dl", { class: "verdicts" },
       fact("Read", sample.read === null || sample.read === undefined ? "nothing" : sample.read),
       fact("Rule", sample.route || "—"),

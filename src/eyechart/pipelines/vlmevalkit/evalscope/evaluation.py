@@ -262,7 +262,7 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     """Run the model, write the predictions, score them by eyechart's scorers; `scoring` is called between."""
     done = _evaluate(one.plan) if one.plan is not None else _score_file(one)
     if one.plan is not None:
-        write_predictions(lambda: done.samples(0), one.predictions, one.questions.file)
+        write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
         drop_other_formats(one.predictions)
     outcome = _count(one, done)
     if one.task.mode == "infer":
@@ -316,7 +316,7 @@ def _write_accuracies(one: Evaluation, done: Run) -> None:
     their_stem = make_trial_stem(manifest, 0)
     # The exporter writes predictions, too, which must not replace the existing ones.
     with one.draft() as draft:
-        for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
+        for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.list_for_files)):
             if path.name != f"{their_stem}.xlsx":
                 path.replace(one.folder / f"{one.stem}{path.name.removeprefix(their_stem)}")
     convert_accuracies(one.folder, one.stem)
@@ -349,7 +349,7 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
             first = first or f"{result.sample.id}: {_reason(result, one)}"
             remedy = remedy or _remedy(result)
         if one.task.is_verbose:
-            said = result.reply.text if result.reply else f"failed: {_reason(result, one)}"
+            said = result.reply.content if result.reply else f"failed: {_reason(result, one)}"
             print_note(f"{one.data} {result.sample.id}: {said}")
     found = EvaluationOutcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
     if done.trouble is not None and n_left and one.plan is not None:  # no accuracy of a part
@@ -416,7 +416,7 @@ def _ask(one: Evaluation) -> EvaluationOutcome:
     if one.prompt_errors:
         err = one.prompt_errors[0]
         raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
-    frame = bridge.make_predictions(one.questions.dataset, done.samples())
+    frame = bridge.make_predictions(one.questions.dataset, done.list_for_files())
     dump(frame.assign(prediction=[str(text).strip() for text in frame["prediction"]]), str(one.predictions))
     drop_other_formats(one.predictions)
     return _count(one, done)

@@ -265,7 +265,7 @@ def make_cut_error(path: Path, name: str) -> DataError:
 
 def get_prediction(result: Result) -> str:
     """The reply without surrounding blanks, or the text that marks a failure."""
-    return result.reply.text.strip() if result.reply else NO_ANSWER
+    return result.reply.content.strip() if result.reply else NO_ANSWER
 
 
 def _table_by_samples(results: Callable[[], Iterable[Result]]) -> _Table:
@@ -319,7 +319,9 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
     from eyechart.data.replies import read_replies
 
     said = {
-        name: reply.text for name, reply in read_replies(path).by_id.items() if not is_failure(reply.text)
+        name: reply.content
+        for name, reply in read_replies(path).by_id.items()
+        if not is_failure(reply.content)
     }
     if options.limit is not None:
         beyond = _beyond(source, options)

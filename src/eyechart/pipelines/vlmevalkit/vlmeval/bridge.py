@@ -112,7 +112,7 @@ def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Fr
     A failed request has the text that makes VLMEvalKit repeat it.
     """
     said = {
-        result.sample.id: result.reply.text if result.reply else NO_ANSWER
+        result.sample.id: result.reply.content if result.reply else NO_ANSWER
         for result in results
         if result.trial == 0
     }
@@ -350,7 +350,7 @@ class ScriptJudge:
         turns = [_loaded(turn) for turn in to_messages(message, rules, "the judge's prompt")]
         if self.system_prompt:
             turns.insert(0, Message("system", (self.system_prompt,)))
-        return asyncio.run(self._ask(self.make_model(**parameters), turns)).text
+        return asyncio.run(self._ask(self.make_model(**parameters), turns)).content
 
     def working(self) -> bool:
         """Whether it answers."""

@@ -40,6 +40,7 @@ from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import scorers
 from eyechart.report.rows import open_text_file
 from eyechart.score.judged import UNREADABLE
+from eyechart.score.thinking import show_reply
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
 
@@ -100,7 +101,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
 def _read_replies(frame: Frame) -> list[Reply | None]:
     """The reply of every row; None for a failed request."""
     texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
-    return [None if API_FAILURE in text else Reply(text=text) for text in texts]
+    return [None if API_FAILURE in text else Reply.read(text) for text in texts]
 
 
 def _score_by_rules(said: _Answered) -> list[Result]:
@@ -111,7 +112,7 @@ def _score_by_rules(said: _Answered) -> list[Result]:
             position=position,
             reply=reply,
             failure=None if reply else Failure(stage="generate", reason=API_FAILURE),
-            score=scorer(reply, sample) if reply else None,
+            score=scorer(show_reply(reply, scorer), sample) if reply else None,
         )
         for position, (sample, reply) in enumerate(zip(said.samples, said.replies, strict=True))
     ]
@@ -135,7 +136,7 @@ def _score_by_judge(said: _Answered, judge: Mapping[str, Any]) -> list[Result]:
         with file.open("w", encoding="utf-8", errors="backslashreplace") as lines:
             for sample, reply in zip(said.samples, said.replies, strict=True):
                 if reply is not None:
-                    lines.write(json.dumps({"id": sample.id, "reply": reply.text}) + "\n")
+                    lines.write(json.dumps({"id": sample.id, "reply": reply.content}) + "\n")
         options = {**make_judge_options(judge), "progress": False, "out": folder}
         run = score_replies(benchmark, file, Options.of(options))
         note_unjudged(run, len(said.samples), said.name)

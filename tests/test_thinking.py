@@ -1,10 +1,17 @@
-"""What is scored is what the model says, not what it mulls over."""
+"""Thoughts and answer are told apart, and nothing of the text is lost."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.model.thinking import split_thinking
+from eyechart.thinking import split_thinking
+from eyechart.types import Reply
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["<think>", "</think>", "<thinking>", "</THINKING>", "\n\n", " ", "A", "B?", "<", "\u2028"]
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -26,15 +33,28 @@ from eyechart.model.thinking import split_thinking
     ],
 )
 def test_thinking_is_split_from_the_answer(text: str, answer: str, thinking: str) -> None:
-    assert split_thinking(text) == (answer, thinking)
+    assert split_thinking(text)[:2] == (answer, thinking)
 
 
 @given(st.text())
 def test_a_text_without_tags_is_left_as_it_is(text: str) -> None:
     if "think" not in text.lower():
-        assert split_thinking(text) == (text, "")
+        assert split_thinking(text) == (text, "", ())
 
 
 @given(st.text(alphabet="ab <>/"), st.text(alphabet="ab <>/"))
 def test_nothing_of_the_thinking_is_left_in_the_answer(thought: str, said: str) -> None:
-    assert split_thinking(f"<think>{thought}</think>{said}") == (said.strip(), thought.strip())
+    assert split_thinking(f"<think>{thought}</think>{said}")[:2] == (said.strip(), thought.strip())
+
+
+@given(PIECES.map("".join), st.sampled_from(["", "a field of its own"]))
+def test_a_reply_has_its_text_as_it_came(text: str, apart: str) -> None:
+    reply = Reply.read(text, thinking=apart)
+    assert reply.content == text
+    assert reply.text == split_thinking(text).answer
+    assert not apart or reply.thinking == apart
+    assert bool(reply.tags) == (reply.content != reply.text)
+
+
+def test_thoughts_of_a_reply_made_by_hand_are_no_part_of_its_text() -> None:
+    assert Reply(text="B", thinking="A?").content == "B"

@@ -1,0 +1,100 @@
+"""What a scorer sees of a reply that holds thoughts: the text as it came, or the answer alone.
+
+An official scorer sees what its original program would see, which is the text as it came; where that program
+cuts thoughts off, the scorer does the same. Our own scorers see the answer. ``--thinking`` sets it for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from eyechart.types import JudgedScorer, Judging, Reply, Sample, Score, Scorer
+
+Thinking = Literal["keep", "split"]
+ThinkingOption = Literal["auto", "keep", "split"]
+
+
+def find_thinking(scorer: Scorer) -> Thinking:
+    """Whether a scorer sees the thoughts in a reply.
+
+    >>> from eyechart.registry import scorers
+    >>> find_thinking(scorers.get("relaxed")), find_thinking(scorers.get("default"))
+    ('keep', 'split')
+    """
+    stated: Thinking | None = getattr(scorer, "thinking", None)
+    return stated or ("keep" if scorer.parity else "split")
+
+
+def show_reply(reply: Reply, scorer: Scorer) -> Reply:
+    """The reply as a scorer sees it."""
+    if not reply.tags or find_thinking(scorer) == "split":
+        return reply
+    return replace(reply, text=reply.content, thinking="", tags=())
+
+
+def set_thinking(scorer: Scorer, thinking: ThinkingOption | None) -> Scorer:
+    """The scorer with another view of replies than its own: another version, which is not official.
+
+    >>> from eyechart.registry import scorers
+    >>> found = set_thinking(scorers.get("relaxed"), "split")
+    >>> found.name, found.version, found.parity, set_thinking(scorers.get("relaxed"), "keep").parity
+    ('relaxed', '1-split', '', 'official')
+    """
+    if thinking is None or thinking == "auto" or thinking == find_thinking(scorer):
+        return scorer
+    made = _JudgedScorerOfView if isinstance(scorer, JudgedScorer) else _ScorerOfView
+    return made(scorer, thinking)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScorerOfView:
+    scorer: Any
+    thinking: Thinking
+    parity: str = ""
+
+    @property
+    def name(self) -> str:
+        return str(self.scorer.name)
+
+    @property
+    def version(self) -> str:
+        return f"{self.scorer.version}-{self.thinking}"
+
+    @property
+    def needs_judge(self) -> bool:
+        return bool(getattr(self.scorer, "needs_judge", False))
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        score: Score = self.scorer(reply, sample)
+        return score
+
+
+class _JudgedScorerOfView(_ScorerOfView):
+    __slots__ = ()
+
+    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
+        judging: Judging[Score] = self.scorer.steps(reply, sample)
+        return judging
+
+
+_LMMS_TAGS = (("<think>", "</think>"), ("<analysis>", "</analysis>"))
+
+
+def cut_reasoning(text: str) -> str:
+    """What lmms-eval 0.7.3 leaves of a reply by default: no blocks of these tags, else what follows the last.
+
+    Quirks kept: tags are lower case, and a block that is not closed stays. A text without tags is not
+    touched here, although lmms-eval trims it.
+
+    >>> cut_reasoning("<think>A?</think> B <think>C?</think>"), cut_reasoning("A?</think>B")
+    ('B', 'B')
+    """
+    if not any(tag in text for tags in _LMMS_TAGS for tag in tags):
+        return text
+    for opening, closing in _LMMS_TAGS:
+        while (start := text.find(opening)) >= 0 and (end := text.find(closing, start)) >= 0:
+            text = text[:start] + text[end + len(closing) :]
+        if opening not in text:
+            text = text.rpartition(closing)[2]
+    return text.strip()
