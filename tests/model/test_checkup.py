@@ -7,7 +7,7 @@ import pytest
 from PIL import Image as Pictures
 
 from eyechart.errors import ModelError
-from eyechart.model.checkup import CheckResult, check_model, draw_conclusions, list_cases
+from eyechart.model.checkup import CheckResult, check_model, draw_conclusions, find_usual_answer, list_cases
 from eyechart.model.python import adapt
 from eyechart.types import Image, Model, Reply, Request
 from support.parts import ScriptedModel
@@ -212,6 +212,23 @@ def test_conclusions_are_drawn_skill_by_skill() -> None:
     assert draw_conclusions(half)["sees pictures"] == "partly"
     same = check(ScriptedModel(lambda request: "green"))
     assert set(draw_conclusions(same).values()) == {"not known"}
+    nearly = check(ScriptedModel(lambda request: "red" if request.messages[-1].images else "Red."))
+    assert find_usual_answer(nearly) == ("", 0)  # four of six
+
+
+@pytest.mark.slow
+def test_an_answer_to_nearly_everything_is_right_by_luck() -> None:
+    def says_green(request: Request) -> str:
+        return "yellow" if "banana" in request.sample.question else "green"
+
+    found = check(ScriptedModel(says_green))
+    assert sum(one.verdict == "yes" for one in found) == 3
+    assert find_usual_answer(found) == ("green", 5)
+    assert draw_conclusions(found) == {
+        "sees pictures": "no",
+        "tells several pictures apart": "no",
+        "remembers earlier rounds": "not known",
+    }
 
 
 @pytest.mark.slow

@@ -153,7 +153,7 @@ def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
 def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
     from rich.text import Text
 
-    from eyechart.model.checkup import draw_conclusions, is_constant
+    from eyechart.model.checkup import draw_conclusions, find_usual_answer
 
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
@@ -162,8 +162,9 @@ def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
     lines = [f"{words[verdict]}: {_in_print(', '.join(names))}" for verdict, names in by.items() if names]
     n_answered = sum(one.is_answered for one in findings)
     lines.append(f"answered: {n_answered} of {len(findings)}, {len(by['yes'])} correctly")
-    if is_constant(findings):
-        lines.append("all answers are the same, so the correct ones show nothing")
+    if n_usual := find_usual_answer(findings)[1]:
+        same = "all answers are" if n_usual == n_answered else f"{n_usual} of {n_answered} answers are"
+        lines.append(f"{same} the same, so where they are correct they show nothing")
     lines += [f"{_in_print(skill)}: {conclusion}" for skill, conclusion in draw_conclusions(findings).items()]
     return Text("\n".join(lines))
 

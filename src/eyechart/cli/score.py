@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     parser.add_argument("--out", metavar="DIR", help="parent of the run folders (default: runs)")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
     add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_NOT_JUDGES)
     return execute
@@ -90,7 +91,7 @@ def execute(args: argparse.Namespace) -> int:
             hint="scoring a run takes the options for scoring, requests and cost only",
         )
     _refuse_without_effect(said, is_file=False)
-    progress = make_counter("replies scored")
+    progress = None if args.quiet else make_counter("replies scored")
     done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said), progress)
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,10 +62,15 @@ async def _converse(model: Model, case: CheckCase) -> Reply:
     return await model.reply(Request(messages=tuple(turns), sample=sample))
 
 
-def is_constant(findings: Sequence[CheckResult]) -> bool:
-    """Whether all answers are the same although the right ones differ."""
+def find_usual_answer(findings: Sequence[CheckResult]) -> tuple[str, int]:
+    """The answer to over two thirds of the questions, although the right ones differ, and to how many.
+
+    Empty if there is none. Where it is right, it is so by luck.
+    """
     answered = [one for one in findings if one.is_answered]
-    return len({one.said.casefold() for one in answered}) == 1 < len({one.expected for one in answered})
+    [(usual, n_usual)] = Counter(one.answer for one in answered).most_common(1) or [("", 0)]
+    asked_for = {one.expected for one in answered if one.answer == usual}
+    return (usual, n_usual) if 3 * n_usual > 2 * len(answered) and len(asked_for) > 1 else ("", 0)
 
 
 def draw_conclusions(findings: Sequence[CheckResult]) -> dict[Skill, Conclusion]:
@@ -73,11 +79,12 @@ def draw_conclusions(findings: Sequence[CheckResult]) -> dict[Skill, Conclusion]
     The question about earlier rounds needs images, so for a model that sees none it stays unknown.
     """
     found: dict[Skill, Conclusion] = {}
-    by_luck = is_constant(findings)
+    usual, n_usual = find_usual_answer(findings)
+    is_constant = 0 < n_usual == sum(one.is_answered for one in findings)
     for skill in dict.fromkeys(one.skill for one in findings if one.skill):
         of_it = [one for one in findings if one.skill == skill]
-        right = [one.verdict == "yes" and not by_luck for one in of_it]
-        is_told = any(one.verdict == "no" or (one.is_answered and not by_luck) for one in of_it)
+        right = [one.verdict == "yes" and one.answer != usual for one in of_it]
+        is_told = any(one.verdict == "no" or (one.is_answered and not is_constant) for one in of_it)
         wrong: Conclusion = "no" if is_told else "not known"
         found[skill] = "yes" if all(right) else "partly" if any(right) else wrong
     if found.get("sees pictures") in ("no", "not known") and found.get("remembers earlier rounds") == "no":
@@ -109,6 +116,11 @@ class CheckResult:
     expected: str = ""
     skill: Skill = ""
     reply: Reply | None = None
+
+    @property
+    def answer(self) -> str:
+        """What was said, to compare it with other answers."""
+        return self.said.casefold()
 
     @property
     def is_answered(self) -> bool:

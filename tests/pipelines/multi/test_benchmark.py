@@ -100,6 +100,7 @@ def test_the_usual_choice_is_the_official_one(make: Callable[..., Benchmark]) ->
         ({"image_type": "0"}, ["gzwl_1_0"]),
         ({"subject": "shjk"}, ["shjk_2_0"]),
         ({"eval_num": "2"}, ["czsx_0_0", "czsx_0_1"]),
+        ({"questions_type": "0", "eval_num": "0"}, ["czsx_0_0", "shjk_2_0"]),
     ],
 )
 def test_choices(make: Callable[..., Benchmark], settings: dict[str, Any], ids: list[str]) -> None:
@@ -126,7 +127,6 @@ def test_a_shuffle_is_the_same_every_time(make: Callable[..., Benchmark]) -> Non
         {"questions_type": "5"},
         {"image_type": "x"},
         {"lang": "fr"},
-        {"eval_num": "0"},
         {"eval_num": "-2"},
         {"answer_position": "middle"},
         {"renumbering": "other"},

@@ -112,7 +112,17 @@ def test_an_endpoint_is_asked_and_the_folder_is_the_known_one(place: Path) -> No
     assert (args["model_version"], args["num_workers"], args["output_name"]) == ("my/model", 2, folder.name)
     entries = read(folder / "prediction.json")
     assert list(entries) == ["czsx_0_0", "czsx_0_1", "gzwl_1_0", "shjk_2_0"]
-    assert {"question_id", "question_image_number", "prediction", "input_message"} < set(entries["czsx_0_1"])
+    entry = entries["czsx_0_1"]
+    assert {"question_id", "question_image_number", "prediction", "input_message"} < set(entry)
+    paths = ["../data/images/czsx/0_1.png", "../data/images/czsx/0_2.png"]  # as the problem file names them
+    assert entry["image_list"] == paths
+    sent = next(asked.body["messages"] for asked in server.asked if len(asked.images) == 2)
+    system, user = entry["input_message"]  # all messages, as the authors' classes for endpoints write them
+    assert system == sent[0]
+    assert [part["type"] for part in user["content"]] == ["text", "image_url", "image_url"]
+    assert user["content"][0] == sent[1]["content"][0]
+    assert [part["image_url"]["url"] for part in user["content"][1:]] == paths
+    assert entries["gzwl_1_0"]["input_message"][1]["content"].startswith("\n水的沸点")
     assert f"predictions: ../results/{folder.name}/prediction.json" in done.err
     kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"sk-secret-1" not in kept
@@ -573,10 +583,31 @@ def test_answers_of_another_program_are_not_mixed_with_ours(place: Path) -> None
     )
     write_json(folder / "prediction.json", {})
     done = multi(place, "--checkpoint_dir", folder, code=2)
-    assert "holds answers of another program" in done.err
+    assert "holds answers of another program, such as the authors' eval.py" in done.err
+    assert "has prediction.json, but no eyechart/run.sqlite" in done.err
     (folder / "prediction.json").unlink()
     multi(place, "--checkpoint_dir", folder)  # nothing was answered there yet
     assert len(read(folder / "prediction.json")) == 4
+
+
+def test_the_folder_of_the_authors_program_is_refused_for_what_it_is(place: Path) -> None:
+    """Their args.json has lists where the command line has texts."""
+    folder = place.parent / "results" / "theirs"
+    said = {"problem_file": "../data/problem.json", "questions_type": [0], "image_type": [0, 1, 2]}
+    (folder / "checkpoints").mkdir(parents=True)
+    write_json(folder / "args.json", {**said, "model": "python:mine.py:XEvaluator"})
+    write_json(folder / "checkpoints" / "prediction_last.json", {})
+    for given in (
+        ["--checkpoint_dir", folder],
+        ["--output_name", "theirs", "--problem_file", "../data/problem.json", "-v", "m"],
+    ):
+        done = multi(place, *given, code=2)
+        assert "holds answers of another program" in done.err
+        assert "checkpoints/prediction_last.json" in done.err
+        assert "--replies" in done.err
+    (folder / "checkpoints" / "prediction_last.json").unlink()
+    multi(place, "--checkpoint_dir", folder)
+    assert list(read(folder / "prediction.json")) == ["czsx_0_0", "shjk_2_0"]
 
 
 # -- choosing --------------------------------------------------------------------------------------

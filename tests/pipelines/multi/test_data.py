@@ -147,6 +147,7 @@ def test_what_a_sample_says_of_itself(data: MultiData) -> None:
         "image_class": "MI",
         "knowledge": "颜色",
         "input_type": 2,
+        "image_paths": ["../data/images/czsx/0_1.png", "../data/images/czsx/0_2.png"],
     }
     assert sample.withheld == {"analysis": "一红一蓝。"}
     assert not sample.without_golds().withheld, "the worked solution is no model's to see"

@@ -11,6 +11,7 @@ import pytest
 from eyechart.model.python import adapt
 from eyechart.pipelines.multi.evaluators import build_question, read_prediction
 from eyechart.pipelines.multi.report import RETURNED
+from eyechart.run.sources import make_benchmark
 from eyechart.types import (
     MODELS_TURN,
     Image,
@@ -25,6 +26,7 @@ from eyechart.types import (
     read_capabilities,
 )
 from support.files import picture
+from support.multi import make_multi
 from support.parts import image
 
 META = {"question_image_number": 2, "input_type": 2}
@@ -92,6 +94,27 @@ def test_a_system_text_that_was_not_split_off_reads_as_empty(tmp_path: Path) -> 
     assert "prompted_system_content" not in found
     assert found["prompted_system_content"] == found.pop("prompted_system_content") == ""
     assert found.pop("prompted_system_content", None) is None
+
+
+def test_the_text_before_the_question_is_there_where_the_original_has_an_empty_one(tmp_path: Path) -> None:
+    data = make_multi(tmp_path / "data")
+    usual = {"problem_file": str(data.problem_file), "no_sys": True}
+    for split_sys in (False, True):
+        benchmark = make_benchmark("multi", {**usual, "split_sys": split_sys})
+        first = next(iter(benchmark.source))
+        found = build_question(Request(messages=tuple(benchmark.prompt(first)), sample=first), tmp_path)[0]
+        assert dict(found).get("prompted_system_content") == ("" if split_sys else None)
+
+
+def test_paths_are_those_of_the_file_where_they_lead_to_the_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, red: Image
+) -> None:
+    (tmp_path / "eval").mkdir()
+    monkeypatch.chdir(tmp_path / "eval")
+    asked = user("甲", red, red)
+    found = question(asked, folder=tmp_path, image_paths=["../red.png", "../data/red.png"])
+    assert found["image_list"] == ["../red.png", str(tmp_path / "red.png")]
+    assert question(asked, folder=tmp_path, image_paths=["../red.png"])["image_list"] == [red.path, red.path]
     with pytest.raises(KeyError):
         found["prompted_content_list"]
     with pytest.raises(KeyError):

@@ -56,9 +56,30 @@ def test_as_json(place: Path) -> None:
     assert done.json["summary"]["Overall"] == pytest.approx(100 * points / total, abs=0.06)
 
 
+def test_a_score_file_alone_is_added_up(place: Path) -> None:
+    first = eyechart("multi-metrics", *USUAL, cwd=place)
+    again = eyechart("multi-metrics", "--score_file", "score.json", cwd=place)
+    assert (again.code, again.out) == (0, first.out.splitlines()[0] + "\n")
+    values = eyechart("multi-metrics", "--score_file", "score.json", "--json", cwd=place).json
+    assert values["n"] == len(read_json(place / "score.json"))
+    both = eyechart("multi-metrics", *USUAL, "--score_file", "other.json", cwd=place)
+    assert both.out == first.out
+    assert "--score_file other.json: not read" in both.err
+    assert not (place / "other.json").exists()
+
+
+def test_the_list_of_models(place: Path) -> None:
+    for flag in ("-l", "--model_list"):
+        done = eyechart("multi-metrics", flag, cwd=place)
+        assert (done.code, "openai-compatible" in done.out) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
+        (["--score_file", "label.json"], "label.json: question 'czsx_0' has no score and total_score"),
+        (["--score_file", "gone.json"], "gone.json"),
+        (["--score_file", "label.json", "--detail"], "--label_file is missing"),
         (
             [*USUAL, "--reference_file", "r.json"],
             "--reference_file is refused: the original fails with it",

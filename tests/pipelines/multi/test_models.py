@@ -69,6 +69,7 @@ def chosen(**said: Any) -> Any:
         ({"model_version": "qwen", "api_url": "http://a/v1"}, "openai/qwen", {"base_url": "http://a/v1"}),
         ({"model": "openai/Qwen/Q-7B", "api_key": "sk-1"}, "openai/Qwen/Q-7B", {"api_key": "sk-1"}),
         ({"model": "openai/q", "model_version": "q"}, "openai/q", {}),
+        ({"model": "openai-compatible", "model_version": "q", "api_key": "k"}, "openai/q", {"api_key": "k"}),
         ({"model": "GPT-4o"}, "openai/gpt-4o-2024-08-06", {}),
         ({"model": "gpt-4o", "model_version": "gpt-4.1"}, "openai/gpt-4.1", {}),
         (

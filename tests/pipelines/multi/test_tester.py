@@ -141,6 +141,18 @@ def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str
     assert said != "A" or not [one for one in found if one.verdict == "yes" and one.skill]
 
 
+@pytest.mark.parametrize("said", ["B", "C", "D"])
+def test_one_answer_to_all_but_rounds_is_right_by_luck(said: str) -> None:
+    class NearlyConstant:
+        def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+            return question | {"prediction": "AB" if "prompted_content_list" in question else said}
+
+    for asked in (make_cases("zh"), [*plain_cases(), *make_cases("zh"), *make_cases("en")]):
+        found = check(NearlyConstant(), cases=asked)
+        assert any(one.verdict == "yes" and one.skill for one in found) == (said != "D")
+        assert draw_conclusions(found)["sees pictures"] == "no"
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_testers_arguments_change_the_prompts(lang: Any) -> None:
     rounds = {one.ability: one for one in make_cases(lang, input_type=2, options={"in_turn": True})}

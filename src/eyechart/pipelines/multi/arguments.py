@@ -128,7 +128,10 @@ class MultiArguments:
     )
     subject: str | None = argument(None, group=SELECTION, metavar="CODE", help="prefix of the ids, e.g. czsx")
     eval_num: int = argument(
-        -1, group=SELECTION, metavar="N", help="only the first N of the selected questions (default: -1, all)"
+        -1,
+        group=SELECTION,
+        metavar="N",
+        help="only the first N of the selected questions (default: -1; 0 and -1: all)",
     )
     random: bool = argument(False, group=SELECTION, help="shuffle with a fixed seed (--set seed=N)")
 
@@ -294,6 +297,9 @@ def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[MultiArgumen
     with translate_json_errors(f"{path}", hint="expected an object of MULTI's arguments"):
         kept = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
     kept.pop("prediction_file", None)  # written by the original; the folder may have been moved
+    for name in ("questions_type", "image_type"):
+        if isinstance(codes := kept.get(name), list):  # as the original writes them
+            kept[name] = ",".join(map(str, codes))
     overruled = [
         f"{_written(name, value)}: ignored, because {ARGS_FILE} of the run has {kept[name]!r}"
         for name, value in given.items()

@@ -2,7 +2,7 @@
 
 `multi` takes the official arguments as options and declares files, prompt, scorer and groups. Parity: the
 numbering of images (tests/golden/multi_prepare.jsonl), rounds (multi_rounds.jsonl), scores
-(multi_score.jsonl); the wording of the prompts is ours. Paper: https://arxiv.org/abs/2402.03173.
+(multi_score.jsonl); the wording of the prompts is ours, unless the authors' prompts.py is there. Paper: https://arxiv.org/abs/2402.03173.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from eyechart.data.formats import resolve_origin
 from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.data import MultiFiles, open_multi, read_replies
-from eyechart.pipelines.multi.prompt import MARK, WORDS, Language, MultiPrompt, read_words
+from eyechart.pipelines.multi.prompt import (
+    MARK,
+    OWN_WORDING,
+    WORDS,
+    Language,
+    MultiPrompt,
+    find_wording,
+    read_authors_words,
+    read_words,
+)
 from eyechart.pipelines.multi.select import Selection, read_codes
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark, Message, Replies, Sample, Source
@@ -86,11 +95,11 @@ def multi(
         cap_in_cnt=cap_in_cnt,
         lang=lang,
         blank_image=blank_image,
-        eval_num=eval_num,
+        eval_num=eval_num or -1,  # as published: 0 means all, too
         random=random,
         seed=seed,
         split_sys=split_sys,
-        wording=wording,
+        wording="" if wording == OWN_WORDING else wording or find_wording(),
         answer_position=answer_position,
         image_root=image_root,
         renumbering=renumbering,
@@ -116,12 +125,14 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
     scored = replace(asked, types=frozenset(TYPES)) if is_every_type_scored else asked
     prompt = _Prompt(options)
 
-    def opened(files: MultiFiles) -> Source:
-        prompt.check()  # a wrong wording must fail before the first question is asked
-        return ChangedSource(open_multi(files), _weighed)
+    def opened(files: MultiFiles, *remarks: str) -> Source:
+        source = open_multi(files)
+        source = replace(source, is_system_empty=options.split_sys and options.no_sys)
+        return ChangedSource(replace(source, remarks=(*source.remarks, *filter(None, remarks))), _weighed)
 
     def asked_about() -> Source:
-        return ChangedSource(opened(options.files(asked)), _scorable)
+        prompt.check()  # a wrong wording must fail before the first question is asked
+        return ChangedSource(opened(options.files(asked), prompt.describe_wording()), _scorable)
 
     def read(path: Path) -> Replies:
         chosen = opened(options.files(scored))
@@ -177,10 +188,26 @@ class _Prompt:
         """Make it now; `UsageError` for a wrong wording."""
         _ = self._made
 
+    def describe_wording(self) -> str:
+        """Whose words the prompts have; empty if they are the user's, who knows."""
+        said = self.options
+        if not said.wording:
+            return (
+                "the prompts have eyechart's own wording, not the authors', so the score is not exactly "
+                "comparable with published ones; for theirs: --set wording=PATH/eval/prompts.py of their "
+                "repository"
+            )
+        if Path(said.wording).suffix != ".py":
+            return ""
+        theirs = read_authors_words(Path(said.wording), said.lang, cot=said.cot)
+        ours = [name for name in WORDS[said.lang] if name not in theirs]
+        rest = f", except for {', '.join(ours)}, which it lacks" if ours else ""
+        return f"the prompts have the authors' wording, from {said.wording}{rest}"
+
     @cached_property
     def _made(self) -> MultiPrompt:
         said = self.options
-        words = read_words(said.wording, said.lang) if said.wording else WORDS[said.lang]
+        words = read_words(said.wording, said.lang, cot=said.cot) if said.wording else WORDS[said.lang]
         marked = next((name for name, text in words.items() if MARK.search(text)), "")
         if said.in_turn and marked:
             raise UsageError(
@@ -237,8 +264,8 @@ class MultiOptions:
                 f"multi: input_type is {self.input_type}, but must be 0, 1 or 2",
                 hint="3, images without text, was never implemented",
             )
-        if self.eval_num == 0 or self.eval_num < -1:
-            raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 (all) or more than 0")
+        if self.eval_num < -1:
+            raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 or 0 (all), or a number")
 
     @property
     def origin(self) -> str:

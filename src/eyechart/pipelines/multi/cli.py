@@ -91,12 +91,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def _execute(args: argparse.Namespace) -> int:
     from eyechart.pipelines.multi.inference import prepare_inference
-    from eyechart.pipelines.multi.models import describe_models, list_models
 
     said = read_given_options(MultiArguments, args)
     if said.get("model_list"):
-        print_json({"models": list_models()}) if args.json else print_text("\n".join(describe_models()))
-        return 0
+        return _print_models(as_json=args.json)
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         inference = prepare_inference(said, progress=not args.quiet, cache=args.cache)
@@ -119,6 +117,13 @@ def _execute(args: argparse.Namespace) -> int:
             raise
     _tell(finished, as_json=args.json)
     return finished.run.exit_code
+
+
+def _print_models(*, as_json: bool) -> int:
+    from eyechart.pipelines.multi.models import describe_models, list_models
+
+    print_json({"models": list_models()}) if as_json else print_text("\n".join(describe_models()))
+    return 0
 
 
 def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
@@ -192,6 +197,9 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument("--label_file", metavar="FILE", help="the problem file that has the answers")
     parser.add_argument("--prediction_file", metavar="FILE", help="prediction.json, or one of any other name")
     parser.add_argument(
+        "--score_file", metavar="FILE", help="instead of the two: print the total of an existing score.json"
+    )
+    parser.add_argument(
         "--detail", action="store_true", help="also print the tables, and write them as files"
     )
     parser.add_argument(
@@ -205,6 +213,12 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="DIR",
         help="where the files go (default: beside the predictions); not in the original",
     )
+    parser.add_argument(
+        "--model_list",
+        "-l",
+        action="store_true",
+        help="print the names that eyechart multi accepts, and exit",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     for name in ("reference_file", "reference_dir"):
         parser.add_argument(f"--{name}", metavar="PATH", help="refused, with the reason")
@@ -214,11 +228,17 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_metrics(args: argparse.Namespace) -> int:
     """Score, print what the official step prints, and list the files."""
-    from eyechart.pipelines.multi.metrics import compute_metrics
+    from eyechart.pipelines.multi.metrics import add_scores, compute_metrics
 
+    if args.model_list:
+        return _print_models(as_json=args.json)
     for name, reason in _REFUSED_METRICS.items():
         if getattr(args, name):
             raise UsageError(f"--{name} is refused: {reason}", hint="leave it out")
+    if args.score_file and not (args.label_file or args.prediction_file or args.detail):
+        line, totals = add_scores(args.score_file)
+        print_json(totals) if args.json else print_text(line)
+        return 0
     for name in ("label_file", "prediction_file"):
         if not getattr(args, name):
             raise UsageError(f"--{name} is missing", hint="eyechart multi-metrics --help shows an example")
@@ -237,6 +257,8 @@ def execute_metrics(args: argparse.Namespace) -> int:
             print_text("\n" + "\n\n".join("\n".join(lines) for lines in found.tables.values()))
     for text in found.notes:
         note(text)
+    if args.score_file:
+        note(f"--score_file {args.score_file}: not read, as published, because predictions are given")
     if not args.json:
         names = [path.name for path in found.files]
         note(f"result files: {found.files[0].parent} ({join_names(names, len(names))})")

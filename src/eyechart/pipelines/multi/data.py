@@ -16,7 +16,9 @@ from typing import Any
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import (
+    IMAGE_PATHS,
     OLD_MARK,
+    SYSTEM_TEXT,
     TYPES,
     ImagePaths,
     Knowledge,
@@ -77,6 +79,7 @@ class MultiSource:
     questions: tuple[ProblemQuestion, ...] = field(repr=False)
     knowledge: Mapping[str, Knowledge] = field(repr=False)
     wanted: Placement = field(repr=False)
+    is_system_empty: bool = False  # the prompt has a separate text before the question, and it is empty
     remarks: tuple[str, ...] = ()  # what can change the score: questions left out, images that no text shows
 
     @property
@@ -94,7 +97,7 @@ class MultiSource:
                 question=prepared.question_content,
                 images=tuple(to_ref(path) for path in images) if has_images else (),
                 golds=_label(question),
-                meta=_meta(question, prepared),
+                meta=_meta(question, prepared) | ({SYSTEM_TEXT: ""} if self.is_system_empty else {}),
                 withheld={"analysis": _analysis(question)},
                 row=question.row,
             )
@@ -251,6 +254,8 @@ def _meta(question: ProblemQuestion, prepared: PreparedQuestion) -> dict[str, An
         "knowledge": pick_knowledge_name(prepared.knowledge, problem.problem_id),
         "input_type": prepared.input_type,
     }
+    if prepared.input_type == 2 and (paths := (*prepared.question_images, *prepared.knowledge_images)):
+        meta[IMAGE_PATHS] = list(paths)
     if prepared.knowledge_content is not None:
         meta["knowledge_content"] = prepared.knowledge_content
         meta["knowledge_image_number"] = len(prepared.knowledge_images)

@@ -13,10 +13,10 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.model.python import Shape, list_image_paths, replace_surrogates, shapes
+from eyechart.pipelines.multi.files import IMAGE_PATHS, SYSTEM_TEXT
 from eyechart.pipelines.multi.report import NO_PREDICTION, RETURNED
 from eyechart.types import Reply, Request, Usage
 
-_SYSTEM = "prompted_system_content"
 _OURS = ("question_id", "question_image_number", "image_list")
 _LONGEST_DATA_URL = 1000  # characters; longer ones are images, which the run has already
 _DEEPEST = 20
@@ -25,7 +25,7 @@ _DEEPEST = 20
 def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     """The question as the original passes it to a class."""
     meta = request.sample.meta
-    images = list_image_paths(request.messages, folder)
+    images = _name_as_published(list_image_paths(request.messages, folder), meta)
     asked = [turn for turn in request.messages if turn.role == "user"]
     system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
     question = _Question(
@@ -34,8 +34,8 @@ def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     )
     if images:  # as published: no list without images, and classes rely on that
         question["image_list"] = images
-    if system:
-        question[_SYSTEM] = system
+    if system or SYSTEM_TEXT in meta:  # it is there but empty with split_sys and no_sys
+        question[SYSTEM_TEXT] = system
     if len(asked) > 1:
         if images:  # a round without an image has an empty path
             left = iter(images)
@@ -48,6 +48,17 @@ def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     return (question,)
 
 
+def _name_as_published(paths: list[str], meta: Mapping[str, Any]) -> list[str]:
+    """The paths as in the problem file, where those lead to the same images from here."""
+    published = meta.get(IMAGE_PATHS) or []
+    if len(published) != len(paths):
+        return paths
+    return [
+        name if Path(name).exists() and Path(path).exists() and Path(name).samefile(path) else path
+        for path, name in zip(paths, published, strict=True)
+    ]
+
+
 class _Question(dict[str, Any]):
     """A question whose missing system text reads as an empty one.
 
@@ -56,12 +67,12 @@ class _Question(dict[str, Any]):
     """
 
     def __missing__(self, name: str) -> Any:
-        if name == _SYSTEM:
+        if name == SYSTEM_TEXT:
             return ""
         raise KeyError(name)
 
     def pop(self, name: str, *default: Any) -> Any:
-        return super().pop(name, *(default or ("",) if name == _SYSTEM else default))
+        return super().pop(name, *(default or ("",) if name == SYSTEM_TEXT else default))
 
 
 def read_prediction(answered: Any) -> Any:

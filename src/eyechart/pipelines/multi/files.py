@@ -36,6 +36,8 @@ TYPES: Mapping[str, tuple[int, str]] = {
 LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
 SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
 OTHER_LEVEL = "Other"  # also for an unknown or missing education
+# In a sample's meta: its images as the file names them; the empty text before the question, if it has one.
+IMAGE_PATHS, SYSTEM_TEXT = "image_paths", "prompted_system_content"
 MARK = re.compile(r"\[IMAGE_([0-9]+)]")
 OLD_MARK = re.compile(r"<img_([0-9]+)>", re.IGNORECASE)  # of earlier releases
 MOST_DIGITS = 6  # a longer number exceeds any list

@@ -29,6 +29,7 @@ from eyechart.pipelines.multi.arguments import (
 )
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
 from eyechart.pipelines.multi.models import ChosenModel, choose_model
+from eyechart.pipelines.multi.prompt import OWN_WORDING, find_wording
 from eyechart.pipelines.multi.report import INDENT, make_prediction
 from eyechart.report.rows import write_json_file
 from eyechart.run.options import Options
@@ -50,8 +51,9 @@ _ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2
 _MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint has changed"}
 
 _MADE_BY_THE_ORIGINAL = (
-    "its questions had the original's prompts, and the rest would have eyechart's: start a new run, "
-    "or score the answers with eyechart multi-metrics"
+    "continue it with that program, or score its answers with eyechart multi-metrics; to ask the rest here, "
+    "start a new run with --subset LIST, then score both: eyechart score --benchmark multi "
+    "--set problem_file=FILE --replies ITS/prediction.json --replies OURS/prediction.json"
 )
 _KEPT = "earlier answers are kept, as published (a new run asks again)"
 
@@ -64,8 +66,8 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
     from eyechart.run.sources import make_benchmark
 
     if folder := given.get("checkpoint_dir"):
+        _refuse_foreign_answers(Path(folder))  # its args.json may have another form, too
         arguments, notes = read_arguments(Path(folder), given)
-        _refuse_foreign_answers(Path(folder))
     else:
         if given.get("subset") and "questions_type" not in given:
             given = {**given, "questions_type": EVERY_TYPE}
@@ -76,6 +78,7 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
         raise UsageError(
             "--problem_file is missing", hint="--problem_file ../data/problem_v1.3.1_20241210_release.json"
         )
+    arguments = _choose_wording(arguments)
     benchmark = make_benchmark("multi", _settings(arguments, chosen))
     _look_through(benchmark, is_resumed=arguments.checkpoint_dir is not None)
     ours = {"concurrency": arguments.num_workers, "progress": progress, "cache": cache}
@@ -110,7 +113,7 @@ def _look_through(benchmark: Benchmark, *, is_resumed: bool) -> None:
 
 def _settings(arguments: MultiArguments, chosen: ChosenModel) -> dict[str, Any]:
     """The benchmark's options. Errors in the files that the original ignores are ignored here."""
-    usual: dict[str, Any] = {"split_sys": chosen.split_sys}
+    usual: dict[str, Any] = {"split_sys": chosen.split_sys, "wording": OWN_WORDING}
     if arguments.subset:
         usual["allow_unknown_ids"] = True
     if arguments.caption_file:
@@ -120,6 +123,23 @@ def _settings(arguments: MultiArguments, chosen: ChosenModel) -> dict[str, Any]:
     if (beside / "images").is_dir() and beside.resolve() != own:
         usual["image_root"] = str(beside)
     return usual | arguments.settings()
+
+
+def _choose_wording(arguments: MultiArguments) -> MultiArguments:
+    """The authors' prompts.py if it is here and the run is new; args.json keeps it for resuming.
+
+    A run without a word on it in its args.json began with our wording and goes on with that.
+    """
+    name = arguments.output_name
+    is_begun = name is not None and (Path(arguments.output_dir) / name / ARGS_FILE).exists()
+    if "wording" in arguments.set or arguments.checkpoint_dir:
+        return arguments
+    if is_begun:
+        before, _ = read_arguments(Path(arguments.output_dir) / str(name), {})
+        found = str(before.set.get("wording", ""))
+    else:
+        found = find_wording()
+    return replace(arguments, set={**arguments.set, "wording": found}) if found else arguments
 
 
 def _new_name(arguments: MultiArguments, chosen: ChosenModel) -> str:
@@ -138,6 +158,7 @@ def _refuse_other_run(folder: Path, arguments: MultiArguments) -> None:
         if (folder / PREDICTION_FILE).exists():
             raise UsageError(f"{folder} already holds predictions", hint="choose another --output_name")
         return
+    _refuse_foreign_answers(folder)
     before, _ = read_arguments(folder, {})
     same = replace(before, checkpoint_dir=None, api_key=arguments.api_key, debug=arguments.debug)
     if count_answers(folder / OURS) and (others := list_differences(arguments, same)):
@@ -145,14 +166,19 @@ def _refuse_other_run(folder: Path, arguments: MultiArguments) -> None:
             f"{folder} holds another run: {'; '.join(others)}",
             hint=f"choose another --output_name, or resume that run: --checkpoint_dir {folder}",
         )
-    _refuse_foreign_answers(folder)
 
 
 def _refuse_foreign_answers(folder: Path) -> None:
+    """Refuse to resume a run of the authors' program: it has their files, and no journal of ours."""
     if (folder / OURS / FILE_NAME).exists():
         return
-    if (folder / PREDICTION_FILE).exists() or any((folder / FOLDER).glob("prediction_*.json")):
-        raise UsageError(f"{folder} holds answers of another program", hint=_MADE_BY_THE_ORIGINAL)
+    found = [folder / PREDICTION_FILE, *(folder / FOLDER).glob("prediction_*.json")]
+    if theirs := next((path for path in found if path.exists()), None):
+        raise UsageError(
+            f"{folder} holds answers of another program, such as the authors' eval.py: it has "
+            f"{theirs.relative_to(folder)}, but no {OURS}/{FILE_NAME}, from which eyechart resumes",
+            hint=_MADE_BY_THE_ORIGINAL,
+        )
 
 
 def _left_out(benchmark: Benchmark) -> list[str]:

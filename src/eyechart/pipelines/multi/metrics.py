@@ -20,6 +20,7 @@ from eyechart.pipelines.multi.report import (
     UNLABELLED_TYPE,
     QuestionScore,
     format_absolute_score,
+    format_points,
     format_rejections,
     format_tables,
     make_detail,
@@ -86,6 +87,24 @@ def compute_metrics(
         unknown=scored.unknown,
         files=tuple(files),
     )
+
+
+def add_scores(score_file: str | Path) -> tuple[str, dict[str, Any]]:
+    """The line with the total of an existing score.json, and the same as values."""
+    path = Path(score_file)
+    scores = _read(path, id_field="question_id")
+    for name, entry in scores.items():
+        points = [entry.get(key) for key in ("score", "total_score")] if isinstance(entry, dict) else [None]
+        if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in points):
+            raise DataError(
+                f"{path.name}: question {name!r} has no score and total_score",
+                hint="give a score.json as this command writes it",
+            )
+    earned, total = (add_in_order(one[key] for one in scores.values()) for key in ("score", "total_score"))
+    if not total:
+        raise DataError(f"{path.name}: it has no points to earn", hint="is it the right file?")
+    values = {"score": earned / total, "points": earned, "total": total, "n": len(scores)}
+    return format_points(earned, total), values
 
 
 def _score_files(labels: Path, predictions: Path, answer_position: str) -> ScoredPredictions:

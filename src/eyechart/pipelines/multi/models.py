@@ -22,6 +22,7 @@ from eyechart.registry import suggest_name
 from eyechart.run.options import Options
 from eyechart.types import Model
 
+GENERIC = "openai-compatible"  # the same as no --model: the endpoint at --api_url
 OPENAI_URL = "https://api.openai.com/v1/chat/completions"
 _EVALUATOR = "python:file.py:XEvaluator"
 
@@ -61,7 +62,7 @@ def choose_model(arguments: MultiArguments) -> ChosenModel:
             "--use_modelscope chooses among the original's own modules",
             hint=f"give the evaluator: --model {_EVALUATOR}",
         )
-    if given is None:
+    if given is None or given.lower() == GENERIC:
         return _generic(arguments)
     if given.startswith("python:"):
         return load_evaluator(arguments, given)
@@ -418,7 +419,7 @@ def _entry(name: str, said: Mapping[str, Any], file: Path) -> LocalModel:
 
 def list_models() -> list[str]:
     """The names of the original's list, and those of an args.py."""
-    return list(dict.fromkeys([*SERVED, *LOCAL, *read_model_list()[1]]))
+    return list(dict.fromkeys([*SERVED, GENERIC, *LOCAL, *read_model_list()[1]]))
 
 
 def describe_models() -> list[str]:
@@ -430,6 +431,7 @@ def describe_models() -> list[str]:
         lines.append(
             f"  {name:<14}  openai/{served.version} unless -v names another; input types {inputs}{needs}"
         )
+    lines.append(f"  {GENERIC}  openai/ and what -v names, as without --model")
     lines.append("names of the original's list that run in its own classes (start in its folder eval):")
     for name, local in LOCAL.items():
         inputs = ",".join(map(str, local.inputs))

@@ -1,19 +1,22 @@
 """MULTI's prompt: role and instruction, image guide, example, question, knowledge, ending.
 
 The structure, its order and the names of its options are the official ones; the wording is ours, in Chinese
-and English, and a file can replace it (``wording=FILE``). What scoring looks for is the same in both:
-缺少图片信息, 我的分析如下：, 所以这道题的答案为：{…}, [MASK], [IMAGE_i].
+and English, and a file can replace it (``wording=FILE``): the authors' prompts.py, which is found where it
+lies, or a file of pieces. What scoring looks for is the same in all: 缺少图片信息, 我的分析如下：,
+所以这道题的答案为：{…}, [MASK], [IMAGE_i].
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from eyechart.errors import DataError
+from eyechart.errors import DataError, UsageError
 from eyechart.files import read_yaml
 from eyechart.registry import check_texts
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
@@ -241,13 +244,142 @@ WORDS: Mapping[Language, Mapping[str, str]] = {
 NAMES = tuple(WORDS["zh"])
 
 
-def read_words(path: str | Path, lang: Language) -> dict[str, str]:
-    """All pieces of a language: those in a YAML or JSON file, ours for the rest.
+def read_words(path: str | Path, lang: Language, *, cot: bool = False) -> dict[str, str]:
+    """All pieces of a language: those in a file, ours for the rest.
 
-    The file maps names to texts, or ``zh`` and ``en`` to such maps.
+    A YAML or JSON file maps names to texts, or ``zh`` and ``en`` to such maps. A Python file is the authors'
+    prompts.py.
     """
+    if Path(path).suffix == ".py":
+        return {**WORDS[lang], **read_authors_words(Path(path), lang, cot=cot)}
     content = read_yaml(path)
     if isinstance(content, dict) and content and set(content) <= set(WORDS):
         content = content.get(lang, {})
     own = check_texts(content, path, NAMES, what="piece of MULTI's prompt")
-    return {**WORDS[lang], **{name: text.strip("\n") for name, text in own.items()}}
+    bare = {name: text.strip("\n") for name, text in own.items()}
+    if last := own.get("final_round"):  # a message of its own: a line break before it is part of it
+        bare["final_round"] = last.rstrip("\n")
+    return {**WORDS[lang], **bare}
+
+
+# -- The authors' wording, in prompts.py of their folder eval: read as text, never executed
+
+OWN_WORDING = "eyechart"  # the setting for our own wording where theirs would be found
+_PLACES = (Path(), Path(".."), Path("eval"))  # where args.py is looked for, too
+_TYPE_KEYS = {  # by piece: keys in their dictionaries; the English ones are those of the first releases
+    "sa": ("单选", "single_choice"),
+    "ma": ("多选", "multiple_choices"),
+    "fb": ("填空", "fill_in_the_blank"),
+    "op": ("解答", "discussion_questions"),
+}
+_GUIDE_KEYS = {
+    "guide_image": "image",
+    "guide_image_in_turn": "image_in_turn",
+    "guide_caption": "caption",
+    "guide_no_image": "no_image",
+    "guide_black_image": "pure_text_with_blank_image",
+    "guide_text": "pure_text",
+}
+_FILLED = {"role": ("{subject}", "{type}", "{instruction}"), "knowledge": ("{knowledge}",)}  # for their %s
+# What our structure adds before and after a piece, and their pieces hold.
+_FRAMES = {
+    "role": ("", "\n{instruction}"),
+    "knowledge": ("\n", "\n{knowledge}"),
+    "example_end": ("\n", "\n"),
+    **dict.fromkeys(_GUIDE_KEYS, ("\n", "\n")),
+    **dict.fromkeys(("ending", "ending_cot", "example_sa", "example_ma", "example_fb"), ("\n", "")),
+}
+
+
+def find_wording() -> str:
+    """The authors' prompts.py here, one folder up, or in the folder eval; empty if there is none.
+
+    Other people's files have that name, too: it counts if it holds the dictionaries of the authors'.
+    """
+    for file in (folder / "prompts.py" for folder in _PLACES):
+        with contextlib.suppress(OSError, UsageError):
+            if file.is_file() and dict(_list_pieces(_read_literals(file), "zh", cot=False)):
+                return file.as_posix()
+    return ""
+
+
+def read_authors_words(path: Path, lang: Language, *, cot: bool = False) -> dict[str, str]:
+    """The pieces of a language that prompts.py has; there are no English examples in it."""
+    found: dict[str, str] = {}
+    for name, (place, text) in _list_pieces(_read_literals(path), lang, cot=cot):
+        before, after = _FRAMES.get(name, ("", ""))
+        with contextlib.suppress(TypeError, ValueError):  # not one %s for each value
+            filled = text % _FILLED[name] if name in _FILLED else text
+            if filled.startswith(before) and filled.endswith(after):
+                found[name] = filled[len(before) : len(filled) - len(after)]
+        if name not in found:
+            frame = f"{before}…{after}".replace("{instruction}", "%s").replace("{knowledge}", "%s")
+            raise UsageError(
+                f"{path}: {place} has not the form of the authors', {frame!r}",
+                hint="write the pieces into a YAML file (eyechart docs multi), "
+                f"or use eyechart's own: --set wording={OWN_WORDING}",
+            )
+    if not found:
+        raise UsageError(
+            f"{path}: it has none of MULTI's prompts for {lang}, such as system_prompt and ending_prompt",
+            hint="give prompts.py of the authors' folder eval, or a YAML file of pieces",
+        )
+    return found
+
+
+def _list_pieces(
+    literals: Mapping[str, Any], lang: Language, *, cot: bool
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Our name of each piece, its place in the file, and its text there."""
+
+    def pick(variable: str, *keys: str) -> Iterator[tuple[str, str]]:
+        said = literals.get(variable)
+        said = said.get(lang) if isinstance(said, dict) else None
+        if not keys and isinstance(said, str):
+            yield f"{variable}[{lang!r}]", said
+        for key in keys:
+            if isinstance(said, dict) and isinstance(text := said.get(key), str):
+                yield f"{variable}[{lang!r}][{key!r}]", text
+                return
+
+    if not all(isinstance(literals.get(name), dict) for name in ("system_prompt", "ending_prompt")):
+        return  # another file of that name
+    instructions = f"question_{'' if cot else 'non'}cot_prompts"
+    if instructions not in literals:
+        instructions = "question_prompts"
+    single = {
+        "role": "system_prompt",
+        "example_end": "fs_end_example",
+        "knowledge": "knowledge_prompt",
+        "ending": "ending_prompt",
+        "ending_cot": "ending_cot_prompt",
+        "final_round": "ending_cot_doublecheck_prompt",
+    }
+    for piece, variable in single.items():
+        yield from ((piece, found) for found in pick(variable))
+    for kind, keys in _TYPE_KEYS.items():
+        yield from ((f"instruction_{kind}", found) for found in pick(instructions, *keys))
+        yield from ((f"example_{kind}", found) for found in pick("fs_shot_guide_example", *keys))
+    for piece, key in _GUIDE_KEYS.items():
+        yield from ((piece, found) for found in pick("image_noncot_guide_prompts", key))
+
+
+def _read_literals(path: Path) -> dict[str, Any]:
+    """The variables of a Python file that are literals, or names of such; the last assignment counts."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as err:
+        why = err.strerror if isinstance(err, OSError) else err
+        raise UsageError(f"{path} cannot be read: {why}", hint="give the authors' prompts.py") from err
+    found: dict[str, Any] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+                found[name] = found.get(other)
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):
+                    found[name] = ast.literal_eval(value)
+    return found

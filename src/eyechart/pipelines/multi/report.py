@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import functools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 from eyechart.errors import MissingExtra
 from eyechart.files import atomic_write, make_folder, suppress_warnings
 from eyechart.model.redact import redact_parameters
+from eyechart.pipelines.multi.files import IMAGE_PATHS
+from eyechart.pipelines.multi.prompt import OWN_WORDING
 from eyechart.pipelines.multi.score import KINDS, read_kind, score
 from eyechart.registry import exporter
 from eyechart.report.export import guard_formula
@@ -115,7 +117,9 @@ def _notes(rows: Sequence[QuestionScore], results: Sequence[Result]) -> list[str
 def make_arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The content of args.json: the benchmark's settings, then the run's. Never a key."""
     about = {name: manifest.get(name) for name in ("benchmark", "model", "scorer", "trials", "eyechart")}
-    settings = manifest.get("settings") or {}
+    settings = dict(manifest.get("settings") or {})
+    if not settings.get("wording", True):
+        settings["wording"] = OWN_WORDING
     return redact_parameters({**settings, **about, "options": manifest.get("options") or {}})
 
 
@@ -128,8 +132,9 @@ def make_prediction(result: Result) -> dict[str, Any]:
     entry: dict[str, Any] = {"question_id": sample.id, "question_image_number": _count_images(sample)}
     asked = _input_messages(result)
     if result.sent:  # as published: an empty path for a round without an image and for the black one
-        images = [str(image) for image in sample.images]
-        n_rounds = len(asked.get("input_message_list", [""]))
+        images = _list_images(sample)
+        rounds = asked.get("input_message_list", [""])
+        n_rounds = sum(not isinstance(one, dict) or one.get("role") == "user" for one in rounds)
         entry["image_list"] = images + [""] * (n_rounds - len(images))
     if reply is None:
         # Only the reason: hints name flags of other commands.
@@ -150,18 +155,47 @@ def make_prediction(result: Result) -> dict[str, Any]:
 
 
 def _input_messages(result: Result) -> dict[str, Any]:
-    """What was asked, per round: as an evaluator class says, else as it was sent."""
+    """What was asked, per round: as an evaluator class says, else as it was sent.
+
+    It is the text; if there was a system message, too, the list of messages, as the authors' classes for
+    endpoints write it (with the paths of images, instead of their content).
+    """
     evidence = result.reply.evidence if result.reply else {}
     told = evidence.get(RETURNED, evidence)
     found = {name: told[name] for name in _MESSAGES if name in told}
     if found or not result.asked:
         return found
-    turns = [
-        "\n".join(part["text"] for part in turn["parts"] if "text" in part)
-        for turn in result.asked
-        if turn["role"] == "user"
+    turns = [turn for turn in result.asked if turn["role"] != "assistant"]
+    texts = ["\n".join(part["text"] for part in turn["parts"] if "text" in part) for turn in turns]
+    n_rounds = sum(turn["role"] == "user" for turn in turns)
+    if n_rounds == len(turns):
+        return {"input_message_list": texts} if n_rounds > 1 else {"input_message": "".join(texts)}
+    images = iter(_list_images(result.sample))
+    messages: list[dict[str, Any]] = [
+        {"role": turn["role"], "content": _write_content(turn["parts"], text, images)}
+        for turn, text in zip(turns, texts, strict=True)
     ]
-    return {"input_message_list": turns} if len(turns) > 1 else {"input_message": "".join(turns)}
+    return {"input_message_list" if n_rounds > 1 else "input_message": messages}
+
+
+def _write_content(
+    parts: Sequence[Mapping[str, Any]], text: str, images: Iterator[str]
+) -> str | list[dict[str, Any]]:
+    """A text, or the list of texts and images as the API takes it."""
+    if all("text" in part for part in parts):
+        return text
+    return [
+        {"type": "text", "text": part["text"]}
+        if "text" in part
+        else {"type": "image_url", "image_url": {"url": next(images, "")}}
+        for part in parts
+    ]
+
+
+def _list_images(sample: Sample) -> list[str]:
+    """The images of a sample as the problem file names them."""
+    named = sample.meta.get(IMAGE_PATHS)
+    return list(named) if isinstance(named, list) else [str(image) for image in sample.images]
 
 
 def _count_images(sample: Sample) -> int:
@@ -416,8 +450,17 @@ def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
 def format_absolute_score(rows: Iterable[QuestionScore]) -> str:
     """The headline: points earned of points possible."""
     tally = _all(rows)
-    percent = "n/a" if tally.ratio is None else f"{tally.ratio:.2f}%"
-    return f"Absolute Score: {tally.score:.2f}/{tally.total:.0f}, {percent}"
+    return format_points(tally.score, tally.total)
+
+
+def format_points(earned: float, total: float) -> str:
+    """The line of the headline.
+
+    >>> format_points(2.5, 4)
+    'Absolute Score: 2.50/4, 62.50%'
+    """
+    percent = f"{earned / total * 100:.2f}%" if total else "n/a"
+    return f"Absolute Score: {earned:.2f}/{total:.0f}, {percent}"
 
 
 def format_rejections(rows: Iterable[QuestionScore]) -> str | None:

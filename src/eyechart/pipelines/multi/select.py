@@ -291,14 +291,15 @@ class PreparedQuestion:
 def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
     """The knowledge point in the prompt: the first entry.
 
-    As published, if the file holds a text instead of a list: its first character, but all of it in the
-    driving test.
+    As published, if the file holds a text instead of a list: its first character. In the driving test a first
+    entry of one character stands for such a text, and everything is written: the text, or the list.
 
     >>> pick_knowledge_name(["圆", "切线"], "czsx_0"), pick_knowledge_name([], "czsx_0")
     ('圆', '')
     >>> pick_knowledge_name("交通标志", "shjk_3"), pick_knowledge_name("交通标志", "czsx_3")
     ('交通标志', '交')
+    >>> pick_knowledge_name(["圆"], "shjk_3")
+    "['圆']"
     """
-    if isinstance(knowledge, str) and problem_id.startswith(WHOLE_NAME):
-        return knowledge
-    return knowledge[0] if knowledge else ""
+    first = knowledge[0] if knowledge else ""
+    return str(knowledge) if len(first) == 1 and problem_id.startswith(WHOLE_NAME) else first
