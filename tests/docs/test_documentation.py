@@ -286,6 +286,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 # Verbs that speak another tool's flags: these are on that tool's page.
 DOORS = {
     "eyechart insight": "insight-o3.md",
+    "eyechart insight gather": "insight-o3.md",
     "eyechart multi": "multi.md",
     "eyechart multi-metrics": "multi-scoring.md",
     "eyechart vlmeval": "evalscope.md",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,15 +12,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.run.models import ModelChoice, choose_models, read_model
 from eyechart.run.options import Options
 from support.command import Outcome, eyechart
-from support.files import choice_tsv
+from support.files import choice_tsv, jsonl, picture
 from support.runs import right
-from support.server import Server
+from support.server import Asked, Server
 
 A, B = "http://a:8000/v1", "http://b:8000/v1"
 
@@ -53,6 +56,12 @@ def addresses(models: list[Any], **options: Any) -> list[Any]:
             {"base_url": A, "temperature": 0, "params": {"top_p": 0.5, "top_k": 3}},
         ),
         ({"name": "openai/m", "base-url": [A, B]}, "openai/m", {"base_url": [A, B]}),
+        (
+            "openai/m,max_pixels=1638400,top_p=1",
+            "openai/m",
+            {"max_pixels": "1638400", "params": {"top_p": 1}},
+        ),
+        ({"name": "openai/m", "max-side": 900}, "openai/m", {"max_side": 900}),
     ],
 )
 def test_a_model_carries_what_is_its_own(given: Any, model: str, own: dict[str, Any]) -> None:
@@ -74,6 +83,8 @@ def test_a_model_carries_what_is_its_own(given: Any, model: str, own: dict[str, 
         ("openai/m@http://me:pw@a/v1", "holds a password"),
         (f"baseline/random@{A}", "takes no base_url"),
         ("python:a.py:C,api_key_env=K", "takes no api_key_env"),
+        ("openai/m,max_pixels=many", "max_pixels is 'many'"),
+        ("openai/m,max_pixels=0", "max_pixels is 0"),
     ],
 )
 def test_what_a_model_cannot_carry_is_refused_with_a_hint(given: Any, said: str) -> None:
@@ -365,3 +376,31 @@ def test_every_flag_works_beside_a_file_and_in_it(
         assert (beside.code, inside.code) == (0, 0), beside.err + inside.err
         assert len(server.asked) == 2 * n_beside
         assert beside.json.get("score") == inside.json.get("score")
+
+
+def test_a_model_has_its_own_limit_of_pixels(tmp_path: Path) -> None:
+    """One command asks some models with smaller images; a model's run is that of the option for all."""
+    jsonl(
+        tmp_path / "x.jsonl",
+        [{"image": "a.png", "question": "Which?", "options": "A. x\nB. y", "answer": "B"}],
+    )
+    (tmp_path / "a.png").write_bytes(picture(size=(400, 300)))
+    with Server(lambda asked: "B") as server:
+        base = ["run", "x.jsonl", "--as", "vstar", "--base-url", server.base_url, "-q", "--parity"]
+        base += ["--judge", "openai/j", "--judge-base-url", server.base_url]
+        own = ["-m", "openai/small,max_pixels=1200", "-m", "openai/large"]
+        assert eyechart(*base, *own, cwd=tmp_path).code == 0
+        sizes = {asked.body["model"]: find_size(asked) for asked in server.asked}
+        assert sizes == {"small": (40, 30), "large": (400, 300)}
+        n_asked = len(server.asked)
+        again = eyechart(*base, "-m", "openai/small", "--max-pixels", "1200", cwd=tmp_path)
+        assert (again.code, len(server.asked)) == (0, n_asked)
+        assert len(list((tmp_path / "runs" / "vstar").iterdir())) == 2
+        every = eyechart(*base, "-m", "openai/small,max_pixels=1200", "--max-pixels", "300", cwd=tmp_path)
+    assert every.code == 2
+    assert "max_pixels has no effect: every model has its own" in every.err
+
+
+def find_size(asked: Asked) -> tuple[int, int]:
+    [image, _] = asked.body["messages"][0]["content"]
+    return Image.open(io.BytesIO(base64.b64decode(image["image_url"]["url"].partition(",")[2]))).size

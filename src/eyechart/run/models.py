@@ -20,7 +20,9 @@ from eyechart.run.options import Options
 OWN_OPTIONS = frozenset({
     "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "params",
     "timeout_s", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "prices",
+    "max_pixels", "max_side", "jpeg_quality",
 })  # fmt: skip
+_OF_IMAGES = ("max_pixels", "max_side", "jpeg_quality")
 _OF_AN_ENDPOINT = ("base_url", "endpoint_name", "api_key", "api_key_env")
 _LOCAL = ("baseline/", "python:", "hf/")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @, but not before a URL
@@ -152,13 +154,17 @@ def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoi
 
 
 def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> None:
-    """Refuse options for endpoints if no model is served, or if every model sets them itself."""
-    for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens"):
+    """Refuse options for endpoints if no model is served, and those that every model sets itself."""
+    for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens", *_OF_IMAGES):
         if options.get(name) in (None, ()) or not choices:
             continue
         flag = f"--{name.replace('_', '-')}"
         is_address = name in _OF_AN_ENDPOINT
-        takers = [one for one in choices if (one.takes_address if is_address else not one.is_baseline)]
+        takers = [
+            one
+            for one in choices
+            if name in _OF_IMAGES or (one.takes_address if is_address else not one.is_baseline)
+        ]
         if not takers:
             kind = "served over the network" if is_address else "of a kind that takes it"
             raise UsageError(f"{name} has no effect: no model is {kind}", hint=f"leave it out ({flag})")

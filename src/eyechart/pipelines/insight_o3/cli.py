@@ -1,22 +1,37 @@
-"""``eyechart insight``: InSight-o3's evaluation, with the arguments and the files of the authors' command."""
+"""``eyechart insight``: InSight-o3's evaluation, with the arguments and the files of the authors' command.
+
+``eyechart insight gather`` prints the authors' results table.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
+from eyechart.console import (
+    Verbs,
+    add_verb,
+    load_dotenv,
+    note,
+    print_json,
+    print_remarks,
+    print_rich,
+    reserve_stdout,
+)
 from eyechart.option import add_options, read_given_options
 from eyechart.pipelines.insight_o3.arguments import JUDGING, MODEL, QUESTIONS, RUN, Arguments
+from eyechart.pipelines.insight_o3.report import NO_SUMMARY, find_low_rates
 from eyechart.registry import Execute, command
+from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
+    from eyechart.pipelines.insight_o3.gather import Evaluation, Results
     from eyechart.run.results import Run
 
 
@@ -41,11 +56,22 @@ EXAMPLES = """\
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
+    verbs = parser.add_subparsers(title="instead of an evaluation", metavar="VERB", action=_InsteadOfFlags)
+    _add_gather(verbs)
     add_options(parser, Arguments, QUESTIONS, MODEL, JUDGING, RUN)
     [group] = [one for one in parser._action_groups if one.title == RUN]
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     return execute
+
+
+class _InsteadOfFlags(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """A verb beside an evaluation, whose required arguments it does not need."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *more: Any, **named: Any) -> None:
+        for action in parser._actions:
+            action.required = False
+        super().__call__(parser, *more, **named)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -115,8 +141,6 @@ def _table(summary: Mapping[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.terminal import to_one_line
-
     rates = ("accuracy", "success_rate", "completion_rate")
     table = Table(box=None, pad_edge=False)
     for heading in ("", *(rate.replace("_", " ") for rate in rates)):
@@ -140,3 +164,67 @@ def _spread(value: Mapping[str, float]) -> str:
     '55.6±11.1'
     """
     return f"{round(value['mean'] * 100, 1)}±{round(value['std'] * 100, 1)}"
+
+
+# -- eyechart insight gather
+
+
+def _add_gather(verbs: Verbs) -> None:
+    parser = add_verb(
+        verbs,
+        "gather",
+        execute_gather,
+        help="the authors' results table: settings by data sets",
+        description="Print the accuracy of all evaluations below a folder, settings by data sets, as\n"
+        "mean±deviation @trials; if there is one data set, its groups too. DIR holds folders of eyechart\n"
+        "insight, of eyechart run, or of the authors' evaluate.py. Success and completion rates below 100\n"
+        "are named below the table.",
+        examples="  eyechart insight gather outputs/eval\n"
+        "  eyechart insight gather runs --datasets vstar treebench --json\n",
+    )
+    parser.add_argument("folder", metavar="DIR", help="the folder with the evaluations")
+    parser.add_argument("--settings", nargs="+", metavar="NAME", default=(), help="only these, in this order")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", default=(), help="only these, in this order")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+
+
+def execute_gather(args: argparse.Namespace) -> int:
+    """Print the table, and what lowers its figures."""
+    from eyechart.pipelines.insight_o3.gather import gather_results
+
+    found = gather_results(args.folder, args.settings, args.datasets)
+    if args.json:
+        print_json(found.to_json())
+    else:
+        print_rich(_make_results_table(found))
+    for setting, dataset, one in found.list_cells():
+        for remark in _remark_on(one):
+            note(to_one_line(f"{setting} · {dataset}: {remark}"))
+    return 0
+
+
+def _remark_on(one: Evaluation | None) -> Iterator[str]:
+    """What a reader of a cell should know."""
+    if one is None or one.summary is None:
+        yield "not every trial is complete" if one else "not evaluated"
+        return
+    if find_low_rates(one.summary):
+        success, completion = (
+            _spread(one.summary[f"overall_{name}_rate"]) for name in ("success", "completion")
+        )
+        yield f"success rate {success}, completion rate {completion}; the rest counts as wrong"
+    if one.own_rules:
+        yield f"scored by {one.own_rules}, not by InSight-o3's rules"
+
+
+def _make_results_table(found: Results) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = found.columns()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", *columns):
+        table.add_column(Text(to_one_line(heading)), justify="right" if heading else "left")
+    for setting, cells in found.rows().items():
+        table.add_row(Text(to_one_line(setting)), *(cells.get(column, NO_SUMMARY) for column in columns))
+    return table
