@@ -560,9 +560,10 @@ class JudgedScorer(Scorer, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRow:
-    """One scored reply, as an aggregate sees it."""
+    """One reply, as an aggregate sees it."""
 
     value: float  # the credit of the score, 0 to 1
+    is_scored: bool = True  # False: it failed, or was not asked yet; only for aggregates with `sees_unscored`
     read: str | None = None
     golds: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)  # the columns of the benchmark's file
@@ -583,7 +584,11 @@ class Aggregate:
     `count` turns rows that belong together into counts, `combine` turns the sums of all counts into metrics,
     those of all rows under the key ``""`` and `headline` among them. `unit` says which rows belong together
     (two questions on one image, the variants of a question); without it, each row is counted alone. Because
-    counts can be added up, an interval resamples clusters of them and never counts a row again.
+    counts can be added up, an interval resamples clusters of them and never counts a row again. A sum may be
+    0, for example of a category that a resample does not contain.
+
+    A unit with a row that has no score is left out: a pair with one failed request is neither right nor
+    wrong. An aggregate with finer groups in its units `sees_unscored` rows and leaves out those groups.
 
     `scale`: ``fraction`` (0 to 1, shown in percent) or ``points``. A number that cannot be computed from the
     rows is None; `CannotAggregate` says that the rows are not what the official code takes.
@@ -599,21 +604,22 @@ class Aggregate:
     scale: Literal["fraction", "points"] = "fraction"
     parity: str = ""
     has_interval: bool = True  # False where combining takes too long to be repeated
+    sees_unscored: bool = False  # `count` also gets rows without a score
 
     def __call__(self, rows: Iterable[ScoredRow]) -> MetricTable:
         """The metrics of these rows, without intervals."""
         total: dict[Hashable, float] = {}
-        for unit in self.split(rows).values():
+        for unit in self.split(rows):
             for key, n in self.count(unit).items():
                 total[key] = total.get(key, 0) + n
         return self.combine(total)
 
-    def split(self, rows: Iterable[ScoredRow]) -> Mapping[Hashable, Sequence[ScoredRow]]:
-        """The rows that are counted together, in order of appearance."""
+    def split(self, rows: Iterable[ScoredRow]) -> Sequence[Sequence[ScoredRow]]:
+        """The rows that are counted together, in order of appearance, without units that are left out."""
         units: dict[Hashable, list[ScoredRow]] = {}
         for number, row in enumerate(rows):
             units.setdefault(self.unit(row) if self.unit else number, []).append(row)
-        return units
+        return [unit for unit in units.values() if self.sees_unscored or all(row.is_scored for row in unit)]
 
 
 class CannotAggregate(EyechartError):

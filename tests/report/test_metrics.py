@@ -76,7 +76,7 @@ def test_trials_are_combined_one_by_one() -> None:
 
 def test_rows_without_a_score_are_not_counted() -> None:
     sample = Sample(id="x", question="?", golds=("Yes",))
-    assert to_row(Result(sample=sample, position=0)) is None
+    assert not to_row(Result(sample=sample, position=0)).is_scored
     assert compute_metrics("pope-f1", [Result(sample=sample, position=0)]).problem == "no row has a score"
 
 

@@ -207,3 +207,29 @@ def test_cached_tokens_are_told_and_cost_less() -> None:
     assert found.tokens["cached"] == 60
     assert found.cost == pytest.approx((40 * 10 + 60) / 1_000_000)
     assert "cached" not in summarise([result(0)], benchmark="b", model="m").tokens
+
+
+def test_failures_at_random_move_no_mean_and_no_number_of_trials() -> None:
+    """Samples worth points (MULTI), means of groups, trials, one and all of k trials right."""
+    draw = random.Random(21)
+    rows = []
+    for k in range(4000):
+        chance = draw.choice((0.3, 0.7, 0.95))
+        for trial in range(3):
+            outcome: Outcome = "correct" if draw.random() < chance else "wrong"
+            rows.append(result(k, outcome, trial=trial, weight=1 + 4 * (chance < 0.5), meta={"kind": k % 3}))
+    some = [
+        result(row.position, "failed", trial=row.trial, weight=row.sample.weight, meta=row.sample.meta)
+        if draw.random() < 0.15
+        else row
+        for row in rows
+    ]
+    whole, left = (summary_of(one, group_by=["kind"], macro="kind") for one in (rows, some))
+
+    def list_numbers(summary: Summary) -> list[float | None]:
+        assert summary.trials is not None
+        facts = dict(summary.trials.list_facts())
+        macro = summary.also["macro by kind"].score
+        return [summary.score, macro, summary.trials.mean, *facts.values()]
+
+    assert list_numbers(left) == pytest.approx(list_numbers(whole), abs=0.02)

@@ -1,5 +1,7 @@
 """Few-shot examples (--shots) and self-consistency (--trials K --vote)."""
 
+import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,12 @@ import pytest
 import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.prompt.shots import draw_shots, is_same_question
+from eyechart.report.counting import Group, count_results
+from eyechart.report.voting import merge_votes
+from eyechart.types import Outcome
 from support.command import eyechart
 from support.files import choice_tsv
+from support.results import result
 
 ROWS = [{"question": f"{a} + {a}?", "answer": str(2 * a)} for a in range(1, 9)]
 
@@ -144,6 +150,26 @@ def test_the_answer_of_most_trials_counts(replies: tuple[str, ...], score: float
 
 
 @pytest.mark.slow
+def test_failed_trials_do_not_move_the_vote() -> None:
+    """With fewer votes, the wrong answer wins more often."""
+    draw = random.Random(5)
+
+    def vote(lost: float) -> Group:
+        results = []
+        for k in range(8000):
+            for trial in range(5):
+                outcome: Outcome = "correct" if draw.random() < 0.65 else "wrong"
+                one = result(k, "failed" if draw.random() < lost else outcome, trial=trial)
+                read = "B" if outcome == "correct" else "A"
+                results.append(replace(one, score=replace(one.score, read=read)) if one.score else one)
+        return count_results(merge_votes(results))
+
+    whole, some = vote(0.0), vote(0.35)
+    assert whole.score is not None
+    assert some.score == pytest.approx(whole.score, abs=0.025)
+    assert some.n_scored == 8000 - some.outcomes["failed"]
+
+
 def test_votes_and_shots_on_the_command_line() -> None:
     choice_tsv(Path("q.tsv"), 8)
     flags = ("-m", "baseline/random", "--trials", "3", "--vote", "--shots", "2", "--circular", "-q")

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.registry import aggregates, scorers
+from eyechart.report.metrics import compute_metrics
 from eyechart.score.aggregates.subjects import DOMAINS
 from eyechart.score.boxes import compute_iou, read_box, read_boxes, read_click, read_point, to_pixels
 from eyechart.score.documents import chartqapro, compare_mmlongbench
@@ -26,6 +27,7 @@ from eyechart.types import (
     JudgedScorer,
     JudgeFailed,
     Reply,
+    Result,
     Sample,
     Score,
     ScoredRow,
@@ -115,6 +117,29 @@ def test_a_row_without_golds_asks_no_judge_for_a_verdict(name: str) -> None:
 def test_what_judges_say(name: str, said: list[str], value: float, n_calls: int) -> None:
     score, calls = judge(name, said)
     assert (score.value, len(calls)) == (value, n_calls)
+
+
+@pytest.mark.parametrize("name", ["llavabench", "llavabench-lmms"])
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (Reply(text=""), "unparsed"),
+        (Reply(text="A cat", finish_reason="length"), "truncated"),
+        (Reply(text="A cat", finish_reason="content_filter"), "refused"),
+    ],
+)
+def test_every_reply_has_both_grades(name: str, reply: Reply, outcome: str) -> None:
+    """The official code knows no such outcomes; a run with one such reply ended with an internal error."""
+    scorer = scorers.get(name)
+    assert isinstance(scorer, JudgedScorer)
+    sample = Sample(id="1", question="What is it?", golds=("A cat.",), meta={"category": "conv"})
+    score = answer_calls(scorer.steps(reply, sample), lambda call: "8 1")
+    assert (score.outcome, score.value) == (outcome, 0.0)
+    found = compute_metrics(name, [Result(sample=sample, position=0, reply=reply, score=score)])
+    assert found.overall["relative"].value == 12.5
+    ungraded = Score(outcome="unparsed", value=0.0)  # of version 1
+    told = compute_metrics(name, [Result(sample=sample, position=0, reply=reply, score=ungraded)])
+    assert "has no grade" in told.problem
 
 
 def test_unclear_is_right_only_without_a_figure() -> None:

@@ -171,12 +171,12 @@ class ResultCounter:
             for tally in asked.tallies:
                 tally.pending += 1
             return
-        is_open = outcome == "failed" or _lacks_verdict(result)
+        lacks_score = is_open(result)
         for tally in asked.tallies:
             tally.counts[outcome] += 1
-            tally.open += is_open
-        asked.unknown += is_open or outcome in UNKNOWN
-        asked.failed += is_open
+            tally.open += lacks_score
+        asked.unknown += lacks_score or outcome in UNKNOWN
+        asked.failed += lacks_score
         value = compute_credit(result)
         if value is not None:
             asked.scored += 1
@@ -367,12 +367,12 @@ class _Asked(msgspec.Struct):
     has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
 
 
-def _lacks_verdict(result: Result) -> bool:
-    """Whether a judge should have decided and did not."""
+def is_open(result: Result) -> bool:
+    """Whether a score is still to come: it is pending, failed, or a judge should have decided and did not."""
     score = result.score
-    return (
-        score is not None and score.outcome == "unscored" and score.detail.get("fail_reason") in _NO_VERDICT
-    )
+    if result.outcome in (None, "failed") or score is None:
+        return True
+    return score.outcome == "unscored" and score.detail.get("fail_reason") in _NO_VERDICT
 
 
 def _name_answer(result: Result, value: float) -> Hashable:

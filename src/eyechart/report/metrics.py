@@ -78,22 +78,27 @@ class Metrics:
 
 
 def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
-    """Compute the aggregate of that name over the scored results of a run."""
+    """Compute the aggregate of that name over the results of a run.
+
+    Parity is claimed only if every result has a score: the others are left out, with their pairs and groups.
+    """
     aggregate = aggregates.get(name)
     by_trial: dict[int, list[ScoredRow]] = {}
     for result in results:
-        if (row := to_row(result)) is not None:
-            by_trial.setdefault(result.trial, []).append(row)
+        by_trial.setdefault(result.trial, []).append(to_row(result))
+    scored = [row.is_scored for rows in by_trial.values() for row in rows]
     named: dict[str, Any] = {
-        "aggregate": name, "version": aggregate.version, "parity": aggregate.parity,
+        "aggregate": name, "version": aggregate.version, "parity": aggregate.parity if all(scored) else "",
         "headline": aggregate.headline, "scale": aggregate.scale,
     }  # fmt: skip
-    if not by_trial:
+    if not any(scored):
         return Metrics(**named, problem="no row has a score")
     try:
         clusters = _count_clusters(aggregate, [by_trial[trial] for trial in sorted(by_trial)])
     except CannotAggregate as err:
         return Metrics(**named, problem=err.message)
+    if not clusters:
+        return Metrics(**named, problem="no group of rows has a score for each of its rows")
     columns = _Columns(clusters)
     table = _combine(aggregate, columns.add_up(columns.weights))
     spread = _resample(aggregate, columns)
@@ -124,18 +129,16 @@ def _widen(ends: tuple[float, float] | None, n: int, scale: str) -> tuple[float,
     return compute_wilson(ends[0] * n, n)
 
 
-def to_row(result: Result) -> ScoredRow | None:
-    """A result as an aggregate sees it; None if it has no score."""
-    value, score = compute_credit(result), result.score
-    if value is None or score is None:
-        return None
-    sample = result.sample
+def to_row(result: Result) -> ScoredRow:
+    """A result as an aggregate sees it."""
+    value, score, sample = compute_credit(result), result.score, result.sample
     return ScoredRow(
-        value=value,
-        read=score.read,
+        value=value or 0.0,
+        is_scored=value is not None,
+        read=score.read if score else None,
         golds=sample.golds,
         meta=sample.meta,
-        detail=score.detail,
+        detail=score.detail if score else {},
         id=sample.id,
         question=sample.question,
         position=result.position,
@@ -158,7 +161,7 @@ def _count_clusters(aggregate: Aggregate, trials: Sequence[Sequence[ScoredRow]])
 
     units: list[tuple[int, Hashable, Mapping[Hashable, float]]] = []
     for trial, rows in enumerate(trials):
-        for unit in aggregate.split(rows).values():
+        for unit in aggregate.split(rows):
             names = [row.cluster or f"row {row.id}" for row in unit]
             for other in names[1:]:
                 parents[find(other)] = find(names[0])
@@ -235,7 +238,11 @@ def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, tuple[float,
     for _ in range(min(MAX_DRAWS, max(MIN_DRAWS, _MOST_WORK // (columns.n_cells + 10 * n)))):
         drawn = Counter(rng.choices(kinds, cum_weights=thresholds, k=n))
         weights = [drawn[kind] for kind in kinds]
-        for name, value in _combine(aggregate, columns.add_up(weights)).get(ALL, {}).items():
+        try:
+            table = _combine(aggregate, columns.add_up(weights))
+        except ZeroDivisionError:  # a plug-in that does not expect a resample without some group
+            continue
+        for name, value in table.get(ALL, {}).items():
             if value is not None:
                 draws.setdefault(name, []).append(value)
     return {name: _quantiles(values) for name, values in draws.items() if not _is_count(name)}

@@ -1,7 +1,8 @@
 """Self-consistency (``--trials K --vote``): of several replies to a question the most frequent answer counts.
 
 An answer is what the scorer read out of a reply, without regard to case and blanks. Replies without an answer
-do not vote. Of answers with equally many votes the one given first is taken.
+do not vote. Of answers with equally many votes the one given first is taken. A question with a trial that has
+no score is left out: with fewer votes the wrong answer wins more often.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from eyechart.report.counting import group_trials
+from eyechart.report.counting import group_trials, is_open
 from eyechart.types import Result
 
 
@@ -24,6 +25,8 @@ def is_voted(manifest: Mapping[str, Any]) -> bool:
 def merge_votes(results: Iterable[Result]) -> Iterator[Result]:
     """One result per sample: the first trial with the winning answer; without any answer, the first trial.
 
+    The first trial without a score, if there is one: it failed, or lacks a verdict.
+
     >>> from eyechart.types import Sample, Score
     >>> def trial(n, read, value):
     ...     score = Score(outcome="correct" if value else "wrong", value=value, read=read)
@@ -33,6 +36,9 @@ def merge_votes(results: Iterable[Result]) -> Iterator[Result]:
     ('B', 0, {'votes': 2, 'of': 3})
     """
     for trials in group_trials(results):
+        if (open_trial := next((one for one in trials if is_open(one)), None)) is not None:
+            yield replace(open_trial, trial=0)
+            continue
         answers = [_name_answer(result) for result in trials]
         votes = Counter(answer for answer in answers if answer)
         if not votes:

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from eyechart.errors import API_FAILURE
@@ -66,17 +67,24 @@ def or_unscored(judging: Judging[Score], route: str) -> Judging[Score]:
         return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
 
 
-def _settle(reply: Reply, sample: Sample, route: str, asking: Judging[Score]) -> Judging[Score]:
-    """The judge's score; without golds, without a text to judge or without a judge, the reason for none."""
-    stopped = check_finish_reason(reply, is_whole=False)
+def _settle(
+    reply: Reply, sample: Sample, route: str, asking: Judging[Score], *, judges_all: bool = False
+) -> Judging[Score]:
+    """The judge's score; without golds, without a text to judge or without a judge, the reason for none.
+
+    With `judges_all`, replies without a text and truncated ones are judged, too; what the judge says of them
+    is in the detail of their score, and they have no credit.
+    """
+    outcome = check_finish_reason(reply, is_whole=False) or (None if reply.text.strip() else "unparsed")
     if not sample.golds:
         return Score(outcome="unscored", value=0.0, route=route)
-    if stopped or not reply.text.strip():
-        return Score(outcome=stopped or "unparsed", value=0.0, route=route)
+    if outcome and not judges_all:
+        return Score(outcome=outcome, value=0.0, route=route)
     try:
-        return (yield from or_unscored(asking, route))
+        score = yield from or_unscored(asking, route)
     except NoJudge:
         return Score(outcome="unparsed", value=0.0, route=route, detail={"fail_reason": "no_judge"})
+    return replace(score, outcome=outcome, value=0.0) if outcome and score.outcome != "unscored" else score
 
 
 def _give(value: float | None, said: str, route: str, *, read: str | None, **detail: Any) -> Score:
@@ -157,20 +165,22 @@ def _ask_mmvet(reply: Reply, sample: Sample) -> Judging[Score]:
 # -- LLaVABench: two grades from 1 to 10 on the first line
 
 
-@judged_scorer("llavabench", version="1", parity="official", needs_judge=True)
+@judged_scorer("llavabench", version="2", parity="official", needs_judge=True)
 def score_llavabench(reply: Reply, sample: Sample) -> Judging[Score]:
     """LLaVABench: the judge grades the reference answer and the reply; `llavabench` aggregates their ratio.
 
     The score of a row is the reply's grade / 10. As published, a line that is not two numbers gives both
-    grades -1, which count in the means.
+    grades -1, which count in the means, and an empty reply is graded, too.
     """
-    return (yield from _settle(reply, sample, "llavabench", _ask_grades(reply, sample, read_grades)))
+    asking = _ask_grades(reply, sample, read_grades)
+    return (yield from _settle(reply, sample, "llavabench", asking, judges_all=True))
 
 
 @judged_scorer("llavabench-lmms", version="2", parity="official", needs_judge=True, cut=cut_reasoning)
 def score_llavabench_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     """LLaVABench in lmms-eval: as `llavabench`, with the first two numbers of the judge's first line."""
-    return (yield from _settle(reply, sample, "llavabench", _ask_grades(reply, sample, read_grades_lmms)))
+    asking = _ask_grades(reply, sample, read_grades_lmms)
+    return (yield from _settle(reply, sample, "llavabench", asking, judges_all=True))
 
 
 def _ask_grades(

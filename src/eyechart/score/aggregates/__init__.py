@@ -48,6 +48,12 @@ def divide(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def add_up(values: Iterable[float | None]) -> float | None:
+    """A sum; None if a value is missing: a resample without a category says nothing about the total."""
+    listed = list(values)
+    return None if None in listed else sum(value for value in listed if value is not None)
+
+
 def get_column(row: ScoredRow, *names: str) -> str:
     """The first of these columns that the row has, as text."""
     for name in names:
@@ -68,6 +74,8 @@ def count_by(groups: Groups) -> Callable[[Sequence[ScoredRow]], Counts]:
     def count(rows: Sequence[ScoredRow]) -> Counts:
         found: Counter[Hashable] = Counter()
         for row in rows:
+            if not row.is_scored:
+                continue
             for group in (ALL, *groups(row)):
                 found[group, "n"] += 1
                 found[group, "value"] += row.value  # type: ignore[assignment]
@@ -98,12 +106,13 @@ def declare_aggregate(
     version: str = "1",
     parity: str = "official",
     has_interval: bool = True,
+    sees_unscored: bool = False,
 ) -> Aggregate:
     """Record an aggregate; its numbers are the official ones unless `parity` is empty."""
     return record_aggregate(
         Aggregate(
             name=name, version=version, about=about, count=count, combine=combine, headline=headline,
-            unit=unit, scale=scale, parity=parity, has_interval=has_interval,
+            unit=unit, scale=scale, parity=parity, has_interval=has_interval, sees_unscored=sees_unscored,
         )
     )  # fmt: skip
 

@@ -194,22 +194,23 @@ def _name_forms(qid: str) -> dict[str, str]:
     }
 
 
+def _find_category(row: ScoredRow) -> Sequence[str]:
+    category = get_column(row, "category")
+    return (category,) if category else ()
+
+
 def _count_forms(rows: Sequence[ScoredRow]) -> Counts:
-    found: Counter[Hashable] = Counter()
-    right: dict[tuple[str, str], float] = {}
+    found = Counter(count_by(_find_category)(rows))
+    forms: dict[tuple[str, str], list[ScoredRow]] = {}
     known = {get_column(row, "qid"): get_column(row, "category") for row in rows}
     for row in rows:
-        qid = get_column(row, "qid")
-        for group in dict.fromkeys((ALL, get_column(row, "category"))):
-            found[group, "n"] += 1
-            found[group, "value"] += row.value  # type: ignore[assignment]
-        for way, key in _name_forms(qid).items():
-            right[way, key] = min(right.get((way, key), 1.0), row.value)
-    for (way, key), value in right.items():
-        if key in known:
+        for way, key in _name_forms(get_column(row, "qid")).items():
+            forms.setdefault((way, key), []).append(row)
+    for (way, key), members in forms.items():
+        if key in known and all(row.is_scored for row in members):
             for group in dict.fromkeys((ALL, known[key])):
                 found[group, way, "n"] += 1
-                found[group, way, "value"] += value  # type: ignore[assignment]
+                found[group, way, "value"] += min(row.value for row in members)  # type: ignore[assignment]
     return found
 
 
@@ -243,4 +244,6 @@ declare_aggregate(
     count=_count_forms,
     combine=_combine_forms,
     headline="circular",
+    sees_unscored=True,
+    version="2",
 )

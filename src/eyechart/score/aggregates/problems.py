@@ -77,11 +77,17 @@ WEMATH_TOPICS: Mapping[str, tuple[str, ...]] = {
 
 def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
     by_key = {get_column(row, "key"): row.value >= 1 for row in rows}
+    unscored = {get_column(row, "key") for row in rows if not row.is_scored}
     found: dict[Hashable, float] = {}
     for n_steps in (2, 3):
         steps = [by_key.get(f"{n_steps}steps_{number}") for number in range(1, n_steps + 1)]
         whole = by_key.get(f"{n_steps}steps_multi")
         if steps[0] is None or whole is None:
+            continue
+        is_unscored = any(key.startswith(f"{n_steps}steps_") for key in unscored)
+        found["problems"] = found.get("problems", 0) + 1
+        found["scored problems"] = found.get("scored problems", 0) + (not is_unscored)
+        if is_unscored:
             continue
         any_wrong, all_wrong = False in steps, steps == [False] * n_steps
         any_right, all_right = True in steps, steps == [True] * n_steps
@@ -93,6 +99,8 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
         for name, holds in facts.items():
             found[name] = found.get(name, 0) + holds
     for row in rows:
+        if not row.is_scored:
+            continue
         number, _, step = get_column(row, "key").partition("steps_")
         kind = f"{number} steps" if step == "multi" else "1 step"
         concepts = () if step == "multi" else (get_column(row, "knowledge concept", "knowledge_concept"),)
@@ -103,16 +111,19 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
 
 
 def _combine_wemath(total: Counts) -> MetricTable:
+    # The score is what failings leave of all problems, so problems without a score would count as mastered.
+    n, n_scored = total.get("problems", 0), total.get("scored problems", 0)
+    whole = WEMATH_PROBLEMS * n_scored / n if n else WEMATH_PROBLEMS
     gaps, unable = total.get("knowledge", 0), total.get("generalization", 0)
     table: dict[str, dict[str, float | None]] = {ALL: {}}
     for kind in ("strict", "loose"):
         rote, mastery = total.get(f"rote, {kind}", 0), total.get(f"mastery, {kind}", 0)
-        table[ALL][kind] = (WEMATH_PROBLEMS - unable / 2 - rote - gaps) / WEMATH_PROBLEMS
+        table[ALL][kind] = divide(whole - unable / 2 - rote - gaps, whole)
         table[kind] = {
             "score": table[ALL][kind],
-            "insufficient knowledge": gaps / WEMATH_PROBLEMS,
-            "inadequate generalization": unable / WEMATH_PROBLEMS,
-            "complete mastery": mastery / WEMATH_PROBLEMS,
+            "insufficient knowledge": divide(gaps, whole),
+            "inadequate generalization": divide(unable, whole),
+            "complete mastery": divide(mastery, whole),
             "rote memorization": divide(rote, mastery + rote),
             "n insufficient": gaps, "n inadequate": unable, "n mastery": mastery, "n rote": rote,
         }  # fmt: skip
@@ -120,13 +131,13 @@ def _combine_wemath(total: Counts) -> MetricTable:
         table[ALL][kind] = divide(total.get((kind, "value"), 0), total.get((kind, "n"), 0))
     for topic, concepts in WEMATH_TOPICS.items():
         counts = [
-            (total[("concept", one), "value"], n)
+            (total[("concept", one), "value"], rows)
             for one in concepts
-            if (n := total.get((("concept", one), "n")))
+            if (rows := total.get((("concept", one), "n")))
         ]
         if counts:
-            mean = sum(value / n for value, n in counts) / len(counts)
-            table[f"topic: {topic}"] = {"accuracy": mean, "n": sum(n for _, n in counts)}
+            mean = sum(value / rows for value, rows in counts) / len(counts)
+            table[f"topic: {topic}"] = {"accuracy": mean, "n": sum(rows for _, rows in counts)}
     return table
 
 
@@ -137,6 +148,8 @@ declare_aggregate(
     count=_count_problem,
     combine=_combine_wemath,
     headline="strict",
+    sees_unscored=True,
+    version="2",
 )
 
 
@@ -154,10 +167,10 @@ def _count_variants(rows: Sequence[ScoredRow]) -> Counts:
     firsts = [row for row in rows if get_column(row, "varid").removesuffix(".0") == "1"]
     if not firsts:
         raise CannotAggregate(
-            f"DynaMath: question {get_column(rows[0], 'qid')!r} has no scored variant 1",
-            hint="run it again for the missing replies; --limit must not cut a question in half",
+            f"DynaMath: question {get_column(rows[0], 'qid')!r} has no variant 1",
+            hint="--limit must not cut a question in half",
         )
-    for first in firsts:
+    for first in firsts if all(row.is_scored for row in rows) else ():
         for group in (ALL, *_list_dynamath(first)):
             found[group, "questions"] = found.get((group, "questions"), 0) + 1
             found[group, "worst"] = found.get((group, "worst"), 0) + min(row.value for row in rows)
@@ -179,4 +192,6 @@ declare_aggregate(
     count=_count_variants,
     combine=_combine_dynamath,
     headline="worst case",
+    sees_unscored=True,
+    version="2",
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from eyechart.score.aggregates import (
     ALL,
     Counts,
+    add_up,
     average,
     count_by,
     declare_aggregate,
@@ -39,13 +40,20 @@ def _count_points(rows: Sequence[ScoredRow]) -> Counts:
         raise CannotAggregate(
             f"OCRBench: {category!r} is not one of its ten categories", hint="see: eyechart docs metrics"
         )
-    return {category: sum(row.value for row in rows)}
+    scored = [row.value for row in rows if row.is_scored]
+    return {category: sum(scored), (category, "rows"): len(rows), (category, "scored"): len(scored)}
 
 
 def _combine_points(total: Counts) -> MetricTable:
-    parts = {"Text Recognition": sum(total.get(one, 0) for one in TEXT_RECOGNITION)}
-    parts |= {one: total.get(one, 0) for one in OTHER_PARTS}
-    return {ALL: {"Final Score": sum(parts.values()), **parts}}
+    def count(category: str) -> float | None:
+        """The points of a category; its rows without a score are taken to be as the others are."""
+        rows = total.get((category, "rows"), 0)
+        share = divide(total.get(category, 0), total.get((category, "scored"), 0))
+        return 0 if not rows else None if share is None else rows * share
+
+    parts = {"Text Recognition": add_up(map(count, TEXT_RECOGNITION))}
+    parts |= {one: count(one) for one in OTHER_PARTS}
+    return {ALL: {"Final Score": add_up(parts.values()), **parts}}
 
 
 declare_aggregate(
@@ -55,6 +63,8 @@ declare_aggregate(
     combine=_combine_points,
     headline="Final Score",
     scale="points",
+    sees_unscored=True,
+    version="2",
 )
 
 
@@ -292,7 +302,12 @@ declare_aggregate(
 def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
     found: dict[Hashable, float] = {}
     for row in rows:
-        for group in (ALL, get_column(row, "category")):
+        if "grade" not in row.detail:
+            raise CannotAggregate(
+                f"LLaVABench: the reply to {row.id!r} has no grade of the judge",
+                hint="version 1 of the scorer did not judge empty replies: score the run again",
+            )
+        for group in dict.fromkeys((ALL, get_column(row, "category"))):
             for name in ("grade", "reference grade"):
                 found[group, name] = found.get((group, name), 0) + float(row.detail[name])
             found[group, "n"] = found.get((group, "n"), 0) + 1
@@ -302,8 +317,12 @@ def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
 def _combine_grades(decimals: int | None) -> Callable[[Counts], MetricTable]:
     def combine(total: Counts) -> MetricTable:
         table = {}
-        for group in dict.fromkeys(str(key[0]) for key in total if isinstance(key, tuple)):
-            mine, theirs = (total[group, name] / total[group, "n"] for name in ("grade", "reference grade"))
+        for group, n in (
+            (str(key[0]), n) for key, n in total.items() if isinstance(key, tuple) and key[1] == "n"
+        ):
+            if not n:  # a category that a resample does not contain
+                continue
+            mine, theirs = (total[group, name] / n for name in ("grade", "reference grade"))
             if decimals is not None:
                 mine, theirs = round(mine, decimals), round(theirs, decimals)
             table[group] = {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from eyechart.score.aggregates import (
     ALL,
     Counts,
+    add_up,
     average,
     declare_aggregate,
     declare_macro,
@@ -99,9 +100,11 @@ def _count_image(*, exactly: bool) -> Callable[[Sequence[ScoredRow]], Counts]:
         category, image = _find_image(rows[0])
         if len(rows) < 2 or (exactly and len(rows) > 2):
             raise CannotAggregate(
-                f"MME: {len(rows)} questions on the image {image!r} of {category!r} have a score, not two",
-                hint="run it again for the missing replies; --limit must not cut an image in half",
+                f"MME: {len(rows)} questions on the image {image!r} of {category!r}, not two",
+                hint="--limit must not cut an image in half",
             )
+        if not all(row.is_scored for row in rows):
+            return dict.fromkeys(((category, name) for name in ("n", "value", "images", "both")), 0)
         values = [row.value for row in rows]
         return {
             (category, "n"): len(rows),
@@ -115,17 +118,20 @@ def _count_image(*, exactly: bool) -> Callable[[Sequence[ScoredRow]], Counts]:
 
 def _combine_mme(rest: str) -> Callable[[Counts], MetricTable]:
     def combine(total: Counts) -> MetricTable:
-        categories = dict.fromkeys(key[0] for key in total if isinstance(key, tuple))
-        points = {
-            str(one): 100 * total[one, "value"] / total[one, "n"]
-            + 100 * total[one, "both"] / total[one, "images"]
-            for one in categories
-        }
-        perception = sum(points[one] for one in points if one in PERCEPTION)
-        reasoning = sum(
-            points[one] for one in points if (one in REASONING if not rest else one not in PERCEPTION)
+        points: dict[str, float | None] = {}
+        for one in dict.fromkeys(key[0] for key in total if isinstance(key, tuple)):
+            rows = divide(100 * total[one, "value"], total[one, "n"])
+            images = divide(100 * total[one, "both"], total[one, "images"])
+            points[str(one)] = None if rows is None or images is None else rows + images
+        perception = add_up(value for one, value in points.items() if one in PERCEPTION)
+        reasoning = add_up(
+            value
+            for one, value in points.items()
+            if (one in REASONING if not rest else one not in PERCEPTION)
         )
-        whole = {"total": perception + reasoning, "perception": perception, "reasoning": reasoning}
+        whole = {
+            "total": add_up((perception, reasoning)), "perception": perception, "reasoning": reasoning,
+        }  # fmt: skip
         return {ALL: whole, **{one: {"acc + acc+": value} for one, value in points.items()}}
 
     return combine
@@ -139,6 +145,7 @@ declare_aggregate(
     combine=_combine_mme(""),
     headline="total",
     scale="points",
+    sees_unscored=True,
 )
 declare_aggregate(
     name="mme-lmms",
@@ -148,6 +155,7 @@ declare_aggregate(
     combine=_combine_mme("reasoning"),
     headline="total",
     scale="points",
+    sees_unscored=True,
 )
 
 
@@ -173,23 +181,25 @@ def _read_hallusion(row: ScoredRow) -> tuple[str, str, str, str]:
 def _count_hallusion(*, is_lmms: bool, keeps_all: bool = False) -> Callable[[Sequence[ScoredRow]], Counts]:
     def count(rows: Sequence[ScoredRow]) -> Counts:
         found: Counter[Hashable] = Counter()
-        figures: dict[tuple[str, ...], list[bool]] = {}
+        figures: dict[tuple[str, ...], list[ScoredRow]] = {}
         for row in rows:
             finer, part, figure, question = _read_hallusion(row)
             coarse = get_column(row, "category")
             for group in dict.fromkeys((ALL, coarse, finer)):
-                found[group, "n"] += 1
-                found[group, "value"] += row.value  # type: ignore[assignment]
+                if row.is_scored:
+                    found[group, "n"] += 1
+                    found[group, "value"] += row.value  # type: ignore[assignment]
                 prefix = (coarse,) if is_lmms else ()
                 key = (group, *prefix, finer, part)
                 has_figure = not (is_lmms and coarse == "VS" and figure == "0")
                 if keeps_all or has_figure:
-                    figures.setdefault((*key, "f", figure), []).append(row.value >= 1)
-                figures.setdefault((*key, "q", question), []).append(row.value >= 1)
+                    figures.setdefault((*key, "f", figure), []).append(row)
+                figures.setdefault((*key, "q", question), []).append(row)
         for place, members in figures.items():
-            group, kind = place[0], place[-2]
-            found[group, kind, "n"] += 1
-            found[group, kind, "all"] += all(members)
+            if all(row.is_scored for row in members):
+                group, kind = place[0], place[-2]
+                found[group, kind, "n"] += 1
+                found[group, kind, "all"] += all(row.value >= 1 for row in members)
         return found
 
     return count
@@ -218,6 +228,8 @@ declare_aggregate(
     count=_count_hallusion(is_lmms=False),
     combine=_combine_hallusion,
     headline="mean",
+    sees_unscored=True,
+    version="2",
 )
 declare_aggregate(
     name="hallusion-lmms",
@@ -226,6 +238,8 @@ declare_aggregate(
     count=_count_hallusion(is_lmms=True),
     combine=_combine_hallusion,
     headline="mean",
+    sees_unscored=True,
+    version="2",
 )
 
 
@@ -236,6 +250,8 @@ declare_aggregate(
     count=_count_hallusion(is_lmms=True, keeps_all=True),
     combine=_combine_hallusion,
     headline="mean",
+    sees_unscored=True,
+    version="2",
 )
 
 
@@ -271,8 +287,8 @@ def _combine_pairs(total: Counts) -> MetricTable:
 def _count_pair(rows: Sequence[ScoredRow]) -> Counts:
     if len(rows) != 2 or rows[0].question != rows[1].question:
         raise CannotAggregate(
-            f"MMVP: row {rows[0].position + 1} has no neighbour with the same question and a score",
-            hint="run it again for the missing replies; --limit must be even",
+            f"MMVP: row {rows[0].position + 1} has no neighbour with the same question",
+            hint="--limit must be even",
         )
     values = [row.value for row in rows]
     return {"pairs": 1, "both": values[0] * values[1], "n": 2, "value": sum(values)}
