@@ -474,6 +474,44 @@ def test_a_class_a_factory_and_an_object_can_be_named(write: Callable[..., str])
         assert put(made(write(MINE, what)), request())[0].text == said
 
 
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "text, images", "text, images=None", "prompt, image_paths=()", "text, images=None, *, seed=0",
+        "question, image=None, temperature=0.1", "text=None, images=None", "messages", "messages=None",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("word", ["def", "async def"])
+def test_a_function_that_answers_is_a_model_and_not_a_factory(
+    write: Callable[..., str], word: str, signature: str
+) -> None:
+    assert put(made(write(f"{word} m({signature}):\n    return 'B'", "m")), request())[0].text == "B"
+    method = f"class Mine:\n    {word} NAME(self, {signature}):\n        return 'B'"
+    for name in ("generate", "__call__"):
+        assert put(made(write(method.replace("NAME", name), file=f"{name}.py")), request())[0].text == "B"
+
+
+@pytest.mark.parametrize(
+    ("signature", "told"),
+    [
+        ("text", "called with messages"),  # as a model, which gets no images; not as a factory
+        ("text, weights=None", "could not be created"),
+        ("weights", "could not be created"),
+    ],
+)
+def test_a_function_of_other_arguments_is_refused(
+    write: Callable[..., str], signature: str, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        made(write(f"def m({signature}):\n    return 'B'", "m"))
+
+
+def test_a_factory_may_have_a_text_and_images_among_its_settings(write: Callable[..., str]) -> None:
+    source = MINE + "\n    def of(prompt='p', image_size=2):\n        return Mine(prompt * image_size)\n"
+    assert put(made(write(source, "of")), request())[0].text == "pp"
+    assert put(made(write(source, "of"), image_size=3), request())[0].text == "ppp"
+
+
 def test_parameters_reach_the_class_and_its_identity(write: Callable[..., str]) -> None:
     model = made(write(MINE), greeting="hi", times=2)
     assert model.identity["greeting"] == "hi"

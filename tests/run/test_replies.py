@@ -205,3 +205,62 @@ def test_half_a_character_is_told_and_not_a_crash(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text('{"id": "1", "reply": "\\ud800", "other": NaN}\n')
     with pytest.raises(ec.DataError, match=r"r\.jsonl"):
         score_replies(tmp_path / "q.jsonl", tmp_path / "r.jsonl", Options(out=str(tmp_path / "runs")))
+
+
+# -- several files ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return jsonl(
+        tmp_path / "q.jsonl", [{"id": name, "question": f"{name}?", "answer": name} for name in "abcd"]
+    )
+
+
+def test_files_are_merged_by_question_and_the_last_reply_counts(
+    tmp_path: Path, questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        jsonl(tmp_path / "one.jsonl", [{"id": name, "reply": "a"} for name in "abc"]),
+        jsonl(tmp_path / "two.jsonl", [{"id": name, "reply": "b"} for name in "b"]),
+    ]
+    options = Options(out=str(tmp_path / "runs"))
+    done = score_replies(questions, files, options)
+    assert {one.sample.id: one.outcome for one in done.samples()} == {
+        "a": "correct", "b": "correct", "c": "wrong", "d": "failed",
+    }  # fmt: skip
+    told = f"replies: 3 in {files[0]}, 1 in {files[1]}; 3 together, 1 replaced by those of a later file"
+    assert told in capsys.readouterr().err
+    assert done.manifest["replies"] == [*map(str, files)]
+    [failed] = [one.failure.reason for one in done.samples() if one.failure]
+    assert "one.jsonl or " in failed
+    assert score_replies(questions, files, options).folder == done.folder
+    turned = score_replies(questions, files[::-1], options)
+    assert turned.folder != done.folder
+    assert {one.sample.id: one.outcome for one in turned.samples()}["b"] == "wrong"
+    alone = score_replies(questions, files[0], options)
+    assert alone.folder == score_replies(questions, [files[0]], options).folder
+
+
+def test_a_failure_replaces_no_reply(finished: ec.Run, tmp_path: Path) -> None:
+    full = log_in(finished.write_files(tmp_path, "inspect"))
+    rows = [{"id": one.sample.id, "reply": "A"} for one in finished.samples(0) if one.failure]
+    patch = jsonl(tmp_path / "patch.jsonl", rows)
+    options = Options(out=str(tmp_path / "runs"))
+    for files in ([full, patch], [patch, full]):
+        done = score_replies(finished.manifest["origin"], files, options)
+        first = {one.sample.id: one for one in done.samples(0)}
+        assert rows
+        assert all(first[str(row["id"])].reply is not None for row in rows)
+        assert len(verdicts(done)) == len(verdicts(finished))
+
+
+def test_files_that_hold_their_questions_are_merged_without_a_benchmark(tmp_path: Path) -> None:
+    row = {"question": "Which?", "answer": "x", "reply": "x"}
+    one = jsonl(tmp_path / "one.jsonl", [{"id": "1", **row}, {"id": "2", **row}])
+    two = jsonl(tmp_path / "two.jsonl", [{"id": "3", **row}])
+    done = score_replies(None, [one, two], Options(out=str(tmp_path / "runs")))
+    assert [result.sample.id for result in done.samples()] == ["1", "2", "3"]
+    other = jsonl(tmp_path / "other.jsonl", [{"id": "1", **row, "question": "Who?"}])
+    with pytest.raises(DataError, match=r"other.jsonl: '1' is 'Who\?', but in .*one.jsonl it is 'Which\?'"):
+        score_replies(None, [one, other], Options(out=str(tmp_path / "runs")))

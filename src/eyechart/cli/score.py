@@ -38,7 +38,8 @@ Or score a file of replies that another tool collected: one reply per row, with 
 question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction files (.xlsx,
 .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval or lmms-eval (.jsonl), predictions,
 reviews or a report of EvalScope; or the benchmark's own format, such as InfoChartQA's
-model_response.json. If the file contains questions and answers, --benchmark is not needed.
+model_response.json or MULTI's prediction.json. If the file contains questions and answers, --benchmark
+is not needed. Several files are merged by question; of several replies the last file's counts.
 """
 
 _NOT_JUDGES = ("rpm", "tpm", "batch")  # do not apply to a judge
@@ -63,7 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"
     )
     parser.add_argument(
-        "--replies", metavar="FILE", help="JSONL, JSON, CSV, TSV, XLSX, or another tool's log"
+        "--replies",
+        action="append",
+        metavar="FILE",
+        help="JSONL, JSON, CSV, TSV, XLSX, or another tool's log; repeatable",
     )
     parser.add_argument("--out", metavar="DIR", help="parent of the run folders (default: runs)")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)

@@ -172,23 +172,32 @@ def _answers_itself(function: Callable[..., Any], parameters: Mapping[str, Any])
     """Whether a function answers questions rather than creating a model.
 
     A factory can be called with the given parameters alone; a function that answers still needs `messages`,
-    or a text and the images.
+    or a text and the images. If it needs a text alone, the images may be optional; if it needs nothing, its
+    names must say that they are a text and images.
 
-    >>> _answers_itself(lambda text, images: "A", {}), _answers_itself(lambda weights="w": None, {})
+    >>> _answers_itself(lambda text, images=None: "A", {}), _answers_itself(lambda weights="w": None, {})
     (True, False)
     """
-    required = [
-        parameter.name.lower()
+    open_ones = [
+        parameter
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         and parameter.name not in parameters
     ]
-    if inspect.iscoroutinefunction(function):
-        return 1 <= len(required) <= 2
-    if len(required) == 2:
-        return required[0] in _TEXTS or any(word in required[1] for word in _IMAGES)
-    return required == ["messages"]
+    names = [parameter.name.lower() for parameter in open_ones]
+    n_required = sum(parameter.default is parameter.empty for parameter in open_ones)
+    if inspect.iscoroutinefunction(function) and n_required:
+        return n_required <= 2
+    if n_required == 2:
+        return names[0] in _TEXTS or any(word in names[1] for word in _IMAGES)
+    if n_required == 1:
+        is_image = len(names) == 1 or any(word in names[1] for word in _IMAGES)
+        return names[0] == "messages" or (names[0] in _TEXTS and is_image)
+    if n_required == 0:
+        return names[:1] == ["messages"] or (
+            names[:1] == ["text"] and len(names) > 1 and names[1].removesuffix("s") in _ONE_IMAGE
+        )
+    return False
 
 
 # -- any object as a Model -------------------------------------------------------------------------
@@ -447,6 +456,8 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     """The method that answers, and how it is called."""
     known = (*shapes.names(), "generate_batch", "generate")
     called = next((one for one in known if callable(getattr(thing, one, None))), "")
+    if not called and not _is_function(thing) and _is_callable(thing):
+        called = "__call__"
     if not called and not _is_function(thing):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method or must be a function: {SHAPES}")
     method = getattr(thing, called) if called else thing
@@ -455,9 +466,9 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     except (TypeError, ValueError):  # written in C: it does not say what it takes
         signature = inspect.signature(lambda *arguments: None)
     is_batch = called == "generate_batch"
-    if called in ("", "generate"):
+    if called in ("", "__call__", "generate"):
         _refuse_other_arguments(signature, name, called or name_of(thing))
-    if called not in ("", "generate", "generate_batch"):
+    if called not in ("", "__call__", "generate", "generate_batch"):
         shape = shapes.get(called)
     elif _takes_messages(signature):
         shape = Shape(lambda request, folder: (list(request.messages),), 1, is_batch=is_batch)
@@ -487,6 +498,13 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
 def _is_function(thing: Any) -> bool:
     """Whether it is called itself: a function, a method, or one with some arguments filled in."""
     return inspect.isroutine(thing) or isinstance(thing, partial)
+
+
+def _is_callable(thing: Any) -> bool:
+    """Whether an object is called like a function: its ``__call__`` takes messages, or a text and images."""
+    with contextlib.suppress(TypeError, ValueError):  # written in C: it does not say what it takes
+        return callable(thing) and _answers_itself(thing.__call__, {})
+    return False
 
 
 def name_of(thing: Any) -> str:

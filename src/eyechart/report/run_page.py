@@ -414,7 +414,8 @@ def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str,
         yield "images", _tell_images(options)
         yield "prompt", _tell_prompt(options)
     elif "replies" in manifest:
-        yield "replies", PurePath(str(manifest["replies"])).name
+        files = manifest["replies"] if isinstance(manifest["replies"], list) else [manifest["replies"]]
+        yield "replies", ", ".join(PurePath(str(file)).name for file in files)
     version = (manifest.get("versions") or {}).get(summary.scorer, "")
     parity = f", parity: {summary.parity}" if summary.parity else ""
     yield (

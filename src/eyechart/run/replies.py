@@ -23,6 +23,7 @@ from eyechart.run.plan import choose_benchmark, choose_scorers, describe_run
 from eyechart.run.rescore import score_run
 from eyechart.run.results import Run
 from eyechart.run.sources import find_benchmark, make_custom_benchmark
+from eyechart.terminal import print_note
 from eyechart.types import Benchmark, LogEntry, Replies, Reply, ReplyLog, Sample, Source
 
 if TYPE_CHECKING:
@@ -35,32 +36,36 @@ _PLACEHOLDER = re.compile(r"<(?:image|video|audio)(?:[ _]?\d+)?>")
 
 
 def score_replies(
-    source: str | Path | Benchmark | Source | None, replies: str | Path, options: Options
+    source: str | Path | Benchmark | Source | None,
+    replies: str | Path | Sequence[str | Path],
+    options: Options,
 ) -> Run:
-    """Make a run from a file of replies. A sample without a reply has failed; it is not wrong.
+    """Make a run from a file of replies, or several. A sample without a reply has failed; it is not wrong.
 
-    Without a `source`, the questions are read from the file itself. Scoring the same file again reuses the
-    judge's earlier verdicts.
+    Of several replies to a question, that of the last file counts. Without a `source`, the questions are read
+    from the files themselves. Scoring the same files again reuses the judge's earlier verdicts.
     """
-    from eyechart.data.replies import read_log
     from eyechart.report.clusters import refuse_unknown_column
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
-    file = Path(replies)
-    log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
-    benchmark, options = _find_benchmark(source, file, log, options)
+    files = [replies] if isinstance(replies, str | Path) else list(replies)
+    parts = [_load_file(source, file, options) for file in files]
+    benchmark, options = parts[0].benchmark, parts[0].options
     scorers = choose_scorers(benchmark, options)
     prices = find_judge_prices(scorers.judges, options)
-    loaded = _load(benchmark, file, log, is_named=source is not None)
-    samples = loaded.source or benchmark.source
-    loaded = match_ids(loaded, samples, str(replies), benchmark.name)
+    loaded, samples = parts[0].loaded, parts[0].samples
+    if len(parts) > 1:
+        loaded, samples = merge_parts(parts)
+        print_note(_describe_merge(parts, loaded))
     refuse_unknown_column(samples, options.cluster)
-    model = loaded.model or _read_model_name(file, benchmark) or f"replies/{file.stem}"
-    # The same file of replies to the same questions is the same run.
+    model = "+".join(dict.fromkeys(part.model for part in parts))
+    # The same files of replies to the same questions are the same run.
+    places = [str(Path(file).resolve()) for file in files]
+    given = str(files[0]) if len(files) == 1 else [*map(str, files)]
     identity = {
         "origin": samples.origin,
-        "replies": str(file.resolve()),
+        "replies": places[0] if len(places) == 1 else places,
         "settings": dict(benchmark.settings),
         "circular": options.circular,
         "selection": options.get_selection(),
@@ -71,14 +76,82 @@ def score_replies(
         journal = Journal.create(folder / FILE_NAME)
         try:
             journal.replace_samples(samples)
-            _append_replies(journal, loaded, model=model, file=str(replies))
+            _append_replies(journal, loaded, model=model, file=" or ".join(map(str, files)))
             manifest = describe_run(benchmark, scorers, model, trials=loaded.trials, cluster=options.cluster)
-            journal.set_meta("manifest", replace_prices({**manifest, "replies": str(replies)}, prices))
+            journal.set_meta("manifest", replace_prices({**manifest, "replies": given}, prices))
             journal.flush()
             session = score_run(Run(folder), journal, scorers, options, prices)
         finally:
             journal.close()
         return finish_run(folder, session, with_files=bool(benchmark.files))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepliesPart:
+    """One file of replies: what it answers, and its replies by the ids of those samples."""
+
+    file: str
+    benchmark: Benchmark
+    options: Options
+    loaded: LoadedReplies
+    samples: Source
+    model: str
+
+
+def _load_file(
+    source: str | Path | Benchmark | Source | None, replies: str | Path, options: Options
+) -> RepliesPart:
+    from eyechart.data.replies import read_log
+
+    file = Path(replies)
+    log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
+    benchmark, options = _find_benchmark(source, file, log, options)
+    loaded = _load(benchmark, file, log, is_named=source is not None)
+    samples = loaded.source or benchmark.source
+    return RepliesPart(
+        file=str(replies),
+        benchmark=benchmark,
+        options=options,
+        loaded=match_ids(loaded, samples, str(replies), benchmark.name),
+        samples=samples,
+        model=loaded.model or _read_model_name(file, benchmark) or f"replies/{file.stem}",
+    )
+
+
+def merge_parts(parts: Sequence[RepliesPart]) -> tuple[LoadedReplies, Source]:
+    """The replies of several files as those of one, and the questions of all of them.
+
+    Of several replies to a question, the last counts; a failure never replaces a reply. Two files that answer
+    different questions under one id are refused.
+    """
+    from eyechart.data.wrappers import MemorySource
+
+    samples: dict[str, tuple[Sample, str]] = {}
+    replies: dict[Key, Reply] = {}
+    for part in parts:
+        answered = {name for name, _ in part.loaded.replies}
+        for sample in part.samples:
+            known, file = samples.get(sample.id, (sample, part.file))
+            if known.question != sample.question:
+                raise DataError(
+                    f"{part.file}: {sample.id!r} is {sample.question[:60]!r}, but in {file} it is "
+                    f"{known.question[:60]!r}",
+                    hint="merge replies to the same questions",
+                )
+            if sample.id not in samples or sample.id in answered:  # the file of the reply says how it counts
+                samples[sample.id] = (sample, part.file)
+        replies |= part.loaded.replies
+    reasons = {key: why for part in parts for key, why in part.loaded.reasons.items() if key not in replies}
+    first = parts[0].samples
+    source = MemorySource(first.name, first.origin, tuple(sample for sample, _ in samples.values()))
+    return LoadedReplies(replies=replies, reasons=reasons, source=source), source
+
+
+def _describe_merge(parts: Sequence[RepliesPart], merged: LoadedReplies) -> str:
+    counts = [f"{len(part.loaded.replies):,} in {part.file}" for part in parts]
+    n_several = sum(len(part.loaded.replies) for part in parts) - len(merged.replies)
+    repeated = f", {n_several:,} replaced by those of a later file" if n_several else ", none of them twice"
+    return f"replies: {', '.join(counts)}; {len(merged.replies):,} together{repeated}"
 
 
 def _find_benchmark(

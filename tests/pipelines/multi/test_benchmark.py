@@ -457,3 +457,25 @@ def test_what_open_questions_need_is_asked_for_only_where_there_are_some(
 def test_every_problem_of_ours_is_an_error_of_ours(make: Callable[..., Benchmark]) -> None:
     with pytest.raises(EyechartError):
         list(make(knowledge_file="none.json").source)
+
+
+@pytest.mark.slow
+def test_two_prediction_files_are_scored_as_one(data: MultiData, tmp_path: Path) -> None:
+    """As the authors' merging script: the second file's entry counts, its number of images included."""
+    entry = {"question_image_number": 0, "prediction": "A"}
+    first = write_json(tmp_path / "text.json", dict.fromkeys(["czsx_0_0", "gzwl_1_0"], entry))
+    other = {"question_image_number": 1, "prediction": "C"}
+    second = write_json(tmp_path / "images.json", dict.fromkeys(["shjk_2_0", "czsx_0_0"], other))
+    done = eyechart(
+        "score", "--benchmark", "multi", "--set", f"problem_file={data.problem_file}", "-q", "--json",
+        "--replies", first, "--replies", second, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "2 in " in done.err
+    assert "3 together, 1 replaced by those of a later file" in done.err
+    assert done.json["n"] == 3
+    folder = tmp_path / done.json["run"] / "official"
+    merged = json.loads((folder / "prediction.json").read_text(encoding="utf-8"))
+    assert [(name, one["prediction"], one["question_image_number"]) for name, one in merged.items()] == [
+        ("czsx_0_0", "C", 1), ("gzwl_1_0", "A", 0), ("shjk_2_0", "C", 1),
+    ]  # fmt: skip

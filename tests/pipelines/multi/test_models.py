@@ -302,3 +302,13 @@ def test_an_args_py_of_another_kind_is_no_list(here: Path, text: str) -> None:
     with pytest.raises(UsageError, match="not in the original's list") as caught:
         choose_model(MultiArguments(model="mymodel"))
     assert "args.py" in caught.value.hint
+
+
+def test_a_name_whose_class_is_not_here_is_met_with_every_way() -> None:
+    with pytest.raises(UsageError, match=r"which is not at models/moss_hf\.py") as caught:
+        chosen(model="moss")
+    assert "-v NAME --api_url URL" in caught.value.hint
+    assert "folder eval of the authors' repository" in caught.value.hint
+    assert "--model_dir" not in caught.value.hint  # it takes no images
+    [told] = chosen(model="qwen-vl", model_dir="w").notes
+    assert "extra hf" in told

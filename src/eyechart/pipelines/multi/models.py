@@ -136,10 +136,12 @@ def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> Cho
         return _weights(arguments, registered, local)
     if found is None:
         split = " --set split_sys=true" if local.split_sys else ""
-        weights = ", or give its weights: --model_dir FOLDER" if 2 in local.inputs else ""
+        weights = "; or give its weights: --model_dir FOLDER (extra hf)" if 2 in local.inputs else ""
         raise UsageError(
             f"--model {registered} runs in a class of the original, which is not at {files[-1]}",
-            hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}{weights}",
+            hint="start in the folder eval of the authors' repository, whose classes also know their default "
+            f"weights; or give an evaluator file: --model {_EVALUATOR}{split}{weights}; or serve the model, "
+            "and leave out --model: -v NAME --api_url URL",
         )
     if local.version and not arguments.model_dir:
         arguments = replace(arguments, model_version=arguments.model_version or local.version)
@@ -167,7 +169,10 @@ def _weights(arguments: MultiArguments, registered: str, local: LocalModel) -> C
         options={"params": device} if device else {},
         split_sys=local.split_sys,
         registered=registered,
-        notes=(f"--model {registered}: no class of the original is here, so its weights run as {spec}",),
+        notes=(
+            f"--model {registered}: no class of the original is here, so its weights run as {spec}, with the "
+            "extra hf; to use the class, start in the folder eval of the authors' repository",
+        ),
     )
 
 
