@@ -43,7 +43,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """The authors' arguments and defaults. `judge_prompts` and `full_images` are ours."""
+    """The authors' arguments and defaults. `judge_prompts`, `thinking` and `full_images` are ours."""
 
     eval_name: str = argument(REQUIRED, group=QUESTIONS, metavar="NAME", help="the folder below OUTPUT_DIR")
     ann_file: str = argument(REQUIRED, group=QUESTIONS, metavar="FILE", help="the questions, as JSON Lines")
@@ -111,6 +111,11 @@ class Arguments:
     )
     judge_prompts: str | None = argument(
         None, group=JUDGING, metavar="FILE", help="the judge's prompts, as JSON or YAML: mcqa, openqa, judge"
+    )
+    thinking: Literal["auto", "keep", "split"] | None = argument(
+        None,
+        group=JUDGING,
+        help="thoughts in replies; split: not judged, nor in the records (default: auto, which keeps them)",
     )
     full_images: bool = argument(
         False, group=RUN, help="eval_records.jsonl contains the images as they were sent, as theirs does"

@@ -105,6 +105,8 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
         if n_cached := done.run.summary.requests.get("cached"):
             what = "1 reply was" if n_cached == 1 else f"{n_cached:,} replies were"
             note(f"{what} found in the cache of earlier runs; EYECHART_CACHE_SIZE=0 asks again")
+        for line in done.run.summary.thinking.lines() if done.run.summary.thinking else ():
+            note(line)
         _remark(done.run, as_json=as_json)
     if done.files and not as_json:
         note(f"result files: {done.folder}")

@@ -190,6 +190,7 @@ def _options(arguments: Arguments, *, progress: bool) -> Options:
             "concurrency": arguments.concurrency,
             "timeout_s": _timeout_s(arguments),
             "progress": progress,
+            "thinking": arguments.thinking,
             **(_judging(arguments, judge) if judge else {"scorer": "default"}),
         }
     )

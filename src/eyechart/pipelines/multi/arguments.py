@@ -161,6 +161,11 @@ class MultiArguments:
     debug: bool = argument(
         False, group=RUN, help="exit after the questions are built; sends and writes nothing"
     )
+    thinking: Literal["auto", "keep", "split"] | None = argument(
+        None,
+        group=OWN,
+        help="thoughts in replies; split: neither scored nor in the files (default: auto, which keeps them)",
+    )
     set: dict[str, Any] = argument(
         {},
         group=OWN,
@@ -220,8 +225,8 @@ class MultiArguments:
         return {name: value for name, value in found.items() if value is not None} | self.set
 
     def to_json(self, folder: Path) -> dict[str, Any]:
-        """The content of args.json: every argument but the key, and the path of the predictions."""
-        names = [one.name for one in fields(self) if one.name != "api_key"]
+        """The content of args.json: what is asked, without the key, and the path of the predictions."""
+        names = [one.name for one in fields(self) if one.name not in ("api_key", "thinking")]
         said = {name: getattr(self, name) for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
 
@@ -280,7 +285,7 @@ def generate_run_name(arguments: MultiArguments, who: str, now: datetime) -> str
 # -- The file args.json of a run: MULTI's arguments as they were, to go on with. There is never a key in it.
 
 ARGS_FILE = "args.json"
-_PACE = ("num_workers", "save_every", "exp_name")  # without effect on what is asked
+_PACE = ("num_workers", "save_every", "exp_name", "thinking")  # without effect on what is asked
 
 
 def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[MultiArguments, list[str]]:
@@ -307,7 +312,7 @@ def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[MultiArgumen
         and name not in ("checkpoint_dir", "debug", "api_key")
         and kept[name] not in (value, value or None)
     ]
-    kept |= {name: given[name] for name in ("api_key", "debug") if name in given}
+    kept |= {name: given[name] for name in ("api_key", "debug", "thinking") if name in given}
     kept["checkpoint_dir"] = str(folder)
     return MultiArguments.of(kept, where=f"{path}"), overruled
 

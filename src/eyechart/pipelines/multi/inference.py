@@ -81,7 +81,12 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
     arguments = _choose_wording(arguments)
     benchmark = make_benchmark("multi", _settings(arguments, chosen))
     _look_through(benchmark, is_resumed=arguments.checkpoint_dir is not None)
-    ours = {"concurrency": arguments.num_workers, "progress": progress, "cache": cache}
+    ours = {
+        "concurrency": arguments.num_workers,
+        "progress": progress,
+        "cache": cache,
+        "thinking": arguments.thinking,
+    }
     options = Options.of({**chosen.options, **ours})
     if arguments.checkpoint_dir is None:
         arguments = replace(arguments, output_name=arguments.output_name or _new_name(arguments, chosen))

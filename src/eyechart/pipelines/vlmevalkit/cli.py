@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace) -> int:
 _BESIDE = frozenset({
     "limit", "ids", "where", "trials", "separate_trials", "concurrency", "adaptive", "rpm", "tpm", "retries",
     "give_up_after", "timeout_s", "cache", "fresh", "allow_urls", "allow_private_urls", "max_pixels",
-    "max_side", "jpeg_quality", "max_cost", "max_total_tokens", "prices", "out", "progress",
+    "max_side", "jpeg_quality", "max_cost", "max_total_tokens", "prices", "thinking", "out", "progress",
 })  # fmt: skip
 # Flags that have a key in the file: in the entry of a model, or beside `model` and `data`.
 _KEYS: Mapping[str, str] = {

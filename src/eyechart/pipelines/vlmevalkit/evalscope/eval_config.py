@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ EVAL_KEYS: Mapping[str, Any] = {
     "base_url": None, "key": "sk-admin", "max_tokens": 32768, "temperature": None, "top_k": None,
     "top_p": None, "repetition_penalty": None, "timeout": 1800, "custom_prompt": None, "extra_body": None,
     "video_llm": False, "local_media": False, "api_mode": False, "monitor_interval": 30, "debug": False,
-    "allow_private_urls": False,  # of eyechart
+    "allow_private_urls": False, "thinking": None,  # of eyechart
 }  # fmt: skip
 # Keys that are refused unless they have their default, and why.
 _NO_VIDEOS = "only images are supported, not videos"
@@ -81,6 +82,11 @@ def read_eval_config(given: Any) -> Task:
         "concurrency": at_once,
         **judge,
         "allow_private_urls": values.truth("allow_private_urls") or None,
+        # As published: with SPLIT_THINK, predictions have no thoughts.
+        "thinking": values.one_of(
+            "thinking", ("auto", "keep", "split"), "split" if os.environ.get("SPLIT_THINK") else ""
+        )
+        or None,
     }
     return Task(
         models=tuple(entries),

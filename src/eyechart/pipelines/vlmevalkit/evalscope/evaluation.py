@@ -284,6 +284,8 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
         print_note(f"{one.stem}: {over}; the table shows the first, the others have their own files")
     if n_unjudged:
         print_note(f"{one.stem}: {waiting} for the judge, not counted{reason}")
+    for said in done.summary.thinking.lines() if done.summary.thinking else ():
+        print_note(f"{one.stem}: {said}")
     # As published, an empty cell is printed as nan: the split has no such category.
     shown = [{name: cell or "nan" for name, cell in line.items()} for line in lines]
     return replace(outcome, lines=lines, result=shown or None)

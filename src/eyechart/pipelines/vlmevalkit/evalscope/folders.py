@@ -35,6 +35,7 @@ _FORMAT = "%Y%m%d_%H%M%S"
 # Options that change no reply: with other values of these, it is still the same task.
 _PACE = frozenset({
     "api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress", "allow_private_urls",
+    "thinking",
 })  # fmt: skip
 
 

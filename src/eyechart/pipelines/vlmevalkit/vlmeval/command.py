@@ -54,7 +54,7 @@ OF_A_MODEL = (
 SHARED = (
     "mode", "limit", "reuse", "reuse_aux", "api_nproc", "retry", "verbose", "keep_failed", "judge",
     "judge_args", "judge_base_url", "judge_key", "judge_api_nproc", "judge_retry", "judge_timeout",
-    "allow_private_urls",
+    "allow_private_urls", "thinking",
 )  # fmt: skip
 _NO_EFFECT: Mapping[str, str] = {
     "stream": "replies are read whole; the text is the same",
@@ -109,6 +109,11 @@ class Flags:
     )
     retry: int | None = _run(None, metavar="N", help="attempts per request (default: 6)")
     verbose: bool = _run(False, help="print every reply (on stderr)")
+    thinking: Literal["auto", "keep", "split"] | None = _run(
+        None,
+        help="thoughts in replies; split: neither scored nor in the files, as with $SPLIT_THINK (eyechart "
+        "only; default: auto, which keeps them)",
+    )
     allow_private_urls: bool = _run(
         False, help="also fetch images from private network addresses (eyechart only)"
     )
