@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras versions torture lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
+.PHONY: help demo test fast test-extras test-parity versions torture lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -39,6 +39,12 @@ test-extras: $(EXTRAS)/.done   ## the tests that need torch, Ray, servers or a b
 	@# Playwright keeps an event loop running, so that its tests have a process of their own.
 	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(EXTRAS)/bin/python -m pytest tests/extras $(PAGES:%=--ignore %)
 	OMP_NUM_THREADS=1 $(EXTRAS)/bin/python -m pytest $(PAGES)
+
+PARITY := $(VENV)-parity
+MS_VLMEVAL := ms-vlmeval==0.0.20
+
+test-parity: $(VENV)/.dev $(PARITY)/.done   ## compare with the released evalscope and ms-vlmeval, end to end; some minutes
+	EYECHART_PARITY=$(abspath $(PARITY)/bin/python) $(BIN)/python -m pytest tests/parity
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
@@ -88,7 +94,7 @@ docs: $(VENV)-docs/.done   ## build the site of the documentation into build/sit
 	$(VENV)-docs/bin/python tools/build_site.py
 
 clean:           ## remove what was built
-	rm -rf $(VENV) $(VENV)-3.* $(VENV)-docs $(EXTRAS) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(VENV)-docs $(EXTRAS) $(PARITY) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.pip:
 	$(PYTHON) -m venv $(VENV)
@@ -101,6 +107,14 @@ $(EXTRAS)/.done: pyproject.toml
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  "$(CPU_TORCH)" --editable ".[hf,ray,view]" --group extras
+	@touch $@
+
+$(PARITY)/.done: tests/parity/requirements.txt
+	@echo "installing evalscope and ms-vlmeval into $(PARITY) (a few minutes)"
+	$(PYTHON) -m venv --clear $(PARITY)
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check "$(CPU_TORCH)" -r tests/parity/requirements.txt
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(MS_VLMEVAL)
 	@touch $@
 
 $(VENV)-docs/.done: pyproject.toml

@@ -166,18 +166,23 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
 
 
 def scorer(
-    name: str, *, version: str, parity: str = "", cut: Callable[[str], str] | None = None
+    name: str,
+    *,
+    version: str,
+    parity: str = "",
+    rules: str = "",
+    cut: Callable[[str], str] | None = None,
 ) -> Callable[[ScoreFunction], ScoreFunction]:
     """Declare a scorer: a pure function of a `Reply` and a `Sample` that returns a `Score`.
 
     `version` is stored with each score and must change whenever a score could change; `parity` is
-    ``"official"`` if the scores equal those of the benchmark's own code. An official scorer is given the
-    text of a reply as it came, with its thoughts; `cut` is what the official code does to it first. The
-    function stays callable.
+    ``"official"`` if the scores equal those of the benchmark's own code, and `rules` names the release or
+    commit of that code if its rules changed over time. An official scorer is given the text of a reply as it
+    came, with its thoughts; `cut` is what the official code does to it first. The function stays callable.
     """
 
     def record(function: ScoreFunction) -> ScoreFunction:
-        scorers.record(name, _NamedScorer(name, version, parity, function, cut))
+        scorers.record(name, _NamedScorer(name, version, parity, function, rules, cut))
         return function
 
     return record
@@ -189,6 +194,7 @@ class _NamedScorer:
     version: str
     parity: str
     function: ScoreFunction
+    rules: str = ""
     cut: Callable[[str], str] | None = None
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
@@ -209,6 +215,7 @@ def judged_scorer(
     *,
     version: str,
     parity: str = "",
+    rules: str = "",
     needs_judge: bool = False,
     cut: Callable[[str], str] | None = None,
 ) -> Callable[[JudgingFunction], JudgingFunction]:
@@ -216,11 +223,11 @@ def judged_scorer(
 
     It is sent the judge's reply at each `yield`; if the judge fails, `JudgeFailed` is raised there. With
     `needs_judge`, a run without a judge is refused.
-    `version`, `parity` and `cut` are as in `scorer`.
+    `version`, `parity`, `rules` and `cut` are as in `scorer`.
     """
 
     def record(steps: JudgingFunction) -> JudgingFunction:
-        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge, cut))
+        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge, rules, cut))
         return steps
 
     return record
@@ -233,6 +240,7 @@ class _NamedJudgedScorer:
     parity: str
     function: JudgingFunction
     needs_judge: bool
+    rules: str = ""
     cut: Callable[[str], str] | None = None
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:

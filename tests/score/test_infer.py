@@ -25,6 +25,20 @@ def test_every_vector_agrees(line: dict[str, Any]) -> None:
     assert options == line["choices"]
 
 
+@for_each(vectors("mcq_released", "ms-vlmeval 0.0.20"))
+def test_the_release_is_read_by_its_own_rules(line: dict[str, Any]) -> None:
+    assert infer(line["prediction"], line["choices"], "vlmevalkit-2026-06") == (line["inferred"] or None)
+
+
+def test_the_vectors_of_the_release_separate_the_rules() -> None:
+    lines = vectors("mcq_released", "ms-vlmeval 0.0.20")
+    for rules in ("vlmevalkit", "vlmevalkit-2025-08"):
+        others = [
+            infer(line["prediction"], line["choices"], rules) != (line["inferred"] or None) for line in lines
+        ]
+        assert sum(others) >= 30, rules
+
+
 def test_the_default_is_the_form_of_today() -> None:
     assert infer("The answer is Bob", {"A": "Ann", "B": "Ben"}) == "B"
 

@@ -298,6 +298,10 @@ class _BoundScorer(msgspec.Struct, frozen=True):
     def thinking(self) -> Thinking:
         return find_thinking(self.scorer)
 
+    @property
+    def rules(self) -> str:
+        return getattr(self.scorer, "rules", "")
+
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return self.scorer(reply, sample)
 

@@ -241,6 +241,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         "scorer": summary.scorer,
         "parity": summary.parity,
         "thinking": "; ".join(summary.thinking.lines()) if summary.thinking else None,
+        "rules": summary.rules,
         "eyechart": summary.version,
         "seconds": summary.seconds,
         "cost (USD)": summary.cost,

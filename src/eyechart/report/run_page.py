@@ -28,7 +28,7 @@ from eyechart.report.page import PageWriter, open_page
 from eyechart.report.rows import compute_cost, to_json_text
 from eyechart.report.show import explain_outcome
 from eyechart.report.summary import Summary
-from eyechart.report.table import list_metrics
+from eyechart.report.table import describe_scorer, list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
@@ -417,11 +417,8 @@ def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str,
         files = manifest["replies"] if isinstance(manifest["replies"], list) else [manifest["replies"]]
         yield "replies", ", ".join(PurePath(str(file)).name for file in files)
     version = (manifest.get("versions") or {}).get(summary.scorer, "")
-    parity = f", parity: {summary.parity}" if summary.parity else ""
-    yield (
-        "scorer",
-        f"{summary.scorer} (version {version}){parity}" if version else f"{summary.scorer}{parity}",
-    )
+    scorer = f"{summary.scorer} (version {version})" if version else summary.scorer
+    yield "scorer", describe_scorer(scorer, summary.parity, summary.rules)
     if summary.thinking is not None:
         yield "thinking", "; ".join(summary.thinking.lines())
     if manifest.get("judge"):

@@ -96,6 +96,7 @@ def make_summary(
     scorer: str = "",
     parity: str = "",
     thinking: str = "auto",
+    rules: str = "",
     version: str = "",
 ) -> Summary:
     """The numbers of results that were counted.
@@ -122,6 +123,7 @@ def make_summary(
         scorer=scorer,
         parity=parity,
         thinking=_describe_thoughts(counted, parity, thinking),
+        rules=rules,
         version=version,
     )
 
@@ -179,6 +181,7 @@ class Summary:
     parity: str = ""
     lost_parity: str = ""  # what it would be if every sample had a score
     thinking: Thoughts | None = None  # if replies had thoughts in their text
+    rules: str = ""  # the release or commit whose rules the scorer follows, if they changed over time
     version: str = ""
     metrics: Metrics | None = None  # if the benchmark declares an aggregate
     judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person
@@ -224,6 +227,7 @@ class Summary:
             "scorer": self.scorer,
             "parity": self.parity,
             "thinking": asdict(self.thinking) if self.thinking else None,
+            "rules": self.rules,
             "version": self.version,
             "judge": self.judge.to_json() if self.judge else None,
         }

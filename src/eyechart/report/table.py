@@ -192,14 +192,23 @@ def _notes(summary: Summary) -> Iterator[str]:
             part = f"; over the {n:,} with a score in every trial" if n < overall.n_scored else ""
             yield f"trials: {facts}{part}"
     if summary.scorer:
-        parity = f", parity: {summary.parity}" if summary.parity else ""
-        yield to_one_line(f"scorer {summary.scorer}{parity}")
+        yield to_one_line(f"scorer {describe_scorer(summary.scorer, summary.parity, summary.rules)}")
     if summary.thinking is not None:
         yield from summary.thinking.lines()
     if summary.judge is not None:
         yield from map(to_one_line, summary.judge.lines())
     if spent := " · ".join(_spent(summary)):
         yield spent
+
+
+def describe_scorer(name: str, parity: str = "", rules: str = "") -> str:
+    """A scorer with what it agrees with.
+
+    >>> describe_scorer("choice-vlmevalkit", "official", "VLMEvalKit e8e78f05")
+    'choice-vlmevalkit, parity: official, rules: VLMEvalKit e8e78f05'
+    """
+    facts = {"parity": parity, "rules": rules}
+    return ", ".join([name, *(f"{fact}: {value}" for fact, value in facts.items() if value)])
 
 
 def _spent(summary: Summary) -> Iterator[str]:

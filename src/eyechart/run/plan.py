@@ -400,6 +400,7 @@ class RunScorers:
             "scorer": self.scorer.name,
             "parity": self.scorer.parity,
             "thinking": self.thinking,
+            "rules": getattr(self.scorer, "rules", ""),
             "also_scorers": [scorer.name for scorer in self.beside],
             "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
             "judge": setup

@@ -108,6 +108,7 @@ class Run:
             scorer=self.manifest.get("scorer", ""),
             parity=self.manifest.get("parity", ""),
             thinking=self.manifest.get("thinking", "auto"),
+            rules=self.manifest.get("rules", ""),
             version=self.manifest.get("eyechart", ""),
         )
         usage = sum((one.usage for one in judged), Usage())

@@ -387,15 +387,20 @@ def infer(
 class Rules(msgspec.Struct, frozen=True):
     """One historical form of the heuristics."""
 
+    source: str  # the newest commit or release that has it
     last_tokens: int | None  # a lone letter must first occur among so many last tokens; None: anywhere
     has_answer_is: bool
     has_length_limit: bool
 
 
 RULES: Mapping[str, Rules] = {
-    "vlmevalkit": Rules(last_tokens=4, has_answer_is=True, has_length_limit=True),
-    "vlmevalkit-2026-06": Rules(last_tokens=4, has_answer_is=False, has_length_limit=True),
-    "vlmevalkit-2025-08": Rules(last_tokens=None, has_answer_is=False, has_length_limit=False),
+    "vlmevalkit": Rules("VLMEvalKit e8e78f05", last_tokens=4, has_answer_is=True, has_length_limit=True),
+    "vlmevalkit-2026-06": Rules(
+        "ms-vlmeval 0.0.20", last_tokens=4, has_answer_is=False, has_length_limit=True
+    ),
+    "vlmevalkit-2025-08": Rules(
+        "ms-vlmeval 0.0.18", last_tokens=None, has_answer_is=False, has_length_limit=False
+    ),
 }
 
 

@@ -17,6 +17,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from eyechart.registry import judged_scorer
+from eyechart.score.choice import RULES as LETTER_RULES
 from eyechart.score.choice import infer
 from eyechart.score.expressions import evaluate_latex, evaluate_python
 from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, or_unscored
@@ -62,7 +63,7 @@ def score_answer(
 # -- MathVista
 
 
-@judged_scorer("mathvista", version="1", parity="official")
+@judged_scorer("mathvista", version="1", parity="official", rules=LETTER_RULES[RULES].source)
 def score_mathvista(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's MathVista: a letter, or a whole number or number equal to the answer; a judge extracts it.
 
@@ -129,7 +130,7 @@ def _find_option(sample: Sample) -> str | None:
 # -- MathVision
 
 
-@judged_scorer("mathvision", version="1", parity="official")
+@judged_scorer("mathvision", version="1", parity="official", rules=LETTER_RULES[RULES].source)
 def score_mathvision(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's MathVision: a letter, or an expression of the same value; a judge extracts it.
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from string import ascii_uppercase
 
 from eyechart.registry import judged_scorer, scorer, scorers
+from eyechart.score.choice import RULES
 from eyechart.score.reading import score_official, unwrap
 from eyechart.score.text import get_answers, list_accepted
 from eyechart.score.thinking import cut_reasoning
@@ -152,17 +153,20 @@ def is_open_match(golds: Sequence[str], candidates: Iterable[float | str]) -> bo
 
 # -- VLMEvalKit: an open question is a choice between its answer and all others
 
+_RELEASED = "choice-vlmevalkit-2026-06"
+_RELEASE = RULES["vlmevalkit-2026-06"].source
 
-@judged_scorer("mmmu-vlmevalkit", version="1", parity="official")
+
+@judged_scorer("mmmu-vlmevalkit", version="1", parity="official", rules=RULES["vlmevalkit"].source)
 def score_mmmu_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's reading of MMMU; a judge reads what its rules cannot."""
     return (yield from _judge_choice(reply, to_choice(sample)))
 
 
-@judged_scorer("mmmu-vlmevalkit-2026-06", version="1", parity="official")
+@judged_scorer("mmmu-vlmevalkit-2026-06", version="1", parity="official", rules=_RELEASE)
 def score_mmmu_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
     """The same with VLMEvalKit's rules until 2026-06-17, as in ms-vlmeval 0.0.20."""
-    return (yield from _judge_choice(reply, to_choice(sample), "choice-vlmevalkit-2026-06"))
+    return (yield from _judge_choice(reply, to_choice(sample), _RELEASED))
 
 
 def to_choice(sample: Sample) -> Sample:
@@ -189,10 +193,17 @@ def _judge_choice(reply: Reply, sample: Sample, rules: str = "choice-vlmevalkit"
 # -- MMMU-Pro
 
 
-@judged_scorer("mmmu-pro-cot-vlmevalkit", version="1", parity="official")
+@judged_scorer("mmmu-pro-cot-vlmevalkit", version="1", parity="official", rules=RULES["vlmevalkit"].source)
 def score_mmmu_pro_cot(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's reading of a chain of thought: the one line ``Answer:``, then as any choice."""
     return (yield from _judge_choice(replace(reply, text=read_answer_line(reply.text)), sample))
+
+
+@judged_scorer("mmmu-pro-cot-vlmevalkit-2026-06", version="1", parity="official", rules=_RELEASE)
+def score_mmmu_pro_cot_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
+    """The same with VLMEvalKit's rules until 2026-06-17, as in ms-vlmeval 0.0.20."""
+    read = replace(reply, text=read_answer_line(reply.text))
+    return (yield from _judge_choice(read, sample, _RELEASED))
 
 
 def read_answer_line(reply: str) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 from eyechart.errors import UsageError
 from eyechart.report.compare import RIGHT, Comparison, format_points
 from eyechart.report.show import explain_outcome
-from eyechart.report.table import format_percent
+from eyechart.report.table import describe_scorer, format_percent
 from eyechart.run.listing import ListedRun, select_runs
 from eyechart.run.sent import SentImage, count_images, load_sent_image
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
@@ -448,7 +448,7 @@ def _list_facts(
     versions = manifest.get("versions")
     scorer = str(manifest.get("scorer", ""))
     version = versions.get(scorer, "") if isinstance(versions, Mapping) else ""
-    parity = f", parity: {manifest['parity']}" if manifest.get("parity") else ""
+    followed = [str(manifest.get(name) or "") for name in ("parity", "rules")]
     facts = [
         ("Model", line.model),
         ("Endpoint", line.address),
@@ -456,7 +456,7 @@ def _list_facts(
         ("Selection", line.selection or "all samples"),
         ("Parameters", ", ".join(asked) or "the endpoint's own"),
         ("Images", ", ".join(images) or "as they are"),
-        ("Scorer", f"{scorer} {version}{parity}".strip()),
+        ("Scorer", describe_scorer(f"{scorer} {version}".strip(), *followed)),
         ("Thinking", _tell_thinking(summary.get("thinking"))),
         ("Started", _format_date(line.at)),
         ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),

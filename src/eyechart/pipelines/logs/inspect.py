@@ -298,7 +298,7 @@ def _write_head(file: IO[str], export: Export, numbers: Headline, now: datetime,
 
 
 def _spec(manifest: Mapping[str, Any], now: datetime, identity: str) -> dict[str, Any]:
-    known = ("eyechart", "about", "scorer", "parity", "circular", "settings", "replies")
+    known = ("eyechart", "about", "scorer", "parity", "rules", "circular", "settings", "replies")
     trials = int(manifest.get("trials") or 1)
     return {
         "eval_id": identity,

@@ -8,30 +8,49 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from eyechart.registry import judged_scorer
-from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, infer
+from eyechart.registry import judged_scorer, scorers
+from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer
 from eyechart.score.reading import score_official, unwrap
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
+# MMBench and the catalogue follow VLMEvalKit's repository. EvalScope and VLMEvalKit's command, which people
+# install, have the rules of the newest release of ms-vlmeval: whatever stands for these programs uses them.
+_RELEASE = "-2026-06"
+RELEASED = f"choice-vlmevalkit{_RELEASE}"
 _CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: then the judge's prompt is Chinese
 
 
-@judged_scorer("choice-vlmevalkit", version="1", parity="official")
+@judged_scorer("choice-vlmevalkit", version="1", parity="official", rules=RULES["vlmevalkit"].source)
 def score_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict, as of e8e78f05; a judge reads replies that the rules cannot."""
+    """VLMEvalKit's verdict, as of its repository; a judge reads replies that the rules cannot."""
     return _official(reply, sample, "vlmevalkit")
 
 
-@judged_scorer("choice-vlmevalkit-2026-06", version="1", parity="official")
+@judged_scorer(RELEASED, version="1", parity="official", rules=RULES["vlmevalkit-2026-06"].source)
 def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict as it was until 2026-06-17."""
+    """VLMEvalKit's verdict as it was until 2026-06-17, and as its newest release gives it."""
     return _official(reply, sample, "vlmevalkit-2026-06")
 
 
-@judged_scorer("choice-vlmevalkit-2025-08", version="1", parity="official")
+@judged_scorer(
+    "choice-vlmevalkit-2025-08",
+    version="1",
+    parity="official",
+    rules=RULES["vlmevalkit-2025-08"].source,
+)
 def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's verdict as it was until 2025-08-04."""
     return _official(reply, sample, "vlmevalkit-2025-08")
+
+
+def find_released(scorer: str) -> str:
+    """The scorer with the rules of the newest release, if the repository has changed them since.
+
+    >>> find_released("choice-vlmevalkit"), find_released("anls")
+    ('choice-vlmevalkit-2026-06', 'anls')
+    """
+    name = f"{scorer}{_RELEASE}"
+    return name if name in scorers.names() else scorer
 
 
 def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:

@@ -67,7 +67,7 @@ def test_a_sample_a_row(root: Path) -> None:
         meta={"category": "animals", "level": 3},
         row=1,
     )
-    assert (made.name, made.scorer, made.circular) == ("mine", "choice-vlmevalkit", "")
+    assert (made.name, made.scorer, made.circular) == ("mine", "choice-vlmevalkit-2026-06", "")
     assert made.source.origin == str(root / "mine.tsv")
 
 

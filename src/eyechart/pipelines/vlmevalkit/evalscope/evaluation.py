@@ -39,6 +39,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.output import (
     write_predictions,
 )
 from eyechart.pipelines.vlmevalkit.report import make_trial_stem
+from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
     convert_accuracies,
@@ -111,6 +112,8 @@ class EvaluationOutcome:
     n_unjudged: int = 0
     n_without_gold: int = 0
     lines: tuple[Mapping[str, str], ...] = ()  # the accuracies, as written in the file
+    scorer: str = ""  # empty if a user's `evaluate` scored
+    rules: str = ""  # the release whose rules the scorer follows
     result: Any = None  # printed
     failure: EvaluationFailed | None = None
 
@@ -269,16 +272,17 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
         return outcome
     scoring()
     n_unjudged, why = count_unjudged(done)
-    outcome = replace(outcome, n_unjudged=n_unjudged)
+    scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
+    outcome = replace(outcome, n_unjudged=n_unjudged, scorer=scorer, rules=rules)
     waiting = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} of {outcome.n} replies wait"
     reason = f" ({why})" if why else ""
     if n_unjudged and not one.task.keep_failed:
-        said = f"{waiting} for the judge, which gave no answer{reason}"
-        raise one.failed(said, hint=AGAIN, counted=outcome)
+        what = f"{waiting} for the judge, which gave no answer{reason}"
+        raise one.failed(what, hint=AGAIN, counted=outcome)
     _write_accuracies(one, done)
     lines = read_accuracies(one.folder, one.stem)
-    for said in _uncounted(one, done, outcome, is_scored=bool(lines)):
-        print_note(f"{one.stem}: {said}")
+    for what in _uncounted(one, done, outcome, is_scored=bool(lines)):
+        print_note(f"{one.stem}: {what}")
     if trials := done.summary.trials:
         over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
         print_note(f"{one.stem}: {over}; the table shows the first, the others have their own files")
@@ -385,7 +389,8 @@ def _remedy(result: Result) -> str:
 
 def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
     """As `_run_by_rules`, but by the methods `build_prompt` and `evaluate` of the class."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.bridge import label_errors
+    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
+    from eyechart.registry import scorers
 
     outcome, part = (_ask(one), None) if one.plan is not None else _check_predictions(one)
     if one.task.mode == "infer":
@@ -396,7 +401,7 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     kept: list[int] = []
     keeping = leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
-        with _file_of(one, part) as file, label_errors(one.data, "evaluate"), keeping:
+        with _file_of(one, part) as file, bridge.label_errors(one.data, "evaluate"), keeping:
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
         raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
@@ -406,7 +411,12 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
         lines = tuple(to_texts(row) for row in (read_frame(result) if is_frame(result) else rows))
     if not lines:
         print_note(f"{one.stem}: evaluate returned no accuracies and wrote no {one.stem}_acc.csv")
-    return replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
+    outcome = replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
+    if bridge.is_evaluate_changed(type(one.questions.dataset)):
+        return outcome
+    benchmark = one.questions.source
+    scorer = scorers.get(benchmark.judged_scorer if one.judge else benchmark.scorer)
+    return replace(outcome, scorer=scorer.name, rules=getattr(scorer, "rules", ""))
 
 
 def _ask(one: Evaluation) -> EvaluationOutcome:
@@ -508,18 +518,26 @@ def open_questions(entry: DataEntry) -> Questions:
     choose the class. If a script has changed the methods of that class, these make prompts and scores.
     """
     from eyechart.data.hub import is_hub
-    from eyechart.registry import find_published_benchmark
-    from eyechart.run.sources import list_settings
+    from eyechart.registry import benchmarks, find_published_benchmark
+    from eyechart.run.sources import list_settings, make_benchmark
 
     path = None if is_hub(entry.source) else _find(entry)
     if path is None:
-        return Questions(entry=entry, source=entry.source)
+        is_known = entry.source in benchmarks.names()
+        options = _choose_released(make_benchmark(entry.source, {})) if is_known else {}
+        return Questions(entry=entry, source=entry.source, options=options)
     name = find_published_benchmark(path.stem)
     if name is None:
         return _open_custom(entry, path)
     if "kit" not in list_settings(name):  # MMBench
-        return Questions(entry=entry, source=path, file=path)
+        return Questions(entry=entry, source=path, file=path, options={"scorer": RELEASED})
     return _open_published(entry, path, name)
+
+
+def _choose_released(benchmark: Benchmark) -> dict[str, str]:
+    """The option of a benchmark of the catalogue for which the release has other rules."""
+    released = find_released(benchmark.scorer)
+    return {"scorer": released} if released != benchmark.scorer else {}
 
 
 def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
@@ -537,9 +555,10 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
     whole = {"split": "all"} if "split" in list_settings(name) else {}
     kit = getattr(benchmarks.get(name), "kits_by_file", {}).get(path.stem, "vlmevalkit")
     benchmark = make_benchmark(name, {"file": str(path), "kit": kit, **whole})
-    scorer = scorers.get(benchmark.scorer)
+    scorer = scorers.get(find_released(benchmark.scorer))
     if isinstance(scorer, JudgedScorer):
-        return Questions(entry=entry, source=benchmark, file=path)
+        options = _choose_released(benchmark)
+        return Questions(entry=entry, source=benchmark, file=path, options=options)
     return Questions(
         entry=entry,
         source=benchmark,
@@ -567,8 +586,9 @@ def _open_custom(entry: DataEntry, path: Path) -> Questions:
     if kind == "vqa":  # VLMEvalKit leaves these to the user's class; here the default scorer reads them
         return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
     if is_circular(path.stem):  # the name of the file, not the label
-        return Questions(entry=entry, source=path, file=path, options={"read_as": "mmbench"})
-    options = {"read_as": "plain", "scorer": "choice-vlmevalkit"}
+        options = {"read_as": "mmbench", "scorer": RELEASED}
+        return Questions(entry=entry, source=path, file=path, options=options)
+    options = {"read_as": "plain", "scorer": RELEASED}
     return Questions(entry=entry, source=path, file=path, options=options)
 
 

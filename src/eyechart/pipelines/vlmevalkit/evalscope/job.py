@@ -204,7 +204,7 @@ def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
             if outcome.failure is not None:
                 failures.append(outcome.failure)
             else:
-                print_done(name, one.data, outcome.result)
+                print_done(name, one.data, outcome.result, outcome.scorer, outcome.rules)
                 if outcome.lines:
                     results[f"{one.stem}_acc"] = dict(outcome.lines[0])
                 results.n_failed += outcome.n_failed + outcome.n_unjudged
@@ -231,6 +231,8 @@ def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcom
         error_message=error,
         primary_metric=primary,
         metrics=metrics,
+        scorer=outcome.scorer or None,
+        rules=outcome.rules or None,
     )
     return {
         "benchmark": one.data,

@@ -20,6 +20,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import Line, survey_results, write_trials
 from eyechart.registry import exporter
 from eyechart.report.rows import Cell, open_text_file, to_json_text
+from eyechart.report.table import describe_scorer
 from eyechart.run.options import Options
 from eyechart.terminal import print_note, print_text, to_one_line
 from eyechart.types import Export, Result
@@ -32,11 +33,12 @@ COLUMNS = (
 _WIDEST = 120  # the raised error shows all of it
 
 
-def print_done(model: str, data: str, result: Any) -> None:
-    """Print the result of an evaluation."""
+def print_done(model: str, data: str, result: Any, scorer: str = "", rules: str = "") -> None:
+    """Print the result of an evaluation, and by which rules it was scored if eyechart's scorers did."""
     print_text(f"The evaluation of model {model} x dataset {data} has finished!")
     if text := format_result(result):
-        print_text(f"Evaluation Results:\n{text}")
+        foot = f"\nscorer {describe_scorer(scorer, rules=rules)}" if scorer else ""
+        print_text(f"Evaluation Results:\n{text}{foot}")
 
 
 def format_result(result: Any) -> str:

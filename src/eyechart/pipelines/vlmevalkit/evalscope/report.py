@@ -237,7 +237,7 @@ def _execution(subsets: Mapping[str, _Subset], numbers: Headline) -> dict[str, A
 def _write_config(path: Path, manifest: Mapping[str, Any], dataset: str, model: str) -> None:
     import yaml
 
-    known = {name: manifest[name] for name in ("scorer", "parity", "trials") if manifest.get(name)}
+    known = {name: manifest[name] for name in ("scorer", "parity", "rules", "trials") if manifest.get(name)}
     config = {
         "model": str(manifest.get("model", "")),
         "model_id": model,

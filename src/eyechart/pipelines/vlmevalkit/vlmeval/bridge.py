@@ -219,6 +219,12 @@ def is_changed(cls: type) -> bool:
     return any(_differs(one) for one in cls.__mro__ if one is not object)
 
 
+def is_evaluate_changed(cls: type) -> bool:
+    """Whether the class scores by a method of a script."""
+    first = next(one for one in cls.__mro__ if "evaluate" in vars(one))
+    return _WRITTEN.get(first, {}).get("evaluate") is not vars(first)["evaluate"]
+
+
 def list_changes(cls: type) -> list[str]:
     """The names that were assigned, for messages."""
     names: set[str] = set()

@@ -26,6 +26,7 @@ from eyechart.pipelines.vlmevalkit.report import (
     survey_results,
     write_accuracy_csv,
 )
+from eyechart.pipelines.vlmevalkit.score import RELEASED
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     Frame,
     dump,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from eyechart.run.results import Run
 
 
-CHOICE = "choice-vlmevalkit"
+CHOICE = RELEASED
 OPEN = "default"
 JUDGED = "judged"
 
