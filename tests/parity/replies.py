@@ -276,14 +276,22 @@ _SHAPES = (
     Shape(name="two_options", n_options=(2, 2), options=_yes_no),
     Shape(name="two_to_six", n_options=(2, 6)),
     Shape(name="ten_options", n_options=(10, 10)),
-    Shape(name="chinese", options=_chinese, question="图中最主要的物体是什么", more={"category": _choose("图表", "猫")}),
+    Shape(
+        name="chinese",
+        options=_chinese,
+        question="图中最主要的物体是什么",
+        more={"category": _choose("图表", "猫")},
+    ),
     Shape(name="numbers", options=_numbers),
     Shape(name="nested", options=_nested),
     Shape(name="sentences", options=_sentences, n_options=(3, 5)),
     Shape(name="hints", more={"hint": _choose("Look closely.", "提示")}),
     Shape(name="named_rows", index=lambda row: f"q{row:03}"),
     Shape(name="unsorted", index=lambda row: (row * 7919) % 100_003),
-    Shape(name="more_columns", more={"Source": _choose("web", "book"), "comment": _choose(None), "level": _choose(1, 2)}),
+    Shape(
+        name="more_columns",
+        more={"Source": _choose("web", "book"), "comment": _choose(None), "level": _choose(1, 2)},
+    ),
     Shape(name="mmbench_like", is_circular=True, more={"category": _choose(*_GROUPS[:3])}),
     Shape(name="my_circular", is_circular=True, options=_chinese, n_options=(2, 4)),
     Shape(name="yes_no_circular", is_circular=True, options=_yes_no, n_options=(2, 3)),
@@ -294,7 +302,7 @@ _ROTATION = 1_000_000
 
 def make_sets(seed: int, n_rows: int = N_ROWS) -> dict[str, list[Question]]:
     """The data sets by name, each with so many rows."""
-    rng = random.Random(seed)  # noqa: S311 - the same questions again
+    rng = random.Random(seed)
     return {shape.name: _make_set(shape, n_rows, rng) for shape in _SHAPES}
 
 

@@ -7,32 +7,20 @@ import json
 import os
 import random
 import re
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from parity.conftest import Programs
-from parity.replies import N_SETS, STYLES, Question, make_sets
+from parity.replies import STYLES, Question, make_sets
 from support.server import Asked, Server
 from support.tasks import sheet
 
 MODEL = "parity-model"
+RESULT = "exact_matching_result.xlsx"
 _MARKER = re.compile(r"\[[a-z_]+-\d+-\d+\]")
-
-
-def _write(path: Path, rows: list[Question], image: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow([*rows[0].values, "image_path"])
-        for row in rows:
-            writer.writerow(["" if value is None else value for value in (*row.values.values(), image)])
-
-
-def _find(folder: Path, name: str) -> Path:
-    [path] = folder.glob(f"outputs/*/{MODEL}/{name}")
-    return path
 
 
 @pytest.mark.timeout(1800)
@@ -41,58 +29,59 @@ def test_every_verdict_is_that_of_evalscope(programs: Programs, capsys: pytest.C
     sets = make_sets(seed)
     n_replies = sum(map(len, sets.values()))
     with capsys.disabled():
-        print(
-            f"\n{n_replies:,} replies in {len(STYLES)} styles, {len(sets)} data sets; EYECHART_PARITY_SEED={seed}"
-        )
-    assert len(sets) == N_SETS and n_replies >= 10_000 and len(STYLES) >= 50
+        print(f"\n{n_replies:,} replies in {len(STYLES)} styles: EYECHART_PARITY_SEED={seed}")  # noqa: T201
+    assert n_replies >= 10_000
+    assert len(STYLES) >= 50
+    theirs, ours = _run_both(programs, sets)
+    differences: list[str] = []
+    for name, rows in sets.items():
+        differences += _compare(name, rows, theirs, ours)
+    assert not differences, f"{len(differences)} differences:\n" + "\n".join(differences[:40])
+
+
+def _run_both(programs: Programs, sets: dict[str, list[Question]]) -> tuple[Path, Path]:
     image = programs.data / "picture.png"
     Image.new("RGB", (120, 120), "red").save(image)
     replies = {row.marker: row.reply for rows in sets.values() for row in rows}
     for name, rows in sets.items():
-        _write(programs.data / f"{name}.tsv", rows, image)
+        with (programs.data / f"{name}.tsv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerow([*rows[0].values, "image_path"])
+            for row in rows:
+                writer.writerow(["" if value is None else value for value in (*row.values.values(), image)])
 
     def answer(asked: Asked) -> str:
         found = _MARKER.search(asked.text)
-        return replies[found[0]] if found else "hello"
+        assert found, asked.text
+        return replies[found[0]]
 
     with Server(answer) as server:
-        config = {
-            "eval_backend": "VLMEvalKit",
-            "eval_config": {
-                "model": [
-                    {
-                        "type": MODEL,
-                        "name": "CustomAPIModel",
-                        "api_base": f"{server.base_url}/chat/completions",
-                        "key": "EMPTY",
-                    }
-                ],
-                "data": list(sets),
-                "mode": "all",
-                "nproc": 48,
-                "retry": 1,
-                "judge": "exact_matching",
-            },
-        }
-        theirs, ours = programs.run(
-            f"import json\nfrom evalscope.run import run_task\nrun_task(json.loads({json.dumps(config)!r}))\n"
-        )
-    differences: Counter[str] = Counter()
-    for name, rows in sets.items():
-        stem = f"{MODEL}_{name}"
-        csvs = [_find(folder, f"{stem}_acc.csv").read_bytes() for folder in (theirs, ours)]
-        if csvs[0] != csvs[1]:
-            differences[f"{name}: _acc.csv"] += 1
-            print(name, *csvs, sep="\n")
-        result = f"{stem}_exact_matching_result.xlsx"
-        hits = [
-            {str(row["index"]): row["hit"] for row in sheet(_find(folder, result))}
-            for folder in (theirs, ours)
-        ]
-        assert hits[0].keys() == hits[1].keys(), name
-        for row in rows:
-            index = str(row.values["index"])
-            if hits[0].get(index) != hits[1].get(index):
-                differences[f"{name}: {row.style}"] += 1
-                print(name, row.style, hits[0][index], hits[1][index], row.values, repr(row.reply))
-    assert not differences, f"seed {seed}: {differences.total()} differences: {dict(differences)}"
+        model = {"name": "CustomAPIModel", "type": MODEL, "key": "EMPTY"}
+        model["api_base"] = f"{server.base_url}/chat/completions"
+        inner = {"model": [model], "data": list(sets), "nproc": 48, "retry": 1, "judge": "exact_matching"}
+        config = json.dumps({"eval_backend": "VLMEvalKit", "eval_config": inner})
+        run = f"import json\nfrom evalscope.run import run_task\nrun_task(json.loads({config!r}))\n"
+        return programs.run(run)
+
+
+def _compare(name: str, rows: list[Question], *folders: Path) -> list[str]:
+    """What differs in the files of a data set: the accuracies, and the hit of every row."""
+    files = [_find(folder, f"{MODEL}_{name}_acc.csv") for folder in folders]
+    theirs, ours = (path.read_text(encoding="utf-8") for path in files)
+    found = [] if theirs == ours else [f"{name}: {theirs!r}, here {ours!r}"]
+    of_theirs, of_ours = (_read_hits(_find(folder, f"{MODEL}_{name}_{RESULT}")) for folder in folders)
+    for row in rows:
+        index = str(row.values["index"])
+        hits = of_theirs.get(index), of_ours.get(index)
+        if hits[0] != hits[1]:
+            found.append(f"{name}: {row.style}: {hits[0]}, here {hits[1]}: {row.reply!r} {dict(row.values)}")
+    return found
+
+
+def _find(folder: Path, name: str) -> Path:
+    [path] = folder.glob(f"outputs/*/{MODEL}/{name}")
+    return path
+
+
+def _read_hits(path: Path) -> dict[str, Any]:
+    return {str(row["index"]): row["hit"] for row in sheet(path)}
