@@ -96,6 +96,36 @@ class Dying:
         return request.sample.id.removeprefix("q")
 
 
+class Silent(LocalLink):
+    """A driver that is silent for a while after a report; it might be gone."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        super().__init__()
+        self.model = model
+        self.n_asked: list[int] = []
+
+    async def exchange(self, data: bytes) -> bytes:
+        report = await super().exchange(data)
+        if len(self.model.asked) > 8 and not self.n_asked:
+            self.n_asked.append(len(self.model.asked))
+            await asyncio.sleep(0.4)
+            self.n_asked.append(len(self.model.asked))
+        return report
+
+
+def test_a_worker_sends_nothing_while_the_driver_is_silent(journal: Journal) -> None:
+    async def answer(request: Request) -> str:
+        await asyncio.sleep(0.05)
+        return request.sample.id.removeprefix("q")
+
+    model = ScriptedModel(answer)
+    link = Silent(model)
+    done = run_cluster(journal, lambda: model, of=samples(40), links=[link], concurrency=4)
+    before, after = link.n_asked
+    assert after - before <= 4, "no more than one each, as the driver may have missed the last exchange"
+    assert done.progress.done == done.sent == 40, "and it goes on when the driver is back"
+
+
 def test_results_are_those_of_the_local_executor(journal: Journal, tmp_path: Path) -> None:
     local = Journal.create(tmp_path / "local.sqlite")
     ref = ImageRef(kind="file", location="red.png")

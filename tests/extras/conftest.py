@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from extras.architectures import make_llava
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
@@ -21,6 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from extras.architectures import make_llava  # imports torch, which the tests of Ray do without
+
     folder = tmp_path_factory.mktemp("weights") / "tiny-llava"
     make_llava(folder)
     return folder

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,13 +23,14 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore")]  # Ray's own
 
-from eyechart.errors import UsageError  # noqa: E402
+from eyechart.baselines import NAMES  # noqa: E402
+from eyechart.errors import MissingExtra, UsageError  # noqa: E402
 from eyechart.run import run  # noqa: E402
 from eyechart.run.results import Run  # noqa: E402
-from support.command import start  # noqa: E402
+from support.command import environment, start  # noqa: E402
 from support.files import choice_tsv  # noqa: E402
 from support.runs import right  # noqa: E402
-from support.server import Asked, Server  # noqa: E402
+from support.server import Answer, Asked, Server  # noqa: E402
 
 MODELS = Path(__file__).with_name("ray_models.py")
 # A store of 80 MB: the smallest that Ray takes, since nothing large is sent here.
@@ -141,6 +145,110 @@ def test_a_driver_killed_is_resumed(cluster: Any, here: Path) -> None:
     done = run_on_ray("q.tsv", "python:models.py:Slow")
     assert done.n_asked == 60 - n
     assert len([one for one in done.samples() if one.reply is not None]) == 60
+
+
+def test_a_driver_killed_leaves_no_worker_that_asks(here: Path) -> None:
+    """On a cluster of its own, and through the whole command: requests after the kill, and asked again."""
+    asked: list[tuple[float, str]] = []
+
+    def answer(request: Asked) -> Answer:
+        asked.append((time.monotonic(), request.text))
+        return Answer(right(request), delay_s=0.2)
+
+    with Server(answer) as server:
+        command = ["run", "q.tsv", "-m", "openai/m", "--base-url", server.base_url, "--no-cache", "-q"]
+        driver = start(
+            *command,
+            "--executor",
+            "ray",
+            "--workers",
+            "2",
+            "--concurrency",
+            "8",
+            cwd=here,
+            RAY_ADDRESS="local",
+        )
+        try:
+            until = time.monotonic() + 120
+            while len(asked) < 24 and time.monotonic() < until and driver.poll() is None:
+                time.sleep(0.01)
+        finally:
+            killed_at = time.monotonic()
+            driver.send_signal(signal.SIGKILL)
+            driver.communicate()
+        time.sleep(2)
+        n_late = sum(at > killed_at for at, _ in asked)
+        stored = count_replies(here / "runs")
+        n_before = len(asked)
+        assert n_before < 60
+        assert n_late <= 8, "no more than the share of both workers, and not all that they held"
+        done = run("q.tsv", "openai/m", base_url=server.base_url, cache=False, concurrency=8, progress=False)
+    assert done.n_asked == 60 - stored
+    assert n_before - stored >= n_late
+
+
+def listen_to_others(children_of: int) -> list[str]:
+    """Addresses, besides those of this machine alone, at which a process and its descendants listen."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().partition("PPid:")[2].split()[0])
+    family = {children_of}
+    while more := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= more
+    sockets = set()
+    for pid in family:
+        for link in Path(f"/proc/{pid}/fd").glob("*"):
+            with contextlib.suppress(OSError):
+                sockets.add(str(link.readlink()))
+    found = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            words = line.split()
+            address, state, inode = words[1], words[3], words[9]
+            if state == "0A" and f"socket:[{inode}]" in sockets and "0100007F" not in address:
+                found.append(address)
+    return found
+
+
+def test_a_cluster_of_its_own_is_for_this_machine_and_imports_nothing_from_this_folder(here: Path) -> None:
+    for name in ("msgspec", "eyechart", "json", "yaml"):
+        (here / f"{name}.py").write_text(f"open({str(here / 'ran')!r}, 'w')\nraise ImportError\n")
+    seen: list[list[str]] = []
+
+    def answer(asked: Asked) -> str:
+        if len(seen) < 3:
+            seen.append(listen_to_others(driver.pid))
+        return right(asked)
+
+    with Server(answer) as server:
+        command = ["run", "q.tsv", "-m", "openai/m", "--base-url", server.base_url, "--no-cache", "--json"]
+        line = [
+            str(Path(sys.executable).with_name("eyechart")),
+            *command,
+            "--executor",
+            "ray",
+            "--workers",
+            "1",
+        ]
+        env = environment(RAY_ADDRESS="local")
+        pipe = subprocess.PIPE
+        driver = subprocess.Popen(line, cwd=here, env=env, stdout=pipe, stderr=pipe)
+        out, err = driver.communicate(timeout=120)
+    assert driver.returncode == 0, err.decode()
+    assert json.loads(out)["score"] == 1.0
+    assert not (here / "ran").exists()
+    assert seen[0] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_baseline_runs_on_workers(cluster: Any, here: Path, name: str) -> None:
+    try:
+        local = run("q.tsv", f"baseline/{name}", out="local", limit=6, progress=False)
+    except MissingExtra as err:
+        pytest.skip(err.hint)
+    on_ray = run_on_ray("q.tsv", f"baseline/{name}", out="ray", limit=6, workers=1)
+    assert rows(on_ray) == rows(local)
 
 
 def test_the_rate_limit_is_that_of_the_cluster(cluster: Any, here: Path) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from eyechart import baselines
 from eyechart.engine.ray_cluster import (
     _delay_interrupt,
     _explain,
@@ -22,8 +25,9 @@ from eyechart.engine.ray_cluster import (
 )
 from eyechart.errors import UsageError
 from eyechart.model import environment
-from eyechart.run.cluster import make_named_model, read_user_file
-from eyechart.types import ModelSettings
+from eyechart.model.specs import make_model
+from eyechart.run.cluster import _pickle, make_named_model, read_user_file
+from eyechart.types import ModelSettings, Sample, Studious
 from support.command import eyechart
 from support.runs import questions_fixture
 
@@ -88,6 +92,31 @@ def test_an_interrupt_while_ray_starts_waits_until_it_has_started() -> None:
         begin()
     assert steps == ["started"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_a_baseline_studied_can_be_sent() -> None:
+    """Others are sent by their names; a model that has studied goes as it is."""
+    made = [make_model(f"baseline/{name}", ModelSettings()) for name in baselines.NAMES if name != "tiny-vlm"]
+    studious = [one for one in made if isinstance(one, Studious)]
+    assert studious
+    for one in studious:
+        one.study([Sample(id="1", question="What?", images=(), golds=("a",))])
+        assert pickle.loads(pickle.dumps(one)).identity == one.identity
+
+
+def test_a_built_in_model_that_cannot_be_sent_is_refused_in_fitting_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ray = ModuleType("ray")
+    ray.cloudpickle = pickle  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.cloudpickle", pickle)
+    with pytest.raises(UsageError, match="baseline/x cannot be sent") as refused:
+        _pickle(lambda: None, "baseline/x")
+    assert refused.value.hint == "leave out --executor ray"
+    with pytest.raises(UsageError) as refused:
+        _pickle(lambda: None, "python:Mine")
+    assert "python:file.py:Class" in refused.value.hint
 
 
 def test_messages_of_ray_are_made_short() -> None:

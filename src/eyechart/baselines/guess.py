@@ -128,16 +128,17 @@ class Majority(Baseline):
         self._tallies: defaultdict[tuple[bool, Kind, str], _Tally] = defaultdict(_Tally)
         self._by_id: defaultdict[str, list[_Lesson]] = defaultdict(list)
         self._by_question: defaultdict[tuple[object, ...], list[_Lesson]] = defaultdict(list)
-        self._digest = hashlib.sha256()
+        self._studied = hashlib.sha256().hexdigest()
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Includes what was studied, which decides the answers."""
-        return {**super().identity, "studied": self._digest.hexdigest()[:16]}
+        return {**super().identity, "studied": self._studied[:16]}
 
     def study(self, samples: Iterable[Sample]) -> None:
         """Count the golds of every sample, under every wording of its question. Starts anew."""
         self._forget()
+        digest = hashlib.sha256()
         for sample in samples:
             if not sample.golds:
                 continue
@@ -147,7 +148,8 @@ class Majority(Baseline):
             for wording in lesson.wordings:
                 self._tallies[lesson.is_choice, "text", wording].add(lesson.texts)
                 self._tallies[lesson.is_choice, "letter", wording].add(lesson.letters)
-            self._digest.update(repr((sample.id, sample.question, sample.golds)).encode())
+            digest.update(repr((sample.id, sample.question, sample.golds)).encode())
+        self._studied = digest.hexdigest()
 
     def answer(self, request: Request) -> Answer:
         """Answer from the finest wording that enough other questions share."""

@@ -50,6 +50,7 @@ class EndpointPool:
         self._n_choosy = 0  # of those that wait: they cannot go everywhere
         self._alarm: asyncio.TimerHandle | None = None
         self._is_over = False
+        self._is_paused = False
         self.announce: Callable[[str], None] = lambda text: None  # what people should know, as it happens
         self.answered_at = NEVER
         self.last_refusal: ModelError | None = None  # in a server's own words: something listens there
@@ -165,6 +166,15 @@ class EndpointPool:
         now = self._clock()
         return any(member is not endpoint and member.is_free(now) for member in self.members)
 
+    def pause(self) -> None:
+        """Send nothing more until `resume`; what was sent goes on."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        if self._is_paused:
+            self._is_paused = False
+            self._wake()
+
     def close(self) -> None:
         """Wake everything that waits, because the run ends."""
         self._is_over = True
@@ -175,6 +185,8 @@ class EndpointPool:
 
     def _find_free(self, rather_not: Endpoint | None, refusals: Sequence[Refusal]) -> Endpoint | None:
         now = self._clock()
+        if self._is_paused:
+            return None
         if self._only is not None:
             return self._only if self._only.is_free(now) else None
         free = [member for member in self.members if member.is_free(now)]
@@ -216,7 +228,7 @@ class EndpointPool:
             self._set_alarm()
 
     def _wake(self, at_least: int = 0) -> None:
-        if not self._waiting:
+        if not self._waiting or self._is_paused:
             return
         n_free = max(at_least, sum(max(0, one.limit.value - one.in_flight) for one in self.members))
         if n_free:

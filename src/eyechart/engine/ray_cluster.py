@@ -11,10 +11,13 @@ import logging
 import os
 import re
 import signal
+import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,6 +31,10 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # of a cluster that we start: nothing is sent to its makers
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # silences a warning: workers without a GPU see none
 }
+
+_SEVERAL_MACHINES = (
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # whether a cluster can have other machines, on any system
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +122,62 @@ def _connect(ray: Any, address: str | None) -> None:
             f"--ray-address {address}: Ray Client connections are not supported",
             hint="start the command on a node of the cluster, with --ray-address auto or ray job submit",
         )
+    init = partial(
+        ray.init,
+        logging_level=logging.ERROR,
+        log_to_driver=False,
+        configure_logging=False,
+        namespace="eyechart",
+    )
+    address = address or os.environ.get("RAY_ADDRESS")
     try:
-        ray.init(
-            address=address,
-            logging_level=logging.ERROR,
-            log_to_driver=False,
-            configure_logging=False,
-            namespace="eyechart",
-        )
+        with _outside_of_this_folder():
+            if address != "local":
+                try:
+                    init(address=address or "auto")
+                    return
+                except ConnectionError:
+                    if address:
+                        raise
+            with _on_loopback():
+                init(address="local")
     except (ConnectionError, RuntimeError, ValueError, OSError) as err:
         raise _explain(err, address) from err
+
+
+@contextlib.contextmanager
+def _outside_of_this_folder() -> Iterator[None]:
+    """Ray lets workers import from the driver's current folder, which may be a data set of somebody else.
+
+    A driver that imports from there itself (a notebook, ``python -c``) has workers that do so as well.
+    """
+    here = os.getcwd()  # noqa: PTH109
+    if "" in sys.path or here in map(os.path.abspath, sys.path):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="eyechart-") as empty, contextlib.chdir(empty):
+        yield
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """Have a cluster of one machine listen on 127.0.0.1 alone, as Ray does on macOS and Windows."""
+    from ray._private import ray_constants
+
+    before = getattr(ray_constants, "ENABLE_RAY_CLUSTER", None)
+    if before is None:
+        yield
+        return
+    given = os.environ.get(_SEVERAL_MACHINES)
+    ray_constants.ENABLE_RAY_CLUSTER = False  # it was read from the environment when Ray was imported
+    os.environ[_SEVERAL_MACHINES] = "0"  # for the processes that Ray starts
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+        os.environ.pop(_SEVERAL_MACHINES)
+        if given is not None:
+            os.environ[_SEVERAL_MACHINES] = given
 
 
 def _explain(err: Exception, address: str | None) -> EyechartError:

@@ -4,6 +4,9 @@ The driver (cluster.py) sends `Job`s and receives a `Report` per exchange: resul
 of the whole run (a place in the budget, a reply that another run has). The code per sample is that of the
 local executor: `Preparer.load`, `SampleRunner.run`, `RetryingClient`. It does not depend on how messages are
 transported.
+
+A worker holds samples ahead, so that it need not wait for the driver between two of them. It sends requests
+only while the driver waits for its report, or did a moment ago: without a driver, no reply is written.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from eyechart.store.journal import Ask
 from eyechart.types import Failure, ImageRef, Message, Model, Reply, Request, Sample, Usage
 
 _HEARTBEAT_S = 20.0  # an exchange without news ends after this time
+_PATIENCE_S = 0.03  # from a report to the driver's next exchange: several times what an idle driver takes
 _QUICK_S = 0.002  # to load an image in the event loop; what takes longer is loaded in threads
 _SLOW_ONES = 8  # of the last 32, as in prepare.py
 
@@ -192,8 +196,12 @@ class RemoteWorker:
 
     async def exchange(self, data: bytes) -> bytes:
         """Take jobs and answers; return results and questions, once there are any."""
-        self.post(data)
-        return encode(await self._opened.report())
+        state = self._opened
+        state.meet_driver()
+        state.accept(decode(data))
+        report = encode(await state.report())
+        state.expect_driver()
+        return report
 
     def post(self, data: bytes) -> None:
         """Take jobs and answers."""
@@ -226,6 +234,7 @@ class _Open:
         self._n_bytes = 0
         self._freed = asyncio.Event()
         self._slow = 0  # of the last 32 images, a bit each
+        self._patience: asyncio.TimerHandle | None = None  # with a driver that has its report
         self.stop = StopSignal()
         self.model = setup.make_model()
         self._preparer = Preparer(
@@ -255,6 +264,18 @@ class _Open:
                     answer.set_result(message.value)
             else:
                 self.stop.interrupt()
+
+    def meet_driver(self) -> None:
+        """The driver waits for a report: requests may be sent."""
+        if self._patience is not None:
+            self._patience.cancel()
+        self._patience = None
+        self.client.pool.resume()
+
+    def expect_driver(self) -> None:
+        """A report is on its way. If the driver does not ask for the next one soon, it is gone or busy."""
+        wait_s = max(_PATIENCE_S, self._setup.gather_s)
+        self._patience = asyncio.get_running_loop().call_later(wait_s, self.client.pool.pause)
 
     async def report(self) -> Report:
         """Wait for news, and a moment longer for more of them."""
@@ -373,6 +394,8 @@ class _Open:
 
     async def close(self) -> None:
         self.stop.interrupt()
+        if self._patience is not None:
+            self._patience.cancel()
         for task in self._jobs:
             task.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)

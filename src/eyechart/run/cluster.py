@@ -213,10 +213,10 @@ def _pickle(thing: object, name: str) -> bytes:
     try:
         data: bytes = ray.cloudpickle.dumps(thing)
     except Exception as err:  # objects that hold connections, threads, weights
-        raise UsageError(
-            f"{name} cannot be sent to workers: {type(err).__name__}: {err}",
-            hint="name the model instead, so that every worker makes its own: python:file.py:Class",
-        ) from err
+        hint = "leave out --executor ray"
+        if name.startswith("python:"):
+            hint = "name the model instead, so that every worker makes its own: python:file.py:Class"
+        raise UsageError(f"{name} cannot be sent to workers: {type(err).__name__}: {err}", hint=hint) from err
     return data
 
 

@@ -111,6 +111,8 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
     known = open_known_replies(plan.options, earlier, plan.model, *plan.scorers.judges.values())
     try:
+        if plan.options.executor != "local":
+            journal.flush()  # its writer has opened the file: Ray is started in another folder
         with _open_cluster(plan) as cluster:
             run_async(_drive(plan, journal, n_samples, known, session, cluster))
     finally:
