@@ -10,6 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 BENCHMARK_PROMPTS: Mapping[str, str] = {
+    # MULTI: the answer in a long reply, in the form of its type.
+    "multi-extract": """\
+下面是一道{type}题和一个模型的回答。请找出回答最后确定的答案，照抄下来。
+
+- 单选：只写一个大写字母。
+- 多选：把选定的大写字母连着写，如 BD。
+- 填空：按题中 [MASK] 的先后每空一行，只写填入的内容。
+- 不解题，不改正，不写任何别的内容。
+- 如果回答没有给出答案，只写：没有给出答案
+
+题目：{question}
+回答：{answer}
+
+答案：""",
     # MathVista, MathVision: the answer in a reply.
     "math-extract": """\
 Read a question and a model's reply, and copy the final answer out of the reply.

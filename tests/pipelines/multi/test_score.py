@@ -259,7 +259,7 @@ def test_a_sample_of_no_known_type_is_named(meta: dict[str, Any]) -> None:
 
 
 def test_scorers_by_name() -> None:
-    names = [name for name in scorers.names() if name.split("-")[0] == "multi"]
+    names = [name for name in scorers.names() if name.split("-")[0] == "multi" and name != "multi-judged"]
     assert names == [
         "multi", "multi-2024-02", "multi-2024-11", "multi-2025-01", "multi-2025-01-end", "multi-2025-10",
         "multi-2025-10-end", "multi-2025-11", "multi-2025-11-end", "multi-end",
@@ -288,6 +288,7 @@ def test_a_refusal_in_either_language_is_one_whatever_the_official_points(
 ) -> None:
     kind, label = wanted
     generation = name.removeprefix("multi").removesuffix("-end").removeprefix("-") or "latest"
+    generation = "latest" if generation == "judged" else generation
     position = "end" if name.endswith("-end") else "start"
     sample = Sample(id="1", question="", golds=(label,), meta={"question_type": kind})
     found = scorers.get(name)(Reply(text=said), sample)

@@ -2,6 +2,7 @@
 
 ============  =================================================================================
 score         how a prediction earns points: `score` first, then reading, cleaning, ROUGE-L
+judged        the same for long replies, whose answer a judge finds
 benchmark     the benchmark ``multi`` with the official options
 prompt        the prompt: its structure, rounds, wording in Chinese and English
 files         the published files: problems, knowledge, hard list, captions, image paths

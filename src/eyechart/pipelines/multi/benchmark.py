@@ -145,6 +145,7 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
         source=LazySource("multi", options.origin, asked_about),
         prompt=prompt,
         scorer="multi" if options.answer_position == "start" else "multi-end",
+        judged_scorer="multi-judged",
         group_by=("level", "image_class", "question_type", "subject"),
         cluster=("problem_id",),
         files="multi",

@@ -353,7 +353,7 @@ _QUOTES = " \n\"'*`.!“”‘’「」。！"  # around a refusal they add noth
 
 def _make_scorer(position: Position, generation: str) -> Callable[[Reply, Sample], Score]:
     def score_reply(reply: Reply, sample: Sample) -> Score:
-        kind = _read_sample_kind(sample)
+        kind = read_sample_kind(sample)
         text = clean(reply.text, generation)
         read = _read(text, kind, position, generation)
         written = "\n".join(read) if isinstance(read, list) else read
@@ -367,7 +367,7 @@ def _make_scorer(position: Position, generation: str) -> Callable[[Reply, Sample
         refused = replace(found, outcome="refused", route=f"{found.route}:refusal")
         if is_refusal(text, generation):
             return replace(refused, detail={**found.detail, "rejected": True})
-        if _declines(text, earned):  # the points are the official ones; the outcome is ours
+        if declines(text, earned):  # the points are the official ones; the outcome is ours
             return replace(refused, value=earned / total)
         plain = score_official(
             reply,
@@ -386,13 +386,13 @@ def _make_scorer(position: Position, generation: str) -> Callable[[Reply, Sample
     return score_reply
 
 
-def _declines(text: str, earned: float) -> bool:
+def declines(text: str, earned: float) -> bool:
     """Whether a reply says that an image is missing, in the words of a prompt of either language.
 
     The official rules know only the Chinese words, the earliest not even those. A reply that earned points
     with what it says besides is an answer.
 
-    >>> _declines("Lack of image information.", 0), _declines("B. Lack of image information", 1)
+    >>> declines("Lack of image information.", 0), declines("B. Lack of image information", 1)
     (True, False)
     """
     said = text.casefold()
@@ -401,7 +401,8 @@ def _declines(text: str, earned: float) -> bool:
     )
 
 
-def _read_sample_kind(sample: Sample) -> Kind:
+def read_sample_kind(sample: Sample) -> Kind:
+    """The kind of a sample's question; `DataError` if it says none."""
     name = sample.meta.get("question_type")
     if not isinstance(name, str) or name not in _NAMES:
         raise DataError(
@@ -410,6 +411,8 @@ def _read_sample_kind(sample: Sample) -> Kind:
         )
     return _NAMES[name]
 
+
+score_latest = _make_scorer("start", LATEST)
 
 for _name, _rules in GENERATIONS.items():
     _suffix = "" if _name == LATEST else f"-{_name}"
