@@ -41,7 +41,7 @@ def package(folder: Path, name: str, text: str, kind: str = "dist-info") -> None
 def test_our_own_parts_are_found_as_the_library_finds_them() -> None:
     found = by_us(sys.path)
     assert found == by_library(sys.path)
-    assert {"demo", "multi", "mmbench"} <= set(found["eyechart.benchmarks"])
+    assert {"demo", "multi", "infochartqa"} <= set(found["eyechart.benchmarks"])
 
 
 @pytest.mark.parametrize("kind", ["dist-info", "egg-info"])

@@ -3,7 +3,8 @@
     python tools/write_catalogue.py          (make catalogue)
 
 `names.txt` lists the benchmarks and the files and hub data sets by which they are recognised, so that nothing
-has to be imported to find one; docs/catalogue.md has the table. A test compares both with the declarations.
+has to be imported to find one; docs/catalogue.md has the table. MMBench's sets have their own `names.txt`. A
+test compares them with the declarations.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from eyechart.types import Benchmark, ImageRef, Sample
 
 FOLDER = Path(registry.__file__).parent / "catalogue"
 PACKAGE = "eyechart.catalogue"
+MMBENCH = "eyechart.pipelines.vlmevalkit.benchmark"
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 _LONGEST = 160  # characters of a prompt in the table
@@ -30,9 +32,8 @@ def list_modules() -> list[str]:
     return [f"{PACKAGE}.{name}" for name in names if name not in _APART]
 
 
-def write_names() -> str:
-    """The text of names.txt."""
-    modules = list_modules()
+def write_names(modules: list[str]) -> str:
+    """The text of a names.txt: the declarations in these modules."""
     for module in modules:
         import_module(module)
     of = {name: factory.__module__ for name, factory in registry.benchmarks._parts.items()}
@@ -102,7 +103,12 @@ def show_prompt(made: Benchmark) -> str:
 
 def write_all() -> dict[Path, str]:
     """Every file that is written, with its text."""
-    return {FOLDER / "names.txt": write_names(), PAGE: write_page()}
+    mmbench = FOLDER.parent.joinpath(*MMBENCH.split(".")[1:-1], "names.txt")
+    return {
+        FOLDER / "names.txt": write_names(list_modules()),
+        mmbench: write_names([MMBENCH]),
+        PAGE: write_page(),
+    }
 
 
 if __name__ == "__main__":

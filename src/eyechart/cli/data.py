@@ -304,7 +304,7 @@ def execute_show(args: argparse.Namespace) -> int:
 def _brief(sample: Sample) -> tuple[str, str]:
     """A further sample: its id, and question, options, gold and images on a few lines."""
     lines = [sample.question, *(f"{letter}. {text}" for letter, text in sample.choices.items())]
-    gold = " | ".join(sample.golds) or "(not public)"
+    gold = " | ".join(sample.golds) or "(none)"
     return f"sample {sample.id}", "\n".join([*lines, f"gold: {gold}; {len(sample.images)} image(s)"])
 
 
@@ -360,7 +360,7 @@ def _facts(sample: Sample) -> dict[str, str]:
         "sample": sample.id,
         "question": sample.question,
         **{f"option {letter}": text for letter, text in sample.choices.items()},
-        "gold": " | ".join(sample.golds) or "(not public)",
+        "gold": " | ".join(sample.golds) or "(none)",
         "images": "\n".join(str(image) for image in sample.images) or "(none)",
         **{str(name): str(value) for name, value in sample.meta.items()},
     }

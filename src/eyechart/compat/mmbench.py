@@ -1,4 +1,4 @@
-"""MMBench as its own note uses it: a dataset by position, and the file to upload.
+"""MMBench as its own note uses it: a dataset by position, and the file of predictions.
 
 from eyechart.compat.mmbench import MMBenchDataset, dump_submission
 data = MMBenchDataset("mmbench_dev_20230712.tsv")

@@ -86,9 +86,13 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
         raise UnknownName(f"no benchmark named {read_as!r}", hint=hint)
     if read_as and read_as != PLAIN:
         _refuse_twice(options, "file", f"the source is already {source}")
-        is_usual = not options.read_as and _is_catalogue_file(source)
-        settings = _merge_settings(read_as, options) | ({} if is_usual else {"file": str(source)})
-        return make_benchmark(read_as, settings)
+        settings = _merge_settings(read_as, options)
+        if not options.read_as and _is_catalogue_file(source):
+            usual, stem = make_benchmark(read_as, settings), Path(source).stem
+            names = (usual.card.file, *usual.card.files)
+            if stem in names or find_published_benchmark(stem) != read_as:
+                return usual
+        return make_benchmark(read_as, {**settings, "file": str(source)})
     if is_name and not read_as:
         return make_benchmark(str(source), _merge_settings(str(source), options))
     if options.settings:

@@ -74,6 +74,22 @@ def test_a_test_split_has_no_answers(tmp_path: Path) -> None:
     assert [sample.golds for sample in declared.source] == [(), ()]
 
 
+@pytest.mark.parametrize("name", ["MMBench_TEST_EN_V11", "mmbench_test_en_20231003", "MMBench_DEV_KO"])
+def test_a_test_split_with_answers_is_scored_like_a_dev_split(tmp_path: Path, name: str) -> None:
+    write(tmp_path / f"{name}.tsv")
+    done = eyechart("run", f"{name}.tsv", "-m", "baseline/random", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert (done.json["n_scored"], done.json["also"]["plain"]["n"]) == (1, 2)
+    assert "answers" not in done.err
+    assert list((tmp_path / done.json["run"] / "official").glob(f"*_{name}_acc.csv"))
+
+
+def test_a_set_is_found_by_an_earlier_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    write(tmp_path / "mmbench_dev_20230712.tsv")
+    assert len(list(registry.benchmarks.get("mmbench-dev-en")().source)) == 2
+
+
 WORDS = ["cat", "dog", "bird"]
 
 
@@ -156,11 +172,14 @@ def test_a_judge_is_asked_for_circles_that_are_not_lost(tmp_path: Path) -> None:
     assert list((tmp_path / done.json["run"] / "official").glob("*_judge_result.xlsx"))
 
 
-def test_a_split_without_answers_names_the_file_to_upload(tmp_path: Path) -> None:
+def test_a_split_without_answers_is_asked_and_not_scored(tmp_path: Path) -> None:
     write(tmp_path / "MMBench_TEST_EN.tsv", "")
     done = eyechart("run", "mmbench-test-en", "-m", "baseline/random", cwd=tmp_path, LMUData=str(tmp_path))
     assert done.code == 0, done.err
     assert "random_MMBench_TEST_EN.xlsx" in done.out + done.err
+    assert "the file has no answers, so nothing will be scored" in done.err
+    assert "closed on 31 March 2026" in done.err
+    assert "submit" not in done.err
     [path] = tmp_path.glob("runs/mmbench-test-en/*/official/*")
     rows = list(openpyxl.load_workbook(path).active.iter_rows(values_only=True))  # type: ignore[union-attr]
     assert rows[0] == (

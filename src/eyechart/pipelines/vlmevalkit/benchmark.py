@@ -2,8 +2,9 @@
 
 Paper: https://arxiv.org/abs/2307.06281. The TSV files are those of VLMEvalKit, in ``$LMUData`` or
 ``~/LMUData`` under their published names, or anywhere with `file`. Parity: VLMEvalKit e8e78f05,
-tests/golden/circular.jsonl, mcq_infer.jsonl and report_acc.jsonl. Test splits have no public answers:
-their replies go into the file to upload.
+tests/golden/circular.jsonl, rotations.jsonl, mcq_infer.jsonl and report_acc.jsonl. MMBench's evaluation
+server closed on 31 March 2026; the files of the test splits of v1.1 have had answers since June 2026. A file
+without answers is asked and not scored.
 """
 
 from __future__ import annotations
@@ -25,20 +26,37 @@ if TYPE_CHECKING:
 SETS: Mapping[str, tuple[str, str]] = {
     "mmbench-dev-en": ("MMBench_DEV_EN", "dev, English: 1,164 questions, 4,329 rows with rotations"),
     "mmbench-dev-cn": ("MMBench_DEV_CN", "dev, Chinese: 1,164 questions, 4,329 rows with rotations"),
-    "mmbench-test-en": ("MMBench_TEST_EN", "test, English: 1,784 questions, answers not public"),
-    "mmbench-test-cn": ("MMBench_TEST_CN", "test, Chinese: 1,784 questions, answers not public"),
+    "mmbench-test-en": ("MMBench_TEST_EN", "test, English: 1,784 questions, scored if the file has answers"),
+    "mmbench-test-cn": ("MMBench_TEST_CN", "test, Chinese: 1,784 questions, scored if the file has answers"),
     "mmbench-dev-en-v11": ("MMBench_DEV_EN_V11", "v1.1 dev, English"),
     "mmbench-dev-cn-v11": ("MMBench_DEV_CN_V11", "v1.1 dev, Chinese"),
-    "mmbench-test-en-v11": ("MMBench_TEST_EN_V11", "v1.1 test, English, answers not public"),
-    "mmbench-test-cn-v11": ("MMBench_TEST_CN_V11", "v1.1 test, Chinese, answers not public"),
+    "mmbench-test-en-v11": ("MMBench_TEST_EN_V11", "v1.1 test, English, with answers since June 2026"),
+    "mmbench-test-cn-v11": ("MMBench_TEST_CN_V11", "v1.1 test, Chinese, with answers since June 2026"),
     "ccbench": ("CCBench", "Chinese culture: 510 questions, 2,040 rows with rotations"),
 }
+# Names under which the same sets were published before.
+EARLIER: Mapping[str, tuple[str, ...]] = {
+    "mmbench-dev-en": ("MMBench_DEV_EN_legacy", "mmbench_dev_en_20231003", "mmbench_dev_20230712"),
+    "mmbench-dev-cn": ("MMBench_DEV_CN_legacy", "mmbench_dev_cn_20231003"),
+    "mmbench-test-en": ("MMBench_TEST_EN_legacy", "mmbench_test_en_20231003", "mmbench_test_20230712"),
+    "mmbench-test-cn": ("MMBench_TEST_CN_legacy", "mmbench_test_cn_20231003"),
+    "ccbench": ("CCBench_legacy",),
+}
+# Other published files in the same format: `mmbench` reads them.
+RELATED = (
+    "MMBench", "MMBench_CN", "MMBench_V11", "MMBench_CN_V11", "MMBench_V11_MINI", "MMBench_DEV_KO",
+    *(f"MMBench_dev_{language}" for language in ("ar", "cn", "en", "pt", "ru", "tr")),
+)  # fmt: skip
 _PAPER = "https://arxiv.org/abs/2307.06281"
 _ANY = "a file in MMBench's format, given with --as mmbench or file="
+_NO_ANSWERS = (
+    "the file has no answers, so nothing will be scored; the files of MMBench's test splits (V11) have had "
+    "them since June 2026, and its evaluation server closed on 31 March 2026"
+)
 
 
-def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
-    @benchmark(name, file=published)
+def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()) -> BenchmarkFactory:
+    @benchmark(name, file=(published, *others))
     def declared(
         *,
         file: Path | None = None,
@@ -52,13 +70,16 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         def opened() -> Source:
             if not (file or published):
                 raise DataError(f"{name} needs a file", hint="eyechart run FILE --as mmbench")
-            try:
-                return open_mmbench(file or published, cells)
-            except UnknownFile as err:
-                if file:
-                    raise
-                hint = f"put {published}.tsv into $LMUData or ~/LMUData, or give it with --set file=FILE"
-                raise DataError(f"{name}: {err.message}", hint=hint) from err
+            if file:
+                return open_mmbench(file, cells)
+            problems = []
+            for one in (published, *others):
+                try:
+                    return open_mmbench(one, cells)
+                except UnknownFile as err:
+                    problems.append(err)
+            hint = f"put {published}.tsv into $LMUData or ~/LMUData, or give it with --set file=FILE"
+            raise DataError(f"{name}: {problems[0].message}", hint=hint) from problems[0]
 
         return Benchmark(
             name=name,
@@ -123,8 +144,8 @@ def _add_missing_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 
 for _name, (_published, _about) in SETS.items():
-    _declare(_name, _published, _about)
-mmbench = _declare("mmbench", "", _ANY)
+    _declare(_name, _published, _about, EARLIER.get(_name, ()))
+mmbench = _declare("mmbench", "", _ANY, RELATED)
 
 
 def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = None) -> Source:
@@ -158,14 +179,18 @@ class MMBenchSource:
 
     file: FileSource = field(repr=False)
     _left_out: list[int] = field(default_factory=list, repr=False, compare=False)  # rows
+    _golds: dict[bool, int] = field(default_factory=dict, repr=False, compare=False)  # rows with and without
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on rows that were left out, once the rows were read."""
-        if not self._left_out:
-            return ()
-        n, first = len(self._left_out), self._left_out[0]
-        return (f"rows without an image, left out as by the official loader: {n}; first: row {first}",)
+        """Remarks on rows that were left out and on missing answers, once the rows were read."""
+        remarks = [_NO_ANSWERS] if self._golds and not self._golds.get(True) else []
+        if self._left_out:
+            n, first = len(self._left_out), self._left_out[0]
+            remarks.append(
+                f"rows without an image, left out as by the official loader: {n}; first: row {first}"
+            )
+        return tuple(remarks)
 
     @property
     def name(self) -> str:
@@ -192,8 +217,10 @@ class MMBenchSource:
     def _with_images(self) -> Iterator[Sample]:
         has_images = bool(self.file.detection.fields.get("image"))
         self._left_out.clear()
+        self._golds.clear()
         for sample in self.file:
             if sample.images or not has_images:
+                self._golds[bool(sample.golds)] = self._golds.get(bool(sample.golds), 0) + 1
                 yield sample
             else:
                 self._left_out.append(sample.row)

@@ -1,4 +1,4 @@
-"""MMBench as its own note uses it: `MMBenchDataset` reads a TSV, `dump_submission` writes the file to upload.
+"""MMBench as its own note uses it: `MMBenchDataset` reads a TSV, `dump_submission` writes the predictions.
 
 Neither needs pandas or torch. If torch was imported before, the dataset is a torch dataset.
 """
@@ -300,7 +300,7 @@ def _in_rgb(picture: Picture, what: str) -> Picture:
         return picture.convert("RGB")
 
 
-# -- The file to upload, from rows that may still be computed
+# -- The file of predictions, from rows that may still be computed
 
 _FIRST = ("question", "A", "B", "C", "D")
 _THEN = ("prediction", "category", "l2_category", "index")
@@ -310,7 +310,7 @@ _MAX_COLUMNS = 200
 
 
 def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path:
-    """Write the workbook to upload: one row per question, with its `index` and `prediction`.
+    """Write the workbook that the note describes: one row per question, with its `index` and `prediction`.
 
     A row may be one of `MMBenchDataset` with a prediction added: options become columns, and images (`img`,
     `image`) are left out. Rows are taken one by one and spooled to disk; they may come from a loop that calls

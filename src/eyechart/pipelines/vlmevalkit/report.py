@@ -1,15 +1,14 @@
 """VLMEvalKit's result files of a multiple-choice run, for MMBench and for custom files.
 
 ==============================================  ======================================================
-``<model>_<set>.xlsx``                          the rows with `prediction`: the file that MMBench's
-                                                server accepts for splits without answers; for MMBench
-                                                with `l2_category` beside `l2-category`
+``<model>_<set>.xlsx``                          the rows with `prediction`; for MMBench with
+                                                `l2_category` beside `l2-category`
 ``<model>_<set>_acc.csv``                       accuracies by split and category, as fractions
 ``<model>_<set>_<judge>_result.xlsx``           the questions with `hit` and `log`; the judge is
                                                 ``exact_matching`` without one
 ==============================================  ======================================================
 
-Without public answers only the first is written. A failed request has the text that makes VLMEvalKit repeat
+Without answers only the first is written. A failed request has the text that makes VLMEvalKit repeat
 it; unlike there, it does not count as wrong: its `hit` is empty and it is in no accuracy. With several
 trials, the files of the second end in ``_trial2``, and so on.
 """
@@ -34,9 +33,9 @@ from eyechart.report.rows import MAX_META, Cell, open_text_file, remove_files, t
 from eyechart.types import Export, Result
 
 
-@exporter("mmbench", only_own=True, is_submission=True)
+@exporter("mmbench", only_own=True)
 def write_mmbench(export: Export) -> Sequence[Path]:
-    """Write the files of every trial; the first one of each is uploaded."""
+    """Write the files of every trial."""
     return [path for trial in write_trials(export, as_noted=True) for path in trial.paths]
 
 

@@ -332,7 +332,7 @@ def _uncounted(one: Evaluation, done: Run, outcome: EvaluationOutcome, *, is_sco
     """What the accuracy leaves out, one line each. VLMEvalKit counts these as wrong, or by chance."""
     n, n_without_gold = outcome.n, outcome.n_without_gold
     if not is_scored and outcome.n_failed < n:
-        why = "the answers are not public" if n_without_gold == n else "no reply has a verdict"
+        why = "the file has no answers" if n_without_gold == n else "no reply has a verdict"
         yield f"{why}; the predictions: {one.predictions}"
     if is_scored and n_without_gold:
         yield f"{n_without_gold} of {n} questions have no answer in the file, not counted"
