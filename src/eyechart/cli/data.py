@@ -7,17 +7,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import JSON_HELP, add_verb, make_counter, note, print_json, print_rich
+from eyechart.console import JSON_HELP, add_verb, load_dotenv, make_counter, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command, converters, suggest_name
-from eyechart.run.options import BENCHMARK, DATA, PROMPT, Options
+from eyechart.run.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eyechart.types import Benchmark, Sample
+
+
+CAPTION_DESCRIPTION = """\
+Ask a model to describe every image of a source, once each, and write lines of path,text, as
+--input caption --captions FILE, eyechart audit --captions FILE and MULTI's caption_file read them.
+The same command again asks only for what is missing or failed. Exit code 1 if images have no text.
+"""
 
 
 @command("data", "list, show, download and check benchmarks and files")
@@ -65,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     check.add_argument("--json", action="store_true", help=JSON_HELP)
     add_options(check, Options, BENCHMARK, DATA)
+    _add_caption(actions)
     getting = add_verb(
         actions,
         "get",
@@ -102,6 +110,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     converting.add_argument("--force", action="store_true", help="overwrite existing files")
     add_options(converting, Options, DATA)
     return execute_list
+
+
+def _add_caption(actions: Any) -> None:
+    caption = add_verb(
+        actions,
+        "caption",
+        execute_caption,
+        help="describe every image with a model: a file for --captions, audits and MULTI",
+        description=CAPTION_DESCRIPTION,
+        examples="  eyechart data caption mine.tsv -m openai/gpt-4o --out captions.csv\n"
+        "  eyechart data caption problem.json --as multi --set input_type=2 -m openai/my-model\n"
+        "  eyechart run mine.tsv -m openai/text-model --input caption --captions captions.csv\n",
+    )
+    caption.add_argument("source", metavar="FILE", help="a file, a folder or a name from the catalogue")
+    caption.add_argument("-m", "--model", metavar="MODEL", required=True, help="the model that describes")
+    caption.add_argument(
+        "--out",
+        metavar="FILE",
+        dest="captions_file",
+        help="the file to write: .csv (path,text) or .jsonl (default: the source's name and _captions.csv)",
+    )
+    caption.add_argument("--prompt", metavar="TEXT", help="what is asked (default: a detailed description)")
+    caption.add_argument("--force", action="store_true", help="overwrite a file with other content")
+    caption.add_argument("--json", action="store_true", help=JSON_HELP)
+    for name in ("limit", "ids", "where", "fresh", "progress"):
+        add_option(caption, Options, name)
+    add_options(caption, Options, MODEL, BENCHMARK, DATA, IMAGES, REQUESTS, COST, without=["batch"])
+
+
+def execute_caption(args: argparse.Namespace) -> int:
+    """Write the captions; print how many there are, and which images have none."""
+    from eyechart.run.captions import PROMPT as DESCRIBE
+    from eyechart.run.captions import write_captions
+
+    load_dotenv()
+    done = write_captions(
+        args.source,
+        args.model,
+        read_given_options(Options, args),
+        file=Path(args.captions_file) if args.captions_file else None,
+        prompt=args.prompt or DESCRIBE,
+        force=args.force,
+    )
+    n_written = done.n_images - len(done.missing)
+    if args.json:
+        found = {"file": str(done.file), "images": done.n_images, "missing": list(done.missing)}
+        print_json({**found, "run": str(done.run.folder)})
+    else:
+        print_text(f"{done.file}: texts of {n_written} of {done.n_images} images")
+    if done.run.trouble is not None:
+        note(f"the run was stopped: {done.run.trouble}")
+    if done.missing:
+        reasons = [one.failure.reason for one in done.run.samples(0) if one.failure]
+        why = f"{reasons[0]}; the same command asks again" if reasons else "empty reply; --fresh asks again"
+        note(f"no text for {len(done.missing)} images, e.g. {done.missing[0]}: {why}")
+    return 130 if done.run.is_interrupted else int(bool(done.missing))
 
 
 def execute_list(args: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ from eyechart.files import atomic_write
 from eyechart.types import ImageRef, Sample
 
 IMAGE_COLUMNS = ("image", "image_path", "img_path", "path", "file_name", "filename", "file", "url")
+IMAGE_PATHS = "image_paths"  # in a sample's meta, if its source knows: its images as the file names them
 TEXT_COLUMNS = ("caption", "captions", "text", "ocr", "ocr_text", "description")
 
 

@@ -83,7 +83,8 @@ def _open_texts(benchmark: Benchmark, options: Options) -> ImageTexts:
     if not (options.ocr_texts or options.captions):
         raise UsageError(
             f"--input {options.input} needs the texts: {benchmark.name} has no column {name!r}",
-            hint=f"name a file or a column: {flag} FILE|COLUMN",
+            hint=f"name a file or a column: {flag} FILE|COLUMN"
+            + ("" if is_ocr else "; eyechart data caption SOURCE -m MODEL writes such a file"),
         )
     raise UsageError(
         f"{flag} {name}: neither a file nor a column of {benchmark.name}",

@@ -36,8 +36,7 @@ TYPES: Mapping[str, tuple[int, str]] = {
 LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
 SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
 OTHER_LEVEL = "Other"  # also for an unknown or missing education
-# In a sample's meta: its images as the file names them; the empty text before the question, if it has one.
-IMAGE_PATHS, SYSTEM_TEXT = "image_paths", "prompted_system_content"
+SYSTEM_TEXT = "prompted_system_content"  # in a sample's meta: the empty text before the question
 MARK = re.compile(r"\[IMAGE_([0-9]+)]")
 OLD_MARK = re.compile(r"<img_([0-9]+)>", re.IGNORECASE)  # of earlier releases
 MOST_DIGITS = 6  # a longer number exceeds any list
@@ -271,6 +270,6 @@ def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Pat
         raise DataError(
             f"{path.name}: no line for {len(missing)} image{'s' * (len(missing) != 1)} that the questions "
             f"show: {join_names(missing)}",
-            hint="write paths as in the problem file; "
+            hint="write paths as in the problem file (eyechart data caption writes such a file); "
             "allow_missing_captions=true gives those images empty captions",
         )
