@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,17 @@ def test_a_model_that_kills_its_worker_with_every_sample_ends_the_run(journal: J
     with pytest.raises(ModelError, match="workers died with 3 samples in a row") as ended:
         run_cluster(journal, dying, of=samples(100), links=links, give_up_after=3)
     assert ended.value.exit_code == 1
+
+
+def test_questions_that_are_refused_do_not_end_the_run_of_all_workers(journal: Journal) -> None:
+    async def script(request: Request) -> str:
+        is_own = "Reply with one word" not in request.messages[-1].text
+        if is_own and int(request.sample.id[1:]) < 20:
+            raise ModelError("HTTP 400: not this one", status=400)
+        return "x"
+
+    run_cluster(journal, lambda: ScriptedModel(script), of=samples(60), concurrency=2, n_workers=2)
+    assert Counter(one.outcome == "failed" for one in results(journal)) == {True: 20, False: 40}
 
 
 def test_the_concurrency_is_that_of_all_workers_together(journal: Journal) -> None:

@@ -330,11 +330,38 @@ def test_a_key_that_is_withdrawn_ends_it_soon() -> None:
 def test_an_endpoint_that_refuses_whatever_it_is_sent(give_up_after: int) -> None:
     model = Server(always(REFUSED))
     _, client = ask_all(model, 500, settings_for(concurrency=1, give_up_after=give_up_after))
-    assert len(model.asked) == give_up_after
+    assert len(model.asked) == give_up_after + 1  # a plain question is refused as well
     trouble = client.stop.trouble
     assert isinstance(trouble, DeadEndpoint)
     assert f"the first {give_up_after} requests were all refused" in trouble.message
     assert "no pictures, please" in trouble.message
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 64])
+def test_refusals_that_are_particular_to_the_first_questions_end_nothing(concurrency: int) -> None:
+    """Their pictures are refused by a policy, say."""
+
+    def fate(request: Request) -> ModelError | None:
+        number = int(request.sample.id[1:])
+        return REFUSED if number < 20 and request.messages == question(number).messages else None
+
+    model = Server(fate)
+    outcomes, client = ask_all(model, 60, settings_for(concurrency=concurrency))
+    assert kinds(outcomes) == {RequestResult: 40, NoReply: 20}
+    assert client.stop.trouble is None
+    assert len(model.asked) <= 61
+
+
+def test_an_overloaded_endpoint_shows_nothing_about_refusals() -> None:
+    def fate(request: Request) -> ModelError | None:
+        number = int(request.sample.id[1:])
+        if request.messages != question(number).messages:
+            return BUSY
+        return REFUSED if number < 20 else None
+
+    outcomes, client = ask_all(Server(fate), 60, settings_for(concurrency=1))
+    assert kinds(outcomes) == {RequestResult: 40, NoReply: 20}
+    assert client.stop.trouble is None
 
 
 def test_refusals_between_answers_end_nothing() -> None:
@@ -559,7 +586,7 @@ def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
     _, client = ask_all(Fleet(members), 500, settings_for(concurrency=1, give_up_after=5))
     assert isinstance(client.stop.trouble, DeadEndpoint)
     assert "the first 5 requests were all refused" in client.stop.trouble.message
-    assert [len(member.asked) for member in members] == [5, 5]
+    assert [len(member.asked) for member in members] == [6, 6]
 
 
 @pytest.mark.slow

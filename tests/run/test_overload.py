@@ -17,7 +17,7 @@ import pytest
 
 from support.command import Outcome, eyechart
 from support.files import jsonl
-from support.server import Answer, Server
+from support.server import Answer, Asked, Server
 from torture.endpoint import Endpoint
 
 # What may differ between two runs of the same questions.
@@ -445,11 +445,31 @@ def test_an_endpoint_that_refuses_everything_is_not_asked_everything(
     refusal = Answer(status=400, body=b'{"error": {"message": "this model takes no pictures"}}')
     with Server(lambda asked: refusal) as server:
         done = run(tmp_path, 500, server.base_url, flags=f"--concurrency 1 {flags}")
-        assert len(server.asked) == n
+        assert len(server.asked) == n + 1  # a plain question as well
     assert done.code == 1
     assert f"the first {n} requests were all refused" in done.err
     assert "this model takes no pictures" in done.err
     assert done.json["pending"] == 500 - n
+
+
+@pytest.mark.parametrize(("first", "n_plain"), [(0, 2), (50, 0)])
+def test_questions_that_are_refused_for_ever_do_not_end_a_run(
+    first: int, n_plain: int, tmp_path: Path
+) -> None:
+    """Neither at the beginning of a run, nor after replies that all come from the cache."""
+
+    def answer(asked: Asked) -> Answer | str:
+        found = re.search(r"Question (\d+)\?", asked.text)
+        is_refused = found is not None and first <= int(found[1]) < first + 10
+        return Answer(status=400, body=b'{"error": {"message": "not this one"}}') if is_refused else "A"
+
+    with Server(answer) as server:
+        for out in ("one", "two"):
+            done = run(tmp_path, 60, server.base_url, flags=f"--concurrency 1 --out {out}")
+            assert (done.code, "the run was stopped" in done.err) == (1, False), done.err
+            assert (done.json["outcomes"]["failed"], done.json["pending"]) == (10, 0)
+            assert ("a plain question is answered" in done.err) == (n_plain > 0)
+        assert len(server.asked) == 60 + 10 + n_plain
 
 
 @pytest.mark.slow

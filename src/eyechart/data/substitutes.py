@@ -36,27 +36,32 @@ class BlankImages(msgspec.Struct, frozen=True):
     loader: _Loader
 
     def load(self, ref: ImageRef) -> Image:
-        import pybase64
-
         own = self.loader.load(ref)
-        data = make_blank(own.width, own.height)
-        return Image(
-            base64=pybase64.b64encode(data),
-            mime="image/png",
-            width=own.width,
-            height=own.height,
-            sha256=hashlib.sha256(data).hexdigest(),
-            n_bytes=len(data),
-            resized=own.resized,
-            reencoded=True,
-            origin=f"blank, in place of {own.origin}",
-        )
+        blank = make_blank_image(own.width, own.height, f"blank, in place of {own.origin}")
+        return replace(blank, resized=own.resized)
 
     def fingerprint(self, ref: ImageRef) -> str:
         return f"blank {self.loader.fingerprint(ref)}"
 
     def close(self) -> None:
         self.loader.close()
+
+
+def make_blank_image(width: int, height: int, origin: str) -> Image:
+    """A white image, ready to be sent."""
+    import pybase64
+
+    data = make_blank(width, height)
+    return Image(
+        base64=pybase64.b64encode(data),
+        mime="image/png",
+        width=width,
+        height=height,
+        sha256=hashlib.sha256(data).hexdigest(),
+        n_bytes=len(data),
+        reencoded=True,
+        origin=origin,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from eyechart.data.substitutes import make_blank_image
 from eyechart.engine.budget import Gate, Role
 from eyechart.engine.pool import (
     FIRST_REST_S,
@@ -39,6 +40,7 @@ from eyechart.memory import current_claim
 from eyechart.model.prices import guess_usage
 from eyechart.types import (
     Capabilities,
+    Message,
     Model,
     Reply,
     Request,
@@ -153,6 +155,7 @@ class RetryingClient:
     gives_one_reply: bool = False  # it does not give several replies to one request
     _needs_start: bool = field(init=False)
     _starting: asyncio.Future[list[None]] | None = None
+    _plain: asyncio.Future[bool] | None = None  # whether a plain question is answered, once that is asked
 
     def __post_init__(self) -> None:
         queues = read_capabilities(self.model).usual_concurrency is not None
@@ -275,23 +278,53 @@ class RetryingClient:
             self._end_wait(attempts)
         attempts.begin()
         replies: list[Reply] | None = None
+        error: ModelError | None = None
         try:
             replies = await self._send(endpoint, call)
-        except ModelError as error:
-            attempts.fail(error, endpoint, self.pool, self.settings.retry)
-            if (reason := self.breaker.check(error, attempts)) is not None:
-                self.stop.give_up(reason)
-            return error
+        except ModelError as err:
+            attempts.fail(err, endpoint, self.pool, self.settings.retry)
+            error = err
         except BaseException:
             self.pool.release(endpoint)
             raise
         finally:
             attempts.paid = self._release(attempts.request, reservation, replies)
+        if error is not None:
+            if (reason := self.breaker.check(error, attempts)) is not None:
+                await self._give_up(reason, attempts.request)
+            return error
         self.pool.record_answer(endpoint, attempts.sent_at)
         if attempts.refusals:
             self.pool.record_contradiction(attempts.refusals, attempts.owner)
-        attempts.replies = replies
+        attempts.replies = replies or []
         return None
+
+    async def _give_up(self, reason: ModelError, request: Request) -> None:
+        """End the run; but not if only questions such as these are refused, and others can be answered."""
+        if isinstance(reason, RefusesAll):
+            if self._plain is None:
+                self._plain = asyncio.ensure_future(self._answers_plain_question(request))
+            if await asyncio.shield(self._plain):
+                self.breaker.has_replies = True
+                return
+        self.stop.give_up(reason)
+
+    async def _answers_plain_question(self, request: Request) -> bool:
+        """Whether a question without anything particular is answered, or at least not refused everywhere."""
+        plain = make_plain_question(request)
+        for member in self.pool.members:
+            reservation, replies = await self._admit(plain), None
+            try:
+                replies = await self._send(member, lambda model: model.reply(plain))
+            except ModelError as error:
+                if error.is_retryable:
+                    return True  # nobody knows: the other limits see to an endpoint that fails
+            else:
+                self.pool.announce("a plain question is answered: the run goes on without those refused")
+                return True
+            finally:
+                self._release(plain, reservation, replies)
+        return False
 
     async def _acquire(self, attempts: Attempts) -> tuple[TokenReservation, Endpoint]:
         """Wait for budget and rate limits, then for a free endpoint; and again, if that took too long."""
@@ -385,6 +418,10 @@ class DeadEndpoint(ModelError):
     exit_code = 1
 
 
+class RefusesAll(DeadEndpoint):
+    """All requests were refused so far, each by itself."""
+
+
 class Attempts(msgspec.Struct):
     """The attempts at one request so far."""
 
@@ -459,6 +496,7 @@ class CircuitBreaker:
         self._pool = pool
         self._give_up_after = give_up_after
         self._n_refused = 0  # requests that every endpoint refused, before one was ever answered
+        self.has_replies = False  # there are some, from the cache or an earlier run: not all is refused
 
     def check(self, error: ModelError, attempts: Attempts) -> ModelError | None:
         """What to end the run with after this failure; None to go on."""
@@ -467,7 +505,7 @@ class CircuitBreaker:
         if self.is_dead():
             return self.explain_dead(error)
         if self._is_refused(error, attempts):
-            return DeadEndpoint(
+            return RefusesAll(
                 f"the first {self._n_refused} requests were all refused, the last one: {error.message}",
                 hint="change what is sent: the model, its parameters or the images; "
                 "--give-up-after N sends more before giving up",
@@ -502,12 +540,22 @@ class CircuitBreaker:
 
     def _is_refused(self, error: ModelError, attempts: Attempts) -> bool:
         """Whether whatever is sent is refused: an unknown parameter, images to a model that takes none."""
-        if error.status is None or error.is_retryable or attempts.may_go_on or not self._pool.is_unproven:
+        if error.status is None or error.is_retryable or attempts.may_go_on:
+            return False
+        if self.has_replies or not self._pool.is_unproven:
             return False
         if attempts.n_wanted > 1 and error.status in _BAD_REQUEST:  # asked for one reply, it may answer
             return False
         self._n_refused += 1
         return self._n_refused >= self._give_up_after
+
+
+def make_plain_question(request: Request) -> Request:
+    """A question as those of this request, without what is particular to it: its words and its images."""
+    system = tuple(turn for turn in request.messages if turn.role == "system")
+    has_images = any(turn.images for turn in request.messages)
+    images = (make_blank_image(64, 64, "blank, to see whether images are taken"),) if has_images else ()
+    return replace(request, messages=(*system, Message("user", (*images, "Reply with one word: yes"))))
 
 
 # -- Deadlines.
