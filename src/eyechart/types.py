@@ -190,6 +190,33 @@ class Usage:
     reasoning_tokens: int = 0
     cached_tokens: int = 0
 
+    @classmethod
+    def read(
+        cls,
+        prompt: Iterable[object],
+        completion: Iterable[object],
+        *,
+        reasoning: object = None,
+        cached: object = None,
+    ) -> Usage | None:
+        """Tokens as a server wrote them, in parts to be added; None if one of them is not a count.
+
+        A count is a whole number from 0 to 2^53; a missing one is 0. Reasoning and cached tokens that are not
+        counts are taken for missing.
+
+        >>> Usage.read([10, None], ["2"]).total_tokens, Usage.read([-10], [2]), Usage.read([1e400], [2])
+        (12, None, None)
+        """
+        asked, said = [_read_count(one) for one in prompt], [_read_count(one) for one in completion]
+        if None in asked or None in said:
+            return None
+        return cls(
+            prompt_tokens=sum(filter(None, asked)),
+            completion_tokens=sum(filter(None, said)),
+            reasoning_tokens=_read_count(reasoning) or 0,
+            cached_tokens=_read_count(cached) or 0,
+        )
+
     @property
     def total_tokens(self) -> int:
         """What counts against a limit of tokens."""
@@ -202,6 +229,16 @@ class Usage:
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
         )
+
+
+def _read_count(said: object) -> int | None:
+    if said is None:
+        return 0
+    if isinstance(said, str):
+        said = int(said) if said.isdecimal() and len(said) < 20 else None
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= 2**53:
+        return None
+    return int(said) if said % 1 == 0 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

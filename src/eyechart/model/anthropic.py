@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.model.chat import Attachments, ChatEndpoint, ImageLimits, join_system
+from eyechart.model.chat import Attachments, ChatEndpoint, ImageLimits, get_detail, join_system
 from eyechart.registry import model
 from eyechart.types import Image, ImageRef, Message, Part, Reply, Usage
 
@@ -97,6 +97,7 @@ class Anthropic(ChatEndpoint):
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
+        self.raise_error(said.error)
         usage = _read_usage(said.usage)
         return [
             Reply.read(
@@ -142,18 +143,7 @@ class _Answer(msgspec.Struct):
     stop_details: Any = None
     model: str = ""
     usage: Any = None
-
-
-class _OutputDetails(msgspec.Struct):
-    thinking_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    output_tokens_details: _OutputDetails | None = None
+    error: Any = None
 
 
 class _Error(msgspec.Struct):
@@ -177,14 +167,12 @@ def _explain_refusal(said: Any) -> dict[str, str]:
 
 def _read_usage(said: Any) -> Usage | None:
     """Token counts. Anthropic counts cached input apart; thinking is part of the output."""
-    try:
-        usage = msgspec.convert(said, _Usage, strict=False)
-    except msgspec.ValidationError:
+    if not isinstance(said, dict):
         return None
-    cached, details = usage.cache_read_input_tokens or 0, usage.output_tokens_details
-    return Usage(
-        prompt_tokens=(usage.input_tokens or 0) + cached + (usage.cache_creation_input_tokens or 0),
-        completion_tokens=usage.output_tokens or 0,
-        reasoning_tokens=(details.thinking_tokens if details else 0) or 0,
-        cached_tokens=cached,
+    cached = said.get("cache_read_input_tokens")
+    return Usage.read(
+        [said.get("input_tokens"), cached, said.get("cache_creation_input_tokens")],
+        [said.get("output_tokens")],
+        reasoning=get_detail(said, "output_tokens_details", "thinking_tokens"),
+        cached=cached,
     )

@@ -84,6 +84,3 @@ class Azure(OpenAI):
             return f"{self.base_url}/openai/v1/chat/completions"
         deployment, version = quote(self.model, safe=""), quote(self._api_version, safe="")
         return f"{self.base_url}/openai/deployments/{deployment}/chat/completions?api-version={version}"
-
-    def is_withheld(self, status: int, said: str) -> bool:
-        return status == 400 and "content_filter" in said

@@ -94,6 +94,7 @@ class Bedrock(ChatEndpoint):
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
+        self.raise_error(said.error)
         if said.stop_reason == "malformed_model_output":
             raise self.no_reply("with malformed output of the model")
         blocks = said.output.message.content
@@ -158,13 +159,7 @@ class _Answer(msgspec.Struct, rename="camel"):
     output: _Output
     stop_reason: str | None = None
     usage: Any = None
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
+    error: Any = None
 
 
 _decode = msgspec.json.Decoder(_Answer).decode
@@ -172,13 +167,8 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 def _read_usage(said: Any) -> Usage | None:
     """Token counts. Bedrock counts cached input apart."""
-    try:
-        usage = msgspec.convert(said, _Usage, strict=False)
-    except msgspec.ValidationError:
+    if not isinstance(said, dict):
         return None
-    cached = usage.cache_read_input_tokens or 0
-    return Usage(
-        prompt_tokens=(usage.input_tokens or 0) + cached + (usage.cache_write_input_tokens or 0),
-        completion_tokens=usage.output_tokens or 0,
-        cached_tokens=cached,
-    )
+    cached = said.get("cacheReadInputTokens")
+    asked = [said.get("inputTokens"), cached, said.get("cacheWriteInputTokens")]
+    return Usage.read(asked, [said.get("outputTokens")], cached=cached)

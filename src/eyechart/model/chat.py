@@ -8,7 +8,10 @@ limits and budgets are the engine's.
 
 from __future__ import annotations
 
+import codecs
 import errno
+import json
+import math
 import os
 import re
 import time
@@ -49,6 +52,10 @@ _UNKNOWN_MODEL = re.compile(
 )
 # llama.cpp answers every image with HTTP 500 where it has no projector.
 _UNSUPPORTED = re.compile(r"\b(?:is|are) not supported\b|\bdoes not support\b|\bunsupported\b", re.IGNORECASE)
+
+
+# OpenAI's and Azure's code, and Anthropic's words.
+_FILTERED = re.compile("content_filter|blocked by content filtering")
 
 
 class Attachments:
@@ -205,7 +212,7 @@ class ChatEndpoint(ABC):
 
     def is_withheld(self, status: int, said: str) -> bool:
         """Whether the error means that a content filter stopped the request: an outcome, not a failure."""
-        return False
+        return status == 400 and _FILTERED.search(said) is not None
 
     def retry_after_s(self, response: Response) -> float | None:
         """How long the server asks to wait, if it does."""
@@ -385,7 +392,14 @@ class ChatEndpoint(ABC):
 
     def _read(self, content: bytes, latency_s: float) -> list[Reply]:
         try:
-            replies = self.read_replies(content, latency_s)
+            try:
+                replies = self.read_replies(content, latency_s)
+            except (msgspec.DecodeError, ValueError):
+                if (tidied := tidy_json(content)) is None:
+                    raise
+                replies = self.read_replies(tidied, latency_s)
+        except _Withheld as err:
+            return [self._withhold(str(err), latency_s)]
         except (msgspec.DecodeError, ValueError, LookupError, TypeError, RecursionError) as err:
             said = _shorten(self._explain(content))
             raise ModelError(
@@ -394,6 +408,15 @@ class ChatEndpoint(ABC):
                 is_retryable=True,
             ) from err
         return [self._redact(reply) for reply in replies] if self._is_key_in_no_answer else replies
+
+    def raise_error(self, error: Any) -> None:
+        """Raise the error that came with status 200, in place of an answer or beside it, if there is one."""
+        if not error:
+            return
+        said = self._explain(_encode({"error": error}))
+        if self.is_withheld(400, said):
+            raise _Withheld(said)
+        raise self.no_reply(f"with the error {_shorten(said)}")
 
     def no_reply(self, why: str) -> ModelError:
         """The error for a response with status 200 and no reply in it."""
@@ -426,9 +449,13 @@ class ChatEndpoint(ABC):
         """The reply that a content filter withheld; any other error is raised."""
         said = self._explain(response.content)
         if self.is_withheld(response.status, said):
-            evidence = {"withheld": _shorten(said)}
-            return Reply(text="", finish_reason="content_filter", latency_s=latency_s, evidence=evidence)
+            return self._withhold(said, latency_s)
         raise self._build_error(response, said)
+
+    @staticmethod
+    def _withhold(said: str, latency_s: float) -> Reply:
+        evidence = {"withheld": _shorten(said)}
+        return Reply(text="", finish_reason="content_filter", latency_s=latency_s, evidence=evidence)
 
     def _build_error(self, response: Response, said: str) -> ModelError:
         status = response.status
@@ -466,6 +493,34 @@ class ChatEndpoint(ABC):
         if not urlsplit(self.base_url).path and (version := urlsplit(self.official_url).path):
             return f"{hint}. Is {version} missing? Try --base-url {self.base_url}{version}"
         return hint
+
+
+class _Withheld(Exception):
+    """An answer whose error says that a content filter stopped it."""
+
+
+def tidy_json(content: bytes) -> bytes | None:
+    r"""JSON as some servers write it, as JSON: without a byte order mark, numbers that are none as texts.
+
+    >>> tidy_json(b'\xef\xbb\xbf{"a": NaN, "b": 1e999, "c": 1}'), tidy_json(b"{")
+    (b'{"a":"NaN","b":"1e999","c":1}', None)
+    """
+    try:
+        decoded = json.loads(
+            content.removeprefix(codecs.BOM_UTF8),
+            parse_constant=str,
+            parse_int=lambda text: int(text) if len(text) < 20 else text,
+            parse_float=lambda text: number if math.isfinite(number := float(text)) else text,
+        )
+        return _encode(decoded)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+
+
+def get_detail(said: Mapping[str, Any], name: str, part: str) -> object:
+    """A value of a mapping in a mapping; None if there is none."""
+    inner = said.get(name)
+    return inner.get(part) if isinstance(inner, Mapping) else None
 
 
 def join_system(messages: Sequence[Message]) -> str:

@@ -110,6 +110,7 @@ class Google(ChatEndpoint):
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
+        self.raise_error(said.error)
         blocked = said.prompt_feedback.block_reason if said.prompt_feedback else None
         if not said.candidates and not blocked:
             raise self.no_reply("without any candidate")
@@ -187,13 +188,7 @@ class _Answer(msgspec.Struct, rename="camel"):
     prompt_feedback: _Feedback | None = None
     model_version: str = ""
     usage_metadata: Any = None
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    cached_content_token_count: int | None = None
+    error: Any = None
 
 
 class _Error(msgspec.Struct, rename="camel"):
@@ -223,14 +218,12 @@ def _list_quotas(error: _Error) -> Iterator[str]:
 
 def _read_usage(said: Any) -> Usage | None:
     """Token counts. Google counts thinking apart from the answer."""
-    try:
-        usage = msgspec.convert(said, _Usage, strict=False)
-    except msgspec.ValidationError:
+    if not isinstance(said, dict):
         return None
-    thinking = usage.thoughts_token_count or 0
-    return Usage(
-        prompt_tokens=usage.prompt_token_count or 0,
-        completion_tokens=(usage.candidates_token_count or 0) + thinking,
-        reasoning_tokens=thinking,
-        cached_tokens=usage.cached_content_token_count or 0,
+    thinking = said.get("thoughtsTokenCount")
+    return Usage.read(
+        [said.get("promptTokenCount")],
+        [said.get("candidatesTokenCount"), thinking],
+        reasoning=thinking,
+        cached=said.get("cachedContentTokenCount"),
     )

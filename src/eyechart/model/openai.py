@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from eyechart.model.chat import Attachments, ChatEndpoint
+from eyechart.model.chat import Attachments, ChatEndpoint, get_detail
 from eyechart.model.environment import ADDRESSES, KEY
 from eyechart.registry import model
 from eyechart.types import Message, Reply, Request, Usage
@@ -81,9 +81,13 @@ class OpenAI(ChatEndpoint):
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         completion = _decode(content)
+        self.raise_error(completion.error)
         if not completion.choices:
             raise self.no_reply("without any choice")
-        replies = [_read_choice(completion, choice, latency_s) for choice in completion.choices]
+        choices = [choice for choice in completion.choices if not choice.error]
+        if not choices:
+            self.raise_error(completion.choices[0].error)
+        replies = [_read_choice(completion, choice, latency_s) for choice in choices]
         answers = [reply for reply in replies if not _is_failure(reply)]
         if not answers:
             reason = replies[0].finish_reason
@@ -108,24 +112,14 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: Any = None
+    error: Any = None
 
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice]
     model: Any = None
     usage: Any = None
-
-
-class _Details(msgspec.Struct):
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    completion_tokens_details: _Details | None = None
-    prompt_tokens_details: _Details | None = None
+    error: Any = None
 
 
 _decode = msgspec.json.Decoder(_Completion).decode
@@ -166,16 +160,13 @@ def _text_of(said: object) -> str:
 
 
 def _read_usage(said: Any) -> Usage | None:
-    try:
-        usage = msgspec.convert(said, _Usage, strict=False)
-    except msgspec.ValidationError:
+    if not isinstance(said, dict):
         return None
-    completion, prompt = usage.completion_tokens_details, usage.prompt_tokens_details
-    return Usage(
-        prompt_tokens=usage.prompt_tokens or 0,
-        completion_tokens=usage.completion_tokens or 0,
-        reasoning_tokens=(completion.reasoning_tokens if completion else 0) or 0,
-        cached_tokens=(prompt.cached_tokens if prompt else 0) or 0,
+    return Usage.read(
+        [said.get("prompt_tokens")],
+        [said.get("completion_tokens")],
+        reasoning=get_detail(said, "completion_tokens_details", "reasoning_tokens"),
+        cached=get_detail(said, "prompt_tokens_details", "cached_tokens"),
     )
 
 

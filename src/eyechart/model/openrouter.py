@@ -44,7 +44,7 @@ class OpenRouter(OpenAI):
         return super().build_fields({**parameters, **({"reasoning": given} if given else {})}, extra)
 
     def is_withheld(self, status: int, said: str) -> bool:
-        return status == 403 and _FLAGGED.search(said) is not None
+        return super().is_withheld(status, said) or (status == 403 and _FLAGGED.search(said) is not None)
 
     def is_fatal(self, status: int, said: str) -> bool:
         # A model without vision is a 404 for questions with images only.

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.model.chat import Attachments, ChatEndpoint
+from eyechart.model.chat import Attachments, ChatEndpoint, get_detail
 from eyechart.model.environment import ADDRESSES, KEY
 from eyechart.registry import model
 from eyechart.types import Message, Reply, Usage
@@ -153,21 +153,6 @@ class _Answer(msgspec.Struct):
     usage: Any = None
 
 
-class _InputDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: _InputDetails | None = None
-    output_tokens_details: _OutputDetails | None = None
-
-
 _decode = msgspec.json.Decoder(_Answer).decode
 
 
@@ -183,14 +168,11 @@ def _list_thoughts(output: Sequence[_Item]) -> list[str]:
 
 
 def _read_usage(said: Any) -> Usage | None:
-    try:
-        usage = msgspec.convert(said, _Usage, strict=False)
-    except msgspec.ValidationError:
+    if not isinstance(said, dict):
         return None
-    before, after = usage.input_tokens_details, usage.output_tokens_details
-    return Usage(
-        prompt_tokens=usage.input_tokens or 0,
-        completion_tokens=usage.output_tokens or 0,
-        reasoning_tokens=(after.reasoning_tokens if after else 0) or 0,
-        cached_tokens=(before.cached_tokens if before else 0) or 0,
+    return Usage.read(
+        [said.get("input_tokens")],
+        [said.get("output_tokens")],
+        reasoning=get_detail(said, "output_tokens_details", "reasoning_tokens"),
+        cached=get_detail(said, "input_tokens_details", "cached_tokens"),
     )

@@ -136,16 +136,10 @@ def read_usage(usage: Any) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     names = ("input_tokens", "output_tokens", "reasoning_tokens", "input_tokens_cache_read")
-    counts = [usage.get(name) or 0 for name in names]
-    if not any(counts) or not all(type(count) is int and 0 <= count < 2**53 for count in counts):
+    prompt, completion, reasoning, cached = (usage.get(name) for name in names)
+    if not (prompt or completion or reasoning or cached):
         return None
-    prompt, completion, reasoning, cached = counts
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        reasoning_tokens=reasoning,
-        cached_tokens=cached,
-    )
+    return Usage.read([prompt], [completion], reasoning=reasoning, cached=cached)
 
 
 _FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": ""}

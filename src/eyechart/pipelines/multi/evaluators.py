@@ -122,9 +122,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 def _usage(answered: Mapping[str, Any]) -> Usage | None:
     counts = {name: answered.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    known = {
-        name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0
-    }
+    known = {name: n for name, n in counts.items() if type(n) is int and 0 <= n <= 2**53}
     return Usage(**known) if known else None
 
 
