@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -51,9 +52,9 @@ def programs(tmp_path: Path, pids: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def all_gone(pids: Path, within_s: float = 60.0) -> bool:
-    """Whether the server and its helper have ended, or do within a moment."""
+    """Whether the server and its helpers have ended, or do within a moment."""
     numbers = [int(number) for number in pids.read_text().split()]
-    assert len(numbers) >= 2
+    assert len(numbers) >= 3
     until = time.monotonic() + within_s
     while any(map(is_alive, numbers)):
         if time.monotonic() > until:
@@ -90,6 +91,40 @@ def test_a_run_starts_its_server_and_stops_it(tmp_path: Path, pids: Path, provid
     assert again.folder == done.folder  # another port is the same run
     assert again.n_asked == 0  # and nothing is started for it
     assert len(pids.read_text().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_the_log_is_private_and_bounded_and_the_server_has_no_foreign_keys(
+    tmp_path: Path, pids: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN", "chatty")
+    foreign = [
+        "OPENAI_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "GITHUB_TOKEN",
+        "DB_PASSWORD",
+    ]
+    needed = ["VLLM_API_KEY", "HF_TOKEN", "TOKENIZERS_PARALLELISM", "CUDA_VISIBLE_DEVICES"]
+    for name in (*foreign, *needed):
+        monkeypatch.setenv(name, "none")
+    before = os.umask(0o002)
+    try:
+        done = run_here(choice_tsv(tmp_path / "q.tsv", 2), "vllm/org/name", cache=False)
+    finally:
+        os.umask(before)
+    assert done.n_failed == 0
+    log = done.folder / "server.log"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert log.stat().st_size < 17 * 2**20
+    text = log.read_text()
+    assert "loading org/name" in text
+    assert "eyechart left out the middle of a long log" in text
+    assert "the last line" in text
+    [said] = [line.split()[1:] for line in text.splitlines() if line.startswith("environment: ")]
+    assert not set(foreign) & set(said)
+    assert set(needed) <= set(said)
+    assert all_gone(pids)
 
 
 @pytest.mark.slow
@@ -165,7 +200,7 @@ def test_no_server_outlives_the_command(tmp_path: Path, pids: Path, number: int)
     chosen = [*COMMAND, "--param", f"serve.executable={tmp_path / 'bin' / 'vllm'}"]
     command = subprocess.Popen(chosen, cwd=tmp_path, env=environment(**changes), stderr=subprocess.PIPE)
     try:
-        wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
         command.send_signal(number)
         _, err = command.communicate(timeout=60)
     finally:

@@ -2,8 +2,8 @@
 
 It is started as they are, and takes the same arguments. What it does is in the environment: STANDIN is
 "crash" (ends before it is ready), "never" (is never ready), "die" (answers one request with HTTP 500, then
-ends) or nothing. STANDIN_PIDS names a file that gets the numbers of its two processes: it has a helper, as
-real servers do.
+ends), "chatty" (prints 40 MB) or nothing. STANDIN_PIDS names a file that gets the numbers of its processes:
+it has two helpers, as real servers do, of which one is in a session of its own.
 """
 
 from __future__ import annotations
@@ -66,9 +66,16 @@ def main() -> None:
     weights = arguments[arguments.index("--model-path") + 1] if "--model-path" in arguments else arguments[1]
     Handler.name = arguments[arguments.index(named) + 1] if named in arguments else weights
     helper = subprocess.Popen([sys.executable, "-c", HELPER])
+    apart = subprocess.Popen([sys.executable, "-c", HELPER], start_new_session=True)
     with Path(os.environ["STANDIN_PIDS"]).open("a") as file:
-        file.write(f"{os.getpid()} {helper.pid}\n")
+        file.write(f"{os.getpid()} {helper.pid} {apart.pid}\n")
     sys.stderr.write(f"loading {weights}\n")
+    names = sorted(os.environ)
+    sys.stderr.write(f"environment: {' '.join(names)}\n")
+    if Handler.mode == "chatty":
+        for number in range(400_000):
+            sys.stderr.write(f"{number:090}\n")
+        sys.stderr.write("the last line\n")
     if Handler.mode == "crash":
         sys.exit("\x1b[31mValueError: no memory for the KV cache\x1b[0m")
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()

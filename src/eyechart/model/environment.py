@@ -34,6 +34,13 @@ _PLAIN = _ALL_ADDRESSES | {
     "OPENAI_API_VERSION", "AWS_BEARER_TOKEN_BEDROCK",
 }  # fmt: skip
 _KEYS = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)")  # --api-key-env may name any of them
+# What a server of weights may need: to load them, and its own settings.
+_OF_SERVERS = (
+    "HF_", "HUGGING_FACE_", "HUGGINGFACE_", "MODELSCOPE_", "TRANSFORMERS_", "VLLM_", "SGLANG_", "SGL_",
+)  # fmt: skip
+_SECRET = re.compile(
+    r"(?:^|_)(?:(?:API)?KEYS?|TOKENS?|SECRETS?|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?)(?:_|$)"
+)
 _MAX_BYTES = 1_000_000
 _OF_PROVIDERS = (
     *(name for keys, addresses in _PAIRS for name in (*keys, *addresses)),
@@ -96,6 +103,15 @@ def restore_state(state: State) -> None:
     _from_file.update(state.from_file)
     _withheld.clear()
     _withheld.update(state.withheld)
+
+
+def list_for_server(*needed: str) -> dict[str, str]:
+    """The environment of a server that we start: without keys, except `needed` ones and those of weights."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in needed or name.startswith(_OF_SERVERS) or not _SECRET.search(name.upper())
+    }
 
 
 def find_address(names: Sequence[str] = ADDRESSES) -> str | None:

@@ -10,13 +10,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from eyechart.errors import ModelError
+from eyechart.files import make_file
 from eyechart.terminal import to_one_line
 
 _GUARD = Path(__file__).with_name("guard.py")
@@ -35,8 +36,11 @@ _BAR = re.compile(r"^.*\r(?=.)")  # what a progress bar has written over
 class ServerProcess:
     """A server that ends with this process, whichever way that ends: see guard.py."""
 
-    def __init__(self, command: Sequence[str], log: Path | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], log: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
         self.command = tuple(command)
+        self._env = env  # None: ours
         self._is_own_log = log is None
         if log is None:
             handle, name = tempfile.mkstemp(prefix="eyechart-server-", suffix=".log")
@@ -47,10 +51,13 @@ class ServerProcess:
 
     def start(self) -> None:
         """Start it; raises if there is no such program."""
+        make_file(self.log)
+        with contextlib.suppress(OSError):  # of an earlier version's; a file system may have no modes
+            self.log.chmod(0o600)
         with self.log.open("ab") as log:
             log.write(f"$ {shlex.join(self.command)}\n".encode())
             log.flush()
-            guarded = [sys.executable, "-I", str(_GUARD), *self.command]
+            guarded = [sys.executable, "-I", str(_GUARD), str(self.log.absolute()), *self.command]
             try:
                 # From the thread that runs the event loop: the guard watches the process, not the thread.
                 self._process = subprocess.Popen(  # noqa: S603  (the user's own command)
@@ -59,6 +66,7 @@ class ServerProcess:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # Ctrl-C is ours: replies in flight may still arrive
+                    env=self._env,
                 )
             except OSError as err:
                 raise ModelError(f"{self.command[0]}: {err.strerror}", is_fatal=True) from err

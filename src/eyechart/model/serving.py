@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
+from eyechart.model.environment import list_for_server
 from eyechart.model.fingerprint import hash_checkpoint
 from eyechart.model.openai import OpenAI
 from eyechart.model.process import (
@@ -167,7 +168,8 @@ class Served(OpenAI):
                     hint="choose another, or leave out serve.port",
                     is_fatal=True,
                 )
-            self._process = ServerProcess(self._build_all(program, self._port), self._log)
+            env = list_for_server(self.key_variable)
+            self._process = ServerProcess(self._build_all(program, self._port), self._log, env)
             self._process.start()
             await self._wait_until_ready(self._process)
         self._is_ready = True
