@@ -89,6 +89,22 @@ def test_the_three_official_forms_differ_where_history_does() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("\n\nIt is a very big dog" + " " * 60, "D"),  # the length limit counts no outer blanks
+        ("None", None),  # read back as nan
+        ("=D", None),  # a formula
+        ("D\r\nbecause", None),  # Excel's code of the carriage return is part of the token
+        ("It is\r\nD", "D"),
+    ],
+)
+def test_official_forms_see_what_the_file_of_predictions_gives_back(text: str, read: str | None) -> None:
+    options = {"A": "teddy bear", "B": "no", "C": "cat", "D": "dog"}
+    for name in ("choice-vlmevalkit", "choice-vlmevalkit-2026-06"):
+        assert score(name, text, "D", choices=options).read == read
+
+
+@pytest.mark.parametrize(
     ("text", "finish", "ours", "official"),
     [
         ("B", "length", "correct", "correct"),

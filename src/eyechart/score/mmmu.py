@@ -157,13 +157,13 @@ _RELEASED = "choice-vlmevalkit-2026-06"
 _RELEASE = RULES["vlmevalkit-2026-06"].source
 
 
-@judged_scorer("mmmu-vlmevalkit", version="1", parity="official", rules=RULES["vlmevalkit"].source)
+@judged_scorer("mmmu-vlmevalkit", version="2", parity="official", rules=RULES["vlmevalkit"].source)
 def score_mmmu_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's reading of MMMU; a judge reads what its rules cannot."""
     return (yield from _judge_choice(reply, to_choice(sample)))
 
 
-@judged_scorer("mmmu-vlmevalkit-2026-06", version="1", parity="official", rules=_RELEASE)
+@judged_scorer("mmmu-vlmevalkit-2026-06", version="2", parity="official", rules=_RELEASE)
 def score_mmmu_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
     """The same with VLMEvalKit's rules until 2026-06-17, as in ms-vlmeval 0.0.20."""
     return (yield from _judge_choice(reply, to_choice(sample), _RELEASED))
@@ -193,7 +193,7 @@ def _judge_choice(reply: Reply, sample: Sample, rules: str = "choice-vlmevalkit"
 # -- MMMU-Pro
 
 
-@judged_scorer("mmmu-pro-cot-vlmevalkit", version="1", parity="official", rules=RULES["vlmevalkit"].source)
+@judged_scorer("mmmu-pro-cot-vlmevalkit", version="2", parity="official", rules=RULES["vlmevalkit"].source)
 def score_mmmu_pro_cot(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's reading of a chain of thought: the one line ``Answer:``, then as any choice."""
     return (yield from _judge_choice(replace(reply, text=read_answer_line(reply.text)), sample))

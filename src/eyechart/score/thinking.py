@@ -62,6 +62,10 @@ class _ScorerOfView:
         return f"{self.scorer.version}-{self.thinking}"
 
     @property
+    def rules(self) -> str:
+        return getattr(self.scorer, "rules", "")
+
+    @property
     def needs_judge(self) -> bool:
         return bool(getattr(self.scorer, "needs_judge", False))
 

@@ -48,6 +48,21 @@ def test_a_name_in_both_columns_is_the_category() -> None:
     assert list(line) == ["split", "Overall", "ocr", "scene"]
 
 
+def test_categories_that_are_numbers_are_sorted_as_numbers() -> None:
+    [line] = compute_accuracies([{"hit": 1, "category": value} for value in ("10", "2", 1, "007")])
+    assert list(line) == ["split", "Overall", "1", "2", "7", "10"]
+    [line] = compute_accuracies([{"hit": 1, "category": value} for value in ("10", "2", "x")])
+    assert list(line) == ["split", "Overall", "10", "2", "x"]
+    [line] = compute_accuracies([{"hit": 1, "l2-category": value} for value in ("2.5", "10", "-1")])
+    assert list(line) == ["split", "Overall", "-1.0", "2.5", "10.0"]
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=1))
+def test_whole_numbers_keep_their_order(values: list[int]) -> None:
+    [line] = compute_accuracies([{"hit": 1, "category": str(value)} for value in values])
+    assert list(line)[2:] == [str(value) for value in sorted(set(values))]
+
+
 def test_rows_without_a_category_count_overall() -> None:
     [line] = compute_accuracies(
         [{"hit": 1, "category": None}, {"hit": 0, "category": float("nan")}, {"hit": 0, "category": "x"}]

@@ -130,6 +130,8 @@ SHORT_NAMES: Mapping[str, str] = {
     "attribute_reasoning": "AR",
 }
 
+_NUMBER = re.compile(r"[+-]?(?:\d{1,15}\.?\d*|\.\d+)", re.ASCII)
+
 Line: TypeAlias = dict[str, str | float]
 
 
@@ -170,12 +172,26 @@ def _names(values: Iterable[str], column: str) -> dict[str, str]:
     {'Overall': 'Overall (category)', 'coarse_perception': 'CP', 'ocr': 'ocr'}
     """
     found: dict[str, str] = {}
-    for value in sorted(values):
-        name = SHORT_NAMES.get(value, value)
+    for value, label in _label(values).items():
+        name = SHORT_NAMES.get(value, label)
         while name in _FIRST or name in found.values():
             name = f"{name} ({column})"
         found[value] = name
     return found
+
+
+def _label(values: Iterable[str]) -> dict[str, str]:
+    """The values, sorted, with the texts that pandas gives them: as numbers if all of them are numbers.
+
+    >>> _label({"10", "2", "007"}), _label({"10", "2", "b"}), _label({"2", "2.5"})
+    ({'2': '2', '007': '7', '10': '10'}, {'10': '10', '2': '2', 'b': 'b'}, {'2': '2.0', '2.5': '2.5'})
+    """
+    found = sorted(values)
+    if not all(map(_NUMBER.fullmatch, found)):
+        return dict(zip(found, found, strict=True))
+    found.sort(key=float)
+    is_whole = all(float(value).is_integer() for value in found)
+    return {value: str(int(float(value))) if is_whole else repr(float(value)) for value in found}
 
 
 def compute_run_accuracies(questions: Iterable[Result]) -> list[Line]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from eyechart.data.tables import NA_WORDS
 from eyechart.registry import judged_scorer, scorers
 from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer
 from eyechart.score.reading import score_official, unwrap
@@ -17,30 +18,39 @@ from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Samp
 # install, have the rules of the newest release of ms-vlmeval: whatever stands for these programs uses them.
 _RELEASE = "-2026-06"
 RELEASED = f"choice-vlmevalkit{_RELEASE}"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: then the judge's prompt is Chinese
 
 
-@judged_scorer("choice-vlmevalkit", version="1", parity="official", rules=RULES["vlmevalkit"].source)
-def score_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict, as of its repository; a judge reads replies that the rules cannot."""
-    return _official(reply, sample, "vlmevalkit")
+def read_back(text: str) -> str:
+    r"""A reply as VLMEvalKit scores it: without outer blanks, and read back from its file of predictions.
+
+    Quirks kept: in an Excel file that pandas writes and reads, a text that means "missing" becomes ``nan``,
+    a formula 0, and a control character its code. Quirk not kept: texts are cut at 32,767 characters.
+
+    >>> [read_back(text) for text in (" B.\n", "None", "=B", "B\r\nC")]
+    ['B.', 'nan', '0', 'B_x000D_\nC']
+    """
+    text = text.strip()
+    if text in NA_WORDS:
+        return text and "nan"
+    if text.startswith("=") or (text.startswith("{=") and text.endswith("}")):
+        return "0"
+    return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
-@judged_scorer(RELEASED, version="1", parity="official", rules=RULES["vlmevalkit-2026-06"].source)
-def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict as it was until 2026-06-17, and as its newest release gives it."""
-    return _official(reply, sample, "vlmevalkit-2026-06")
+def _declare(name: str, rules: str) -> None:
+    @judged_scorer(name, version="2", parity="official", rules=RULES[rules].source, cut=read_back)
+    def score(reply: Reply, sample: Sample) -> Judging[Score]:
+        return _official(reply, sample, rules)
+
+    score.__doc__ = (
+        f"VLMEvalKit's reading of a choice, as in {RULES[rules].source}; a judge reads what it cannot."
+    )
 
 
-@judged_scorer(
-    "choice-vlmevalkit-2025-08",
-    version="1",
-    parity="official",
-    rules=RULES["vlmevalkit-2025-08"].source,
-)
-def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict as it was until 2025-08-04."""
-    return _official(reply, sample, "vlmevalkit-2025-08")
+for _form in RULES:
+    _declare(f"choice-{_form}", _form)
 
 
 def find_released(scorer: str) -> str:
