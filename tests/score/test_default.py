@@ -74,7 +74,11 @@ def test_the_gold_says_how_to_read(text: str, sample: Sample, outcome: str, rout
 
 
 VERSIONS = {
-    **{"choice": "7", "default": "7", "text": "6", "number": "5", "yes-no": "5"},
+    "choice": "7",
+    "default": "7",
+    "text": "6",
+    "number": "5",
+    "yes-no": "5",
     **dict.fromkeys(("choice-vlmevalkit", "choice-vlmevalkit-2026-06", "choice-vlmevalkit-2025-08"), "2"),
 }
 
