@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from support.command import Outcome, eyechart
-from support.files import choice_tsv
+from support.files import choice_tsv, jsonl, picture
 from support.runs import number_of, right, run_command
 from support.server import Asked, Server
 
@@ -111,3 +114,20 @@ def test_one_in_full_with_its_image(folder: Path) -> None:
     shown: Any = show(folder, "openai-poor", "3", "--images", "kitty").out
     assert shown.startswith("\x1b_Ga=T,f=100")
     assert shown.count("\x1b") == 2, "one image, and nothing else that a terminal obeys"
+
+
+@pytest.mark.parametrize("is_blind", [False, True])
+def test_boxes_of_a_row_are_drawn_into_its_image(tmp_path: Path, is_blind: bool) -> None:
+    row = {"id": "1", "question": "Which?", "image": "a.png", "A": "x", "B": "y", "answer": "A"}
+    jsonl(tmp_path / "q.jsonl", [{**row, "bbox": "0, 0, 100, 100"}])
+    (tmp_path / "a.png").write_bytes(picture("white", (400, 300)))
+    more = ["--input", "none"] if is_blind else ["--max-pixels", "1200"]
+    done = eyechart("run", "q.jsonl", "-m", "baseline/random", "-q", *more, cwd=tmp_path)
+    assert done.code == 0, done.err
+    found = show(tmp_path, "latest", "1", "--images", "iterm2")
+    assert "boxes: 1 target box (targets red, others blue)" in found.err
+    text = found.out.partition("File=inline=1;")[2].partition(":")[2].partition("\x07")[0]
+    pixels = Image.open(io.BytesIO(base64.b64decode(text))).convert("RGB")
+    assert pixels.size == ((400, 300) if is_blind else (40, 30))
+    assert pixels.getpixel((0, 5)) != (255, 255, 255)
+    assert pixels.getpixel((pixels.width - 1, 5)) == (255, 255, 255)

@@ -7,10 +7,11 @@ import io
 import re
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageColor
 
+from eyechart.data.boxes import Box
 from eyechart.errors import UsageError
-from eyechart.report.inline import choose_protocol, encode_image
+from eyechart.report.inline import OTHER_COLOUR, TARGET_COLOUR, choose_protocol, encode_image
 from support.files import noisy_picture, picture
 
 
@@ -72,3 +73,16 @@ def test_sixel_paints_every_pixel_once() -> None:
 
 def test_none_writes_nothing() -> None:
     assert encode_image(picture(), "none") == ""
+
+
+def test_boxes_are_drawn_into_the_image() -> None:
+    boxes = [
+        Box(left=0, top=0, right=500, bottom=1000, is_target=False),
+        Box(left=1000, top=0, right=2000, bottom=1000),
+    ]
+    said = encode_image(picture("white", (200, 100)), "iterm2", boxes, (2000, 1000))
+    [found] = re.findall(r":([^\x07]*)\x07", said)
+    pixels = open_png(found).convert("RGB")
+    assert pixels.getpixel((0, 50)) == pixels.getpixel((50, 50)) == ImageColor.getrgb(OTHER_COLOUR)
+    assert pixels.getpixel((100, 50)) == ImageColor.getrgb(TARGET_COLOUR)
+    assert pixels.getpixel((75, 50)) == pixels.getpixel((150, 50)) == (255, 255, 255)

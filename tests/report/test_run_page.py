@@ -1,11 +1,13 @@
 """A run as one page: what is in the file, and what can never be."""
 
+import io
 import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from eyechart.data.images import ImageLoader
 from eyechart.report import run_page
@@ -123,7 +125,7 @@ def test_images_of_wrong_answers_come_first_and_share_the_bytes(tmp_path: Path) 
     found = write_page(tmp_path / "r.html", results, ImagePolicy(max_images=4, max_bytes=40_000))
     assert list_images(found) == ["i6", "i7", "i8", "i0"]
     assert sum(len(found[name]) for name in list_images(found)) < 2 * 40_000
-    assert found["data"]["images"] == {"n": 9, "shown": 4, "troubles": {}, "full": False}
+    assert found["data"]["images"] == {"n": 9, "shown": 4, "troubles": {}, "full": False, "sizes": {}}
     late = write_page(tmp_path / "r.html", results, ImagePolicy(max_s=-1.0))
     assert list_images(late) == []
 
@@ -174,3 +176,29 @@ def test_conditions_tell_how_to_repeat_the_run() -> None:
     assert told["selection"] == "--limit 5, 2 trials"
     assert told["date"] == "2023-11-14 22:13 UTC"
     assert "secret" not in str(told)
+
+
+def test_boxes_are_in_the_page_with_the_size_of_the_original(tmp_path: Path) -> None:
+    images = image_of(tmp_path / "map.png", noisy_picture("PNG", (1400, 900)))
+    layouts = {"1": {"bbox": [0, 0, 50, 40]}, "<b>": {"bbox": [60, 0, 90, 40]}}
+    boxed = result(0, images=images, withheld={"layout_infos": layouts, "target_layouts": [1]})
+    others = [
+        result(1, images=image_of(tmp_path / "plain.png", picture())),
+        result(2, images=(*images, *images), meta={"bbox": [1, 2, 3, 4]}),
+    ]
+    found = write_page(tmp_path / "r.html", [boxed, *others], ImagePolicy(max_bytes=30_000))
+    first, *rest = found["b0"]
+    assert [(box["label"], box["is_target"]) for box in first["boxes"]] == [("<b>", False), ("1", True)]
+    assert first["images"][0][1].endswith("1 target box, 1 other box")
+    assert found["data"]["images"]["sizes"] == {"0": [1400, 900]}
+    assert not any("boxes" in one for one in rest)
+
+
+def test_boxes_are_not_drawn_on_an_image_that_viewers_turn(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (60, 40)).save(data, "JPEG", exif=exif)
+    images = image_of(tmp_path / "turned.jpg", data.getvalue())
+    found = write_page(tmp_path / "r.html", [result(0, images=images, meta={"bbox": [1, 2, 30, 40]})])
+    assert found["data"]["images"]["sizes"] == {}

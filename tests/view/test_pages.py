@@ -13,7 +13,7 @@ from eyechart.errors import UsageError
 from eyechart.run.judge_audit import read_audit_sheet, write_audit_sheet
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import Choice, Pages, clean_query, show_text
-from support.files import choice_tsv, jsonl
+from support.files import choice_tsv, jsonl, picture
 from support.runs import StubModel, run_here
 
 EVIL = (
@@ -197,3 +197,25 @@ def test_a_query_is_read_with_care() -> None:
     )
     assert Choice.read({"page": "²"}).page == 1
     assert Choice(outcomes=("wrong",)).toggle("wrong") == ""
+
+
+def test_boxes_are_drawn_on_the_image_of_a_sample(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture(size=(400, 300)))
+    layouts = {"1": {"bbox": [0, 0, 50, 40]}, EVIL: {"bbox": [60, 10, 1e300, 40]}}
+    row = {"id": "1", "question": "Which?", "image": "a.png", "A": "x", "B": "y", "answer": "A"}
+    questions = jsonl(tmp_path / "q.jsonl", [{**row, "layout_infos": layouts, "target_layouts": [1]}])
+    run_here(questions, StubModel("A"), max_pixels=1200, out=tmp_path / "runs")
+    shown = Pages(Library(tmp_path / "runs"))
+    [run] = shown.library.list_runs()
+    page = shown.render_sample(run.name, "1", 0, Choice())
+    check_inert(page)
+    tags = Tags(page).found
+    [drawing] = [attributes for tag, attributes in tags if tag == "svg"]
+    assert drawing["viewbox"] == "0 0 400 300"  # of the original; 40 x 30 were sent
+    places = [
+        tuple(attributes[name] for name in ("class", "x", "y", "width", "height"))
+        for tag, attributes in tags
+        if tag == "rect"
+    ]
+    assert places == [("other", "60.0", "10.0", "340.0", "30.0"), ("target", "0", "0", "50.0", "40.0")]
+    assert "1 target box, 1 other box" in page

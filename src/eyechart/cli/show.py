@@ -234,6 +234,7 @@ def _show(done: Run, args: argparse.Namespace) -> int:
 
 def _show_images(done: Run, result: Result, protocol: Any) -> None:
     """The images above the text; where one is, is part of the text."""
+    from eyechart.data.boxes import describe_boxes
     from eyechart.report.inline import encode_image
     from eyechart.run.sent import load_sent_images
     from eyechart.terminal import write
@@ -241,6 +242,9 @@ def _show_images(done: Run, result: Result, protocol: Any) -> None:
     for found in load_sent_images(done.manifest, result):
         if found.image is not None:
             # The one sequence that goes to the terminal unescaped: base64 or digits that we made.
-            write(sys.stdout, encode_image(found.image.data(), protocol))
+            sequence = encode_image(found.image.data(), protocol, found.boxes, found.original_size)
+            write(sys.stdout, sequence)
         if found.remark:
             note(f"image: {found.remark}")
+        if found.boxes:
+            note(f"boxes: {describe_boxes(found.boxes)} (targets red, others blue)")

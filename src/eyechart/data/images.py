@@ -37,6 +37,7 @@ from eyechart.data.pixels import (
     is_complete,
     make_thumbnail,
     open_image,
+    read_orientation,
     reencode,
 )
 from eyechart.data.rows import (
@@ -249,6 +250,17 @@ class ImageLoader:
             self._read_here(ref)
         with claim_image():
             return self.load(ref)
+
+    def measure(self, ref: ImageRef) -> tuple[int, int] | None:
+        """Width and height of the file's pixels; None for a crop, and for an image that viewers turn.
+
+        Nothing is downloaded.
+        """
+        if ref.box is not None:
+            return None
+        with claim_image():
+            _, image = open_image(self._read_here(ref).data, str(ref))
+            return image.size if read_orientation(image) == 1 else None
 
     def _read_here(self, ref: ImageRef) -> _Raw:
         if ref.kind != "url":

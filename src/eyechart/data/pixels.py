@@ -287,7 +287,7 @@ def _reduce_in_strips(image: PilImage, size: tuple[int, int]) -> PilImage:
     assert rough is not None
     if profile := image.info.get("icc_profile"):
         rough.info["icc_profile"] = profile
-    rough.getexif()[_ORIENTATION] = _orientation(image)
+    rough.getexif()[_ORIENTATION] = read_orientation(image)
     return rough
 
 
@@ -299,7 +299,7 @@ def _choose_format(header: Header, corners: _Corners | None) -> str:
 def _crop_and_save(
     image: PilImage, corners: _Corners | None, size: tuple[int, int], format: str, *, resized: bool
 ) -> Encoded:
-    orientation = _orientation(image)
+    orientation = read_orientation(image)
     profile = image.info.get("icc_profile")
     if corners is not None:
         with suppress_warnings():  # about crops above half of our limit
@@ -345,7 +345,7 @@ def clip_box(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -
     return left, top, right, bottom
 
 
-def _orientation(image: PilImage) -> int:
+def read_orientation(image: PilImage) -> int:
     """The EXIF orientation. It is kept, not applied: a resized image displays like the original."""
     try:
         with suppress_warnings():

@@ -8,7 +8,7 @@ screen nothing is sent, unless it is asked for.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from eyechart.errors import UsageError
@@ -16,12 +16,15 @@ from eyechart.errors import UsageError
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
+    from eyechart.data.boxes import Box
+
 Protocol = Literal["kitty", "iterm2", "sixel", "none"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 VARIABLE = "EYECHART_IMAGES"
 _CHUNK = 4096  # characters: kitty takes no more at a time
 _MAX_SIDE = 640  # pixels
 _SIXEL_COLOURS = 128
+TARGET_COLOUR, OTHER_COLOUR = "#e5322d", "#2f6fed"  # of boxes, as on pages: red and blue
 _OF_SIXEL = ("foot", "mlterm", "contour", "yaft")
 
 
@@ -53,10 +56,13 @@ def choose_protocol(
     return "sixel" if term.startswith(_OF_SIXEL) else "none"
 
 
-def encode_image(data: bytes, protocol: Protocol) -> str:
+def encode_image(
+    data: bytes, protocol: Protocol, boxes: Sequence[Box] = (), size: tuple[int, int] = (0, 0)
+) -> str:
     """The escape sequence that shows an image; empty if the protocol is "none".
 
-    `data` is a file that was checked (`data.images`): it is decoded here, and made smaller.
+    `data` is a file that was checked (`data.images`): it is decoded here, and made smaller. `boxes` are drawn
+    into it; they are in pixels of an image of this `size`.
     """
     if protocol == "none":
         return ""
@@ -66,6 +72,8 @@ def encode_image(data: bytes, protocol: Protocol) -> str:
         opened.draft("RGB", (2 * _MAX_SIDE, 2 * _MAX_SIDE))
         pixels = opened.convert("RGBA" if "A" in opened.getbands() else "RGB")
     pixels.thumbnail((_MAX_SIDE, _MAX_SIDE))
+    if boxes:
+        _draw(pixels, boxes, size)
     if protocol == "sixel":
         return _encode_sixel(pixels)
     import pybase64
@@ -74,9 +82,19 @@ def encode_image(data: bytes, protocol: Protocol) -> str:
     pixels.save(buffer, "PNG")
     text = pybase64.b64encode(buffer.getvalue()).decode()
     if protocol == "iterm2":
-        size = f"size={buffer.tell()};width={pixels.width}px;preserveAspectRatio=1"
-        return f"\x1b]1337;File=inline=1;{size}:{text}\x07\n"
+        shape = f"size={buffer.tell()};width={pixels.width}px;preserveAspectRatio=1"
+        return f"\x1b]1337;File=inline=1;{shape}:{text}\x07\n"
     return "".join(_list_chunks(text)) + "\n"
+
+
+def _draw(pixels: Pixels, boxes: Sequence[Box], size: tuple[int, int]) -> None:
+    from PIL.ImageDraw import Draw
+
+    drawing = Draw(pixels)
+    across, down = pixels.width / size[0], pixels.height / size[1]
+    for box in boxes:
+        corners = (box.left * across, box.top * down, box.right * across, box.bottom * down)
+        drawing.rectangle(corners, outline=TARGET_COLOUR if box.is_target else OTHER_COLOUR, width=2)
 
 
 def _list_chunks(text: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from eyechart.data.boxes import Box, describe_boxes, read_boxes
 from eyechart.model.prices import Price, format_usd
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, get_group_order, name_group
 from eyechart.report.letters import LetterPairs
@@ -119,15 +120,17 @@ def write_run_page(
 def write_images(
     page: PageWriter, table: ImageTable, loader: ImageLoader, policy: ImagePolicy
 ) -> dict[str, Any]:
-    """Write the images; returns how many there are, and why some could not be read."""
-    n_shown, troubles = 0, {}
+    """Write the images; returns how many there are, why some could not be read, and sizes for boxes."""
+    n_shown, troubles, sizes = 0, {}, {}
     for image in make_page_images(table, loader, policy):
         if image.trouble:
             troubles[str(image.number)] = image.trouble
             continue
         page.add_image(f"i{image.number}", image.mime, image.data)
         n_shown += 1
-    return {"n": len(table), "shown": n_shown, "troubles": troubles, "full": policy.is_full}
+        if image.size is not None:
+            sizes[str(image.number)] = image.size
+    return {"n": len(table), "shown": n_shown, "troubles": troubles, "full": policy.is_full, "sizes": sizes}
 
 
 # -- Samples
@@ -156,6 +159,7 @@ class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     finish: str = ""  # why the reply ended, unless it was complete
     evidence: str = ""
     images: list[tuple[int, str]] = []  # number and caption
+    boxes: list[Box] = []  # on its one image
     cut: bool = False
     beside: Mapping[str, Any] | None = None  # the answer of the other run of a comparison
 
@@ -262,8 +266,10 @@ class SampleBlocks:
             options="" if sample.choices else self._cut(sample.choices_text),
             golds=sample.golds,
             meta=_limit_meta({**sample.meta, **sample.withheld} if sample.withheld else sample.meta),
-            images=self._list_images(result, is_right=outcome == "correct") if sample.images else [],
         )
+        if sample.images:
+            detail.boxes = read_boxes(sample)
+            detail.images = self._list_images(result, detail.boxes, is_right=outcome == "correct")
         if score is not None:
             detail.read, detail.route = score.read, score.route
         if outcome not in _TOLD_BY_ANSWERS:
@@ -292,19 +298,19 @@ class SampleBlocks:
         head = self._limit * 2 // 3
         return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
 
-    def _list_images(self, result: Result, *, is_right: bool) -> list[tuple[int, str]]:
+    def _list_images(self, result: Result, boxes: Sequence[Box], *, is_right: bool) -> list[tuple[int, str]]:
         refs, sent = result.sample.images, result.sent
         replaced = self._replaced_input
         found = []
         for place, ref in enumerate(refs):
-            number = self.images.add(ref, is_right)
+            number = self.images.add(ref, is_right, is_boxed=bool(boxes))
             if replaced in _NOT_SENT:
                 caption = f"not sent (--input {replaced})"
             elif replaced == "blank":
                 caption = "a blank image was sent in its place"
             else:
                 caption = _describe_image(ref, sent[place] if len(sent) == len(refs) else {})
-            found.append((number, caption))
+            found.append((number, " · ".join(filter(None, (caption, describe_boxes(boxes))))))
         return found
 
 

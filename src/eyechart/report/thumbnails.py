@@ -43,6 +43,7 @@ class ImageTable:
     """
 
     def __init__(self, *, keeps_all: bool = False) -> None:
+        self.boxed: set[int] = set()  # images whose size the page needs, to draw boxes on them
         self._at_most = None if keeps_all else MAX_IMAGES
         self._numbers: dict[int, int] = {}  # by the hash of the reference
         self._kept: tuple[dict[int, ImageRef], dict[int, ImageRef]] = (
@@ -50,9 +51,11 @@ class ImageTable:
             {},
         )  # of wrong answers, of right ones
 
-    def add(self, ref: ImageRef, is_right: bool) -> int:
+    def add(self, ref: ImageRef, is_right: bool, *, is_boxed: bool = False) -> int:
         """The number of an image."""
         number = self._numbers.setdefault(hash(ref), len(self._numbers))
+        if is_boxed:
+            self.boxed.add(number)
         kept = self._kept[is_right]
         if self._at_most is None or len(kept) < self._at_most:
             kept[number] = ref
@@ -75,6 +78,7 @@ class PageImage:
     mime: str = ""
     data: bytes = b""
     trouble: str = ""
+    size: tuple[int, int] | None = None  # of the original, if boxes are drawn on it
 
 
 def make_page_images(table: ImageTable, loader: ImageLoader, policy: ImagePolicy) -> Iterator[PageImage]:
@@ -86,11 +90,12 @@ def make_page_images(table: ImageTable, loader: ImageLoader, policy: ImagePolicy
 
     def make(number: int, ref: ImageRef) -> PageImage:
         try:
+            size = loader.measure(ref) if number in table.boxed else None
             if policy.is_full:
                 image = loader.load_here(ref)
-                return PageImage(number=number, mime=image.mime, data=image.data())
+                return PageImage(number=number, mime=image.mime, data=image.data(), size=size)
             small = loader.make_thumbnail(ref, max_side=side, max_bytes=share)
-            return PageImage(number=number, mime=MIME[small.format], data=small.data)
+            return PageImage(number=number, mime=MIME[small.format], data=small.data, size=size)
         except EyechartError as err:
             return PageImage(number=number, trouble=err.message)
 

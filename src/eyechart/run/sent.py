@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eyechart.data.boxes import Box, clip_boxes, read_boxes
 from eyechart.errors import EyechartError
 from eyechart.types import Image, ImageRef, Result
 
@@ -24,6 +25,8 @@ class SentImage:
     image: Image | None  # None: it cannot be loaded
     is_same: bool = False  # the bytes are those that were sent
     remark: str = ""  # why it is not, or cannot be loaded
+    boxes: tuple[Box, ...] = ()  # where the row says to look, in pixels of the original image
+    original_size: tuple[int, int] = (0, 0)  # known where there are boxes
 
 
 def load_sent_images(manifest: Mapping[str, Any], result: Result) -> list[SentImage]:
@@ -47,15 +50,22 @@ def load_sent_image(manifest: Mapping[str, Any], result: Result, number: int) ->
         loader = _make_loader(options if isinstance(options, Mapping) else {}, is_sent=bool(record))
         try:
             image = _load(loader, ref, record)
+            size = _measure(loader, ref, record) if (boxes := read_boxes(result.sample)) else None
         finally:
             loader.close()
     except EyechartError as err:
         return SentImage(record=record, image=None, remark=err.message)
-    if not record:
-        return SentImage(record=record, image=image, remark="not sent to the model")
-    is_same = record.get("sha256") == image.sha256
+    is_same = bool(record) and record.get("sha256") == image.sha256
     changed = "the image has changed since it was sent, or is encoded differently here"
-    return SentImage(record=record, image=image, is_same=is_same, remark="" if is_same else changed)
+    remark = "" if is_same else changed if record else "not sent to the model"
+    return SentImage(
+        record=record,
+        image=image,
+        is_same=is_same,
+        remark=remark,
+        boxes=tuple(clip_boxes(boxes, *size)) if size else (),
+        original_size=size or (0, 0),
+    )
 
 
 def _find_ref(result: Result, record: Mapping[str, Any], number: int) -> ImageRef | None:
@@ -78,6 +88,11 @@ def _make_loader(options: Mapping[str, Any], *, is_sent: bool) -> ImageLoader:
         name: value for name in names if isinstance(value := options.get(name), int) and value > 0
     }
     return ImageLoader(**limits, allow_urls=False, cache_dir=find_cache_folder() / "images")
+
+
+def _measure(loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The size of the row's own image; None where another one, or a blank one, was sent in its place."""
+    return loader.measure(ref) if record.get("origin", str(ref)) == str(ref) else None
 
 
 def _load(loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any]) -> Image:

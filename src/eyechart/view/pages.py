@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from eyechart.data.boxes import describe_boxes
 from eyechart.errors import UsageError
 from eyechart.report.compare import RIGHT, Comparison, format_points
 from eyechart.report.show import explain_outcome
@@ -536,6 +537,9 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
     told += [name for name in ("resized", "reencoded") if record.get(name)]
     if found.is_same:
         told.append("exactly as it was sent")
+    if found.boxes:
+        told.append(describe_boxes(found.boxes))
+    width, height = found.original_size
     return {
         "number": number,
         "is_there": image is not None,
@@ -543,6 +547,10 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
         "remark": found.remark,
         "origin": str(record.get("origin", "")),
         "sha256": image.sha256 if image else "",
+        "boxes": found.boxes,
+        "width": width,
+        "height": height,
+        "letter": max(width, height) / 28,  # the height of a box's label, as in report.html
     }
 
 

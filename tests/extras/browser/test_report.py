@@ -194,3 +194,24 @@ def test_one_sample_and_no_score(open_page: Open, tmp_path: Path) -> None:
     page.locator(".rows a").click()
     assert page.locator(".reader .reply").inner_text() == "It is a cat."
     assert find_violations(page) == []
+
+
+def test_boxes_lie_on_their_image_at_every_size(tmp_path: Path, open_page: Open) -> None:
+    (tmp_path / "a.png").write_bytes(picture(size=(1600, 1000)))
+    layouts = {"1": {"bbox": [0, 0, 400, 500]}, "2": {"bbox": [800, 500, 5000, 1000]}}
+    row = {"question": "#0 which?", "image": "a.png", "options": {"A": "x", "B": "y"}, "answer": "A"}
+    questions = jsonl(tmp_path / "q.jsonl", [{**row, "layout_infos": layouts, "target_layouts": [2]}])
+    done = run(questions, model=Answers("A"), out=tmp_path / "runs", max_pixels=100_000, progress=False)
+    page = open_page(done.folder / "report.html", fragment="#sample=1")
+    for shown in (".images", "dialog.zoom"):
+        image, target = page.locator(f"{shown} img"), page.locator(f"{shown} rect.target")
+        expect(target).to_have_count(1)
+        expect(page.locator(f"{shown} rect.other")).to_have_count(1)
+        around, inside = image.bounding_box(), target.bounding_box()
+        # The lower right quarter; the image has a border of a pixel.
+        assert abs(inside["x"] - around["x"] - around["width"] / 2) < 4
+        assert abs(inside["y"] - around["y"] - around["height"] / 2) < 4
+        assert abs(inside["width"] - around["width"] / 2) < 6
+        assert abs(inside["height"] - around["height"] / 2) < 6
+        if shown == ".images":
+            page.locator(".images button").click()

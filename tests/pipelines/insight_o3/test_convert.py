@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.data.boxes import Box, read_boxes
 from eyechart.data.images import ImageLoader
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError
-from eyechart.pipelines.insight_o3.benchmark import DATASETS
+from eyechart.pipelines.insight_o3.benchmark import DATASETS, AnnotationSource
 from eyechart.pipelines.insight_o3.convert import LAYOUTS, make_safe_name, split_options
 from eyechart.registry import converters
 from support.command import eyechart, eyechart_process
@@ -417,3 +418,15 @@ def test_any_file_gives_one_of_our_errors(tmp_path_factory: pytest.TempPathFacto
     with pytest.raises(EyechartError):
         converters.get("visual-probe-hard")(str(folder), folder / "data")
     assert not list(folder.rglob("*.jsonl"))
+
+
+def test_the_boxes_of_vstar_lie_beside_its_images(tmp_path: Path) -> None:
+    folder = vstar(tmp_path / "original")
+    boxes = {"target_object": ["cup"], "bbox": [[3, 4, 10, 5]]}
+    (folder / "direct_attributes" / "sa_1.json").write_text(json.dumps(boxes), encoding="utf-8")
+    converters.get("vstar")(str(folder), tmp_path / "data")
+    written = tmp_path / "data" / "vstar_bench"
+    assert sorted(path.name for path in written.rglob("*.json")) == ["sa_1.json"]
+    source = AnnotationSource(name="vstar", path=written / "vstar_bench.jsonl", image_roots=(written,))
+    found = [read_boxes(sample) for sample in source]
+    assert found == [[Box(left=3, top=4, right=13, bottom=9)], []]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.data.boxes import Box, read_boxes
 from eyechart.errors import DataError
 from eyechart.pipelines.insight_o3.benchmark import AnnotationSource, mark_rotations, rebuild_row
 from eyechart.pipelines.insight_o3.rows import AS_WRITTEN
@@ -172,3 +173,39 @@ def test_only_rotated_files_have_circles(tmp_path: Path) -> None:
     rows = [{**ROW, "question_id": "0"}, {**ROW, "options": "(A) blue\n(B) red", "answer": "A"}]
     assert [sample.circle for sample in source(tmp_path, rows, is_rotated=True)] == ["0", "0"]
     assert [sample.circle for sample in source(tmp_path, rows)] == ["", ""]
+
+
+# -- Where to look
+
+
+def test_boxes_of_a_row_and_of_a_file_beside_its_image(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "b.json").write_text(
+        '{"bbox": [[10, 20, 5, 6], [0, 0, 1.5, 2]]}', encoding="utf-8"
+    )
+    rows: list[dict[str, Any]] = [
+        {**ROW, "bbox": [1, 2, 30, 40]},
+        {**ROW, "image": "b.png"},
+        {**ROW, "image": "c.png"},
+    ]
+    own, beside, none = samples(tmp_path, *rows)
+    assert read_boxes(own) == [Box(left=1, top=2, right=30, bottom=40)]
+    assert read_boxes(beside) == [
+        Box(left=10, top=20, right=15, bottom=26),
+        Box(left=0, top=0, right=1.5, bottom=2),
+    ]
+    assert read_boxes(none) == []
+    assert [rebuild_row(sample) for sample in (own, beside, none)] == rows
+    assert not any(sample.without_golds().withheld for sample in (own, beside, none))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"bbox": 3}', '{"bbox": [[1, 2, 3]]}', '{"bbox": [["a", 1, 2, 3]]}', "[" * 50_000],
+)
+def test_another_file_beside_an_image_is_none_of_boxes(tmp_path: Path, text: str) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.json").write_text(text, encoding="utf-8")
+    [sample] = samples(tmp_path, ROW)
+    assert read_boxes(sample) == []
+    assert not sample.withheld

@@ -148,6 +148,20 @@ def test_a_message_without_content_is_null() -> None:
         assert found["conversations"][0]["messages"] == [{"role": "assistant", "content": None, **more}]
 
 
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply.read("<think>A?</think>B"), {"content": "<think>A?</think>B"}),
+        (Reply.read("B", thinking="A?"), {"content": "B", "reasoning_content": "A?"}),
+        (Reply(text="B", thinking="A?"), {"content": "B"}),  # of an earlier version: not known how it came
+    ],
+)
+def test_thoughts_are_where_the_endpoint_put_them(reply: Reply, message: dict[str, Any]) -> None:
+    found = Recorder().make_eval_result(replace(result(0, "correct"), reply=reply))["inference_result"]
+    assert found["conversations"][0]["messages"] == [{"role": "assistant", **message}]
+    assert found["last_message_content"] == message["content"]
+
+
 def test_a_failed_request_has_no_conversation() -> None:
     assert Recorder().make_eval_result(result(0, "failed"))["inference_result"]["conversations"] == []
 

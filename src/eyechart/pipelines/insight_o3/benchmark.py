@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from eyechart.data.boxes import TARGET_BOXES
 from eyechart.data.choices import parse_choices
 from eyechart.data.columns import to_text
 from eyechart.data.formats import guess_format
@@ -30,6 +31,7 @@ from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, ImageRef, Message, Sample, Source
 
 NO_GROUP = "unknown"
+_MAX_SIDECAR_BYTES = 1_000_000  # a larger file of boxes is not read
 _SEEN = ("question_id", "image", "file_name", "category", "subset")  # what a model may see of a row, besides
 _KNOWN = (*_SEEN, "question", "options", "answer")
 
@@ -310,15 +312,16 @@ def mark_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
 def _to_sample(row: Row, cells: ImageCells, where: str, golds: Kind) -> Sample:
     values = row.values
     options = _text(values, "options", where)
+    image = _image(row, cells, where)
     return Sample(
         id=to_text(values.get("question_id")) or str(row.number),
         question=_text(values, "question", where, is_needed=True),
-        images=(_image(row, cells, where),),
+        images=(image,),
         golds=_golds(values, where),
         choices=parse_choices(options),
         choices_text=options,
         meta=_meta(values),
-        withheld=_withheld(values, golds),
+        withheld={**_withheld(values, golds), **_find_boxes(values, image)},
         row=row.number,
     )
 
@@ -375,6 +378,25 @@ def _withheld(values: Mapping[str, Any], golds: Kind) -> dict[str, Any]:
         gold = convert_value(answer, golds)
         kept |= {} if isinstance(gold, str) else {OFFICIAL_GOLD: gold}
     return kept
+
+
+def _find_boxes(values: Mapping[str, Any], image: ImageRef) -> dict[str, Any]:
+    """The row's own boxes; else those of the JSON file beside the image, as V*Bench has them."""
+    if "bbox" in values:
+        return {TARGET_BOXES: values["bbox"]}
+    path = Path(image.location).with_suffix(".json")
+    if image.kind != "file" or image.refused or not path.is_file():
+        return {}
+    try:
+        with path.open("rb") as file:
+            found = msgspec.json.decode(file.read(_MAX_SIDECAR_BYTES), type=_Sidecar)
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return {}  # some other file of that name
+    return {TARGET_BOXES: [[x, y, x + width, y + height] for x, y, width, height in found.bbox]}
+
+
+class _Sidecar(msgspec.Struct):
+    bbox: list[tuple[float, float, float, float]]  # x, y, width, height
 
 
 def _group(values: Mapping[str, Any]) -> str:

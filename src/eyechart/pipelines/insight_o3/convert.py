@@ -55,6 +55,7 @@ class Layout:
     convert: Callable[[Values, int, str], AnnotationEntry]
     is_ascii: bool = False  # the published file escapes other characters
     has_files: bool = True  # images are files, not cells
+    has_boxes: bool = False  # a JSON file beside each image says where to look
 
 
 def convert_dataset(
@@ -70,7 +71,7 @@ def convert_dataset(
     if annotations.exists() and not force:
         raise UsageError(f"{annotations} already exists", hint="--force overwrites it")
     sources = list(_open_sources(layout, source))
-    writer = _ImageWriter(out / layout.dataset.images, force, _find_folder(source))
+    writer = _ImageWriter(out / layout.dataset.images, force, _find_folder(source), layout.has_boxes)
     n_rows = 0
     _make_folder(annotations.parent)
     with atomic_write(annotations) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
@@ -187,27 +188,35 @@ class _ImageWriter:
     folder: Path
     force: bool
     original: Path | None
+    has_boxes: bool
     loader: ImageLoader = field(default_factory=ImageLoader)
     written: dict[str, ImageRef] = field(default_factory=dict)
 
     def write(self, name: str, ref: ImageRef, where: str) -> None:
         if self.written.get(name) == ref:
             return
-        data = self._read(ref, where)
+        found = self._find(ref)
         target = self.folder / name
-        if not _holds(target, data):
-            if name in self.written:
-                raise DataError(f"{where}: another row has a different image named {name}")
-            if target.exists() and not self.force:
-                raise UsageError(f"{target} already exists and differs", hint="--force overwrites it")
-            _make_folder(target.parent)
-            with atomic_write(target) as draft:
-                draft.write_bytes(data)
+        self._write(target, self._read(found, where), name, where)
+        boxes = Path(found.location).with_suffix(".json")
+        if self.has_boxes and boxes.is_file():
+            self._write(target.with_suffix(".json"), boxes.read_bytes(), name, where)
         self.written[name] = ref
+
+    def _write(self, target: Path, data: bytes, name: str, where: str) -> None:
+        if _holds(target, data):
+            return
+        if name in self.written:
+            raise DataError(f"{where}: another row has a different image named {name}")
+        if target.exists() and not self.force:
+            raise UsageError(f"{target} already exists and differs", hint="--force overwrites it")
+        _make_folder(target.parent)
+        with atomic_write(target) as draft:
+            draft.write_bytes(data)
 
     def _read(self, ref: ImageRef, where: str) -> bytes:
         try:
-            return self.loader.original(self._find(ref))
+            return self.loader.original(ref)
         except MissingImage as err:
             hint = "unpack the images beside the data file, as on the hub"
             raise DataError(f"{where}: {err.message}", hint=hint) from err
@@ -385,6 +394,7 @@ LAYOUTS = (
         fields={"question": "text", "answer": "label", "image": "image"},
         columns=("category",),
         convert=convert_vstar,
+        has_boxes=True,
     ),
     _describe_hr_bench("4k"),
     _describe_hr_bench("8k"),

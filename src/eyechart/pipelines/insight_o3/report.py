@@ -255,6 +255,8 @@ class Recorder:
         said = {"role": ASSISTANT, "content": _find_content(reply)}
         if reply.finish_reason == "refusal":
             said["refusal"] = reply.text
+        if reply.thinking and reply.tags is not None and len(reply.tags) < 3:  # not part of the content
+            said["reasoning_content"] = reply.thinking
         return [make_conversation(self.agent, result.asked, images, said)]
 
     def _write_image(self, result: Result, number: int, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ export function formatSeconds(seconds) {
  * The card of a sample-trial.
  *
  * `sample`: {id, trial?, outcome, question, hint?, choices: [[letter, text]], golds, reply, thinking?, read, route,
- * why, facts: [[name, value]], images: [{src?, caption?, missing?}], cut?}. `tools`: elements at the right of the title.
+ * why, facts: [[name, value]], images: [{src?, caption?, missing?, boxes?}], cut?}. `tools`: elements at the right of the title.
  */
 export function sampleCard(sample, { tools = [], level = "h3" } = {}) {
   return el("article", { class: "card" },
@@ -147,14 +147,44 @@ function optionsList(sample, reads) {
 function showImage(image, index) {
   const caption = image.caption || image.missing;
   if (!image.src) return el("figure", {}, el("div", { class: "empty small" }, "image not in this file"), el("figcaption", {}, showText(caption || "")));
-  const shown = el("img", { src: image.src, alt: `Image ${index + 1} of the question`, loading: "lazy" });
-  const button = el("button", { type: "button", title: "enlarge", on: { click: () => zoom(image.src) } }, shown);
+  const shown = boxedImage(image, { alt: `Image ${index + 1} of the question`, loading: "lazy" });
+  const button = el("button", { type: "button", title: "enlarge", on: { click: () => zoom(image) } }, shown);
   return el("figure", {}, button, caption ? el("figcaption", {}, showText(caption)) : null);
 }
 
+/**
+ * An image with the boxes of its row drawn on it.
+ *
+ * `boxes`: {size: [width, height], items: [{left, top, right, bottom, is_target, label}]} in pixels of the original. The
+ * drawing has the shape of the original, so it fits the image at any size.
+ */
+function boxedImage({ src, boxes }, attributes) {
+  const shown = el("img", { src, ...attributes });
+  if (!boxes) return shown;
+  const [width, height] = boxes.size;
+  const drawing = svg("svg", { class: "boxes", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  const letter = Math.max(width, height) / 28;
+  for (const { left, top, right, bottom, is_target: isTarget, label } of boxes.items) {
+    const [x, y] = [Math.max(0, left), Math.max(0, top)];
+    const [across, down] = [Math.min(width, right) - x, Math.min(height, bottom) - y];
+    if (across < 1 || down < 1) continue;
+    const kind = isTarget ? "target" : "other";
+    drawing.append(svg("rect", { x, y, width: across, height: down, class: kind }));
+    if (label) drawing.append(svg("text", { x: x + letter / 4, y: y + letter, "font-size": letter, class: kind }, label));
+  }
+  return el("span", { class: "boxed" }, shown, drawing);
+}
+
+function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
 /** The image on the whole screen; a click or Escape closes it. */
-export function zoom(src) {
-  const close = el("button", { type: "button", "aria-label": "close" }, el("img", { src, alt: "Image of the question, enlarged" }));
+export function zoom(image) {
+  const close = el("button", { type: "button", "aria-label": "close" }, boxedImage(image, { alt: "Image of the question, enlarged" }));
   const dialog = el("dialog", { class: "zoom", "aria-label": "Image" }, close);
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => dialog.remove());

@@ -94,7 +94,8 @@ export function describeSample(sample, page) {
   const shown = (sample.images ?? []).map(([number, caption]) => {
     const missing = images.troubles[number] ?? (images.shown < images.n ? "left out to keep this file small" : "");
     const src = imageAddress(number);
-    return { src, caption: src ? caption : [missing, caption].filter(Boolean).join(" · ") };
+    const boxes = sample.boxes && images.sizes[number] ? { size: images.sizes[number], items: sample.boxes } : null;
+    return { src, boxes, caption: src ? caption : [missing, caption].filter(Boolean).join(" · ") };
   });
   const cut = sample.cut ? `Shortened in the middle; in full: eyechart show ${page.name} ${sample.id}` : null;
   return { golds: [], choices: [], reply: null, read: null, ...sample, images: shown, cut, facts: factsOf(sample) };

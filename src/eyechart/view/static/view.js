@@ -54,20 +54,19 @@ for (const link of document.querySelectorAll("a.zoomable")) {
   link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    zoom(link.href);
+    zoom(link);
   });
 }
 
-function zoom(address) {
+function zoom(link) {
   const dialog = document.createElement("dialog");
   dialog.className = "zoom";
   dialog.setAttribute("aria-label", "Image");
   const button = document.createElement("button");
   button.type = "button";
   button.setAttribute("aria-label", "show every pixel, then close");
-  const image = document.createElement("img");
-  image.src = address;
-  image.alt = "Image of the question, enlarged";
+  const image = link.querySelector(".boxed").cloneNode(true);
+  image.querySelector("img").alt = "Image of the question, enlarged";
   button.append(image);
   dialog.append(button);
   button.addEventListener("click", () => {
