@@ -7,9 +7,6 @@ is correct, so ``incorrect`` is. Q6: a reply with a finish reason other than ``s
 failure, as is a message whose role is not ``assistant``. Q7: a gold that the authors' loader makes a number
 equals no reply, so the judge decides, and no letter equals it. Where the authors' code raises an exception (a
 reply without text), the verdict is invalid and says so.
-
-One difference: thinking that an endpoint returns in its own field, or in ``<think>`` tags, is separated from
-a reply before it is scored. The authors' code scores all of the content.
 """
 
 from __future__ import annotations
