@@ -50,6 +50,31 @@ def test_it_says_who_provides_the_names(tmp_path: Path) -> None:
     assert eyechart("exec", "-q", "script.py", cwd=tmp_path).err == ""
 
 
+def test_the_lines_of_the_readme_of_mmbench(tmp_path: Path) -> None:
+    write_tsv(
+        tmp_path / "LMUData" / "MMBench_DEV_EN.tsv",
+        ["index", "question", "hint", "A", "B", "answer", "category", "image"],
+        [7, "Which?", "", "cat", "dog", "B", "ocr", picture_base64(size=(32, 24))],
+        [1000007, "Which?", "At sea.", "dog", "cat", "A", "ocr", 7],
+    )
+    done = run(
+        tmp_path,
+        "from vlmeval.dataset import ImageMCQDataset\n"
+        "from vlmeval.smp import mmqa_display\n"
+        "dataset = ImageMCQDataset('MMBench_DEV_EN')\n"
+        "dataset.display(0)\n"
+        "mmqa_display(dataset[1], target_size=16)\n"
+        "print([part['type'] for part in dataset.build_prompt(0)])\n",
+    )
+    assert done.code == 0, done.err
+    first, second = ["QUESTION. Which?"], ["QUESTION. Which?", "HINT. At sea."]
+    assert done.out.splitlines() == [
+        *("INDEX: 7", "IMAGE: 32 x 24", *first, "A. cat", "B. dog", "ANSWER. B", "CATEGORY. ocr"),
+        *("INDEX: 1000007", "IMAGE: 16 x 12", *second, "A. dog", "B. cat", "ANSWER. A", "CATEGORY. ocr"),
+        "['image', 'text']",
+    ]
+
+
 def test_a_package_beside_the_script_is_the_real_one(tmp_path: Path) -> None:
     (tmp_path / "vlmeval").mkdir()
     (tmp_path / "vlmeval" / "__init__.py").write_text("")

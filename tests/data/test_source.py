@@ -78,7 +78,7 @@ def test_rows_that_use_another_rows_picture(tmp_path: Path) -> None:
     assert one != four
 
 
-@pytest.mark.parametrize("cell", ["99", "2", "picture"])
+@pytest.mark.parametrize("cell", ["99", "picture"])
 def test_a_reference_that_points_nowhere(tmp_path: Path, cell: str) -> None:
     source = tsv(tmp_path / "a.tsv", "index\timage\tquestion", f"1\t{RED}\tx", f"2\t{cell}\tx")
     with pytest.raises(
@@ -89,8 +89,10 @@ def test_a_reference_that_points_nowhere(tmp_path: Path, cell: str) -> None:
 
 def test_a_forward_reference_to_a_reference_fails_as_officially(tmp_path: Path) -> None:
     source = tsv(tmp_path / "a.tsv", "index\timage\tquestion", "1\t2\tx", "2\t3\tx", f"3\t{RED}\tx")
-    with pytest.raises(DataError, match="row 1"):
+    message = r"row 1 \(line 2\), column 'image': row '2' has no image of its own"
+    with pytest.raises(DataError, match=message) as caught:
         list(source)
+    assert caught.value.hint == "refer to the row that has the image"
 
 
 def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:

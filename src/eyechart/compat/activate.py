@@ -54,7 +54,7 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "vlmeval.smp.vlm": (
         _SMP,
         "decode_base64_to_image decode_base64_to_image_file encode_image_to_base64 "
-        "encode_image_file_to_base64",
+        "encode_image_file_to_base64 mmqa_display",
     ),
     "vlmeval.dataset": (
         _DATASET,

@@ -145,11 +145,21 @@ class SampleReader:
         if key not in self.ahead:
             if self.search and (location := self.search.find(reference.id)):
                 return (ImageRef(kind="file", location=location),)
+            if self._has_row(key):
+                raise DataError(
+                    f"{where}, column {column!r}: row {reference.id!r} has no image of its own",
+                    hint="refer to the row that has the image",
+                )
             raise DataError(
                 f"{where}, column {column!r}: {reference.id!r} is neither an image nor the index of a row",
                 hint="a short cell refers to another row; a path needs an extension such as .jpg",
             )
         return self.ahead[key]
+
+    def _has_row(self, key: str) -> bool:
+        id_column = self.detection.fields.get("id", ("",))[0]
+        rows = self.reader.rows(self.detection.tried["image"], lambda problem: None)
+        return any(_key(str(row.values.get(id_column) or row.number)) == key for row in rows)
 
     def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
         """One more pass: by id, the rows that have their own images."""

@@ -38,4 +38,7 @@ def test_the_note() -> None:
     [plain] = build_note_prompt(sample())
     assert plain.text == "Which? There are several options:\nA. cat\nC. dog\n"
     [bare] = build_note_prompt(Sample(id="1", question="Why?"))
-    assert bare.text == "Why?"
+    assert bare.text == "Why? There are several options:\n"
+    many = dict(zip("ABCDEFG", "pqrstuv", strict=True))
+    [six] = build_note_prompt(Sample(id="1", question="Why?", choices=many))
+    assert six.text.endswith("\nD. s\nE. t\n")

@@ -40,7 +40,7 @@ EARLIER: Mapping[str, tuple[str, ...]] = {
     "mmbench-dev-cn": ("MMBench_DEV_CN_legacy", "mmbench_dev_cn_20231003"),
     "mmbench-test-en": ("MMBench_TEST_EN_legacy", "mmbench_test_en_20231003", "mmbench_test_20230712"),
     "mmbench-test-cn": ("MMBench_TEST_CN_legacy", "mmbench_test_cn_20231003"),
-    "ccbench": ("CCBench_legacy",),
+    "ccbench": ("CCBench_legacy", "ccbench_20231003"),
 }
 # Other published files in the same format: `mmbench` reads them.
 RELATED = (
@@ -282,13 +282,15 @@ def build_vlmevalkit_prompt(sample: Sample) -> list[Message]:
 def build_note_prompt(sample: Sample) -> list[Message]:
     r"""One user turn: the images, then context, question and options without labels.
 
+    As in the note's code, options beyond E are not shown, and the lead is there without any option.
+
     >>> [message] = build_note_prompt(
     ...     Sample(id="1", question="Which?", hint="At sea.", choices={"A": "cat", "B": "dog"})
     ... )
     >>> message.text
     'At sea. Which? There are several options:\nA. cat\nB. dog\n'
     """
-    options = "".join(f"{letter}. {text}\n" for letter, text in sample.choices.items())
-    lead = f"There are several options:\n{options}" if options else ""
-    text = " ".join(part for part in (sample.hint, sample.question, lead) if part)
+    options = "".join(f"{letter}. {text}\n" for letter, text in sample.choices.items() if letter in "ABCDE")
+    context = f"{sample.hint} " if sample.hint else ""
+    text = f"{context}{sample.question} There are several options:\n{options}"
     return [Message("user", (*sample.images, text))]

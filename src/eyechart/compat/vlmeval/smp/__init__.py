@@ -27,6 +27,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     istype,
     listinstr,
     load,
+    mmqa_display,
     toliststr,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "listinstr",
     "load",
     "logging",
+    "mmqa_display",
     "np",
     "os",
     "osp",

@@ -36,6 +36,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     is_missing,
     load_table,
     make_column,
+    mmqa_display,
     require,
     select_rows,
     to_plain,
@@ -124,6 +125,13 @@ class ImageBaseDataset:
         """The prompt of a row, given as a row or by position: its images, then the question."""
         line = get_row(self, line)
         return [*make_image_parts(self, line), {"type": "text", "value": to_text(to_plain(line["question"]))}]
+
+    def display(self, line: Row | int) -> None:
+        """Show a row, given as a row or by position: its images, then its columns by name."""
+        row = dict(get_row(self, line))
+        if _is_empty(row, "image") and not _is_empty(row, "image_path"):
+            row["image_path"] = find_images(toliststr(row["image_path"]), make_path_rules(self))
+        mmqa_display(row)
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Frame:
         """Score a file of predictions: write verdicts and accuracies beside it, return the accuracies.

@@ -518,6 +518,40 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
     return encode_image_to_base64(_opened(data, str(image_path)), target_size, fmt)
 
 
+def mmqa_display(question: Row, target_size: int = -1) -> None:
+    """Print a row by column, its images first: shown in a notebook, by their size elsewhere.
+
+    `image` holds base64 or a data URL, a list of them, or such a list as text; without it, `image_path` names
+    files. `target_size` is the longest side of the images.
+    """
+    cells = {str(name).lower(): value for name, value in question.items()}
+    _say(f"INDEX: {cells.pop('index', 'XXX')}")
+    own, paths = cells.pop("image", None), cells.get("image_path")
+    if not is_missing(own):
+        images = [decode_base64_to_image(item, target_size) for item in toliststr(own)]
+    else:
+        files = [] if is_missing(paths) else toliststr(paths)
+        images = [decode_base64_to_image(encode_image_file_to_base64(file), target_size) for file in files]
+    for image in images:
+        _show(image)
+    for name, value in cells.items():
+        if not is_missing(value):
+            _say(f"{name.upper()}. {to_plain(value)}")
+
+
+def _show(image: Picture) -> None:
+    """Show an image in a notebook; elsewhere print its size."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and shell.get_ipython() is not None:
+        import_module("IPython.display").display(image)
+    else:
+        _say(f"IMAGE: {image.width} x {image.height}")
+
+
+def _say(line: str) -> None:
+    print(escape_controls(line))  # noqa: T201 - what the function is for
+
+
 def _opened(data: bytes, what: str) -> Picture:
     inspect(data, what)
     _, picture = open_image(data, what)
