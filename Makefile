@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras test-parity versions torture lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
+.PHONY: help demo test fast test-extras test-parity versions torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -48,6 +48,10 @@ test-parity: $(VENV)/.dev $(PARITY)/.done   ## compare with the released evalsco
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
+
+MINUTES ?= 30
+fuzz: $(VENV)/.dev    ## mutated files, images, answers, journals, options and logs for MINUTES (30); findings are stored
+	cd tests && ../$(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/.dev    ## format, lint and types
 	$(BIN)/ruff format --check .
