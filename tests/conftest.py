@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import shutil
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -26,9 +27,22 @@ _numbers = itertools.count()
 
 
 def pytest_configure() -> None:
+    reset_signals()
     gc.disable()  # until the tests are collected: what they are made of stays
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= PLENTY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def reset_signals() -> None:
+    """Undo what the caller has set, for us and for the processes that tests start.
+
+    Under ``nohup`` and some CI systems signals are ignored or blocked, and every child inherits that.
+    """
+    if os.name == "posix":
+        for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
