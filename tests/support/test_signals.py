@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 NUMBERS = [int(number) for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM)]
 LOOK = f"""
 import signal
-print([int(signal.getsignal(number) == signal.SIG_IGN) for number in {NUMBERS}], signal.pthread_sigmask(0, ()))
+print([int(signal.getsignal(one) == signal.SIG_IGN) for one in {NUMBERS}], signal.pthread_sigmask(0, ()))
 """
 IGNORE = f"""
 import os, signal, sys

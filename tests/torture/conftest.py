@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -36,9 +37,10 @@ def run(small: Case, request: pytest.FixtureRequest) -> Disturbed:
 
 @pytest.fixture(autouse=True)
 def _kills_are_counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
-    before = Disturbed.kills_of_all
+    before, lost = Disturbed.kills_of_all, Disturbed.lost_of_all
     yield
     record_property("kills", Disturbed.kills_of_all - before)
+    record_property("lost", Disturbed.lost_of_all - lost)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -48,8 +50,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports
         if isinstance(report, pytest.TestReport) and report.when == "teardown"
     ]
-    kills = sum(
-        int(str(count)) for report in reports for name, count in report.user_properties if name == "kills"
-    )
-    if kills:
-        terminalreporter.write_line(f"processes killed with kill -9: {kills}")
+    totals: Counter[str] = Counter()
+    for report in reports:
+        totals.update({name: int(str(count)) for name, count in report.user_properties})
+    if kills := totals["kills"]:
+        each = f"{totals['lost'] / kills:.1f} per kill"
+        line = (
+            f"processes killed with kill -9: {kills}; answers that were not on disk: {totals['lost']}, {each}"
+        )
+        terminalreporter.write_line(line)

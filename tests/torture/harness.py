@@ -100,6 +100,7 @@ class Disturbed:
     """One run folder through all its starts."""
 
     kills_of_all: ClassVar[int] = 0
+    lost_of_all: ClassVar[int] = 0  # answers of these that were not on disk
     case: Case
     out: str
     before: Sequence[str] = ()  # the words before the command itself
@@ -141,6 +142,7 @@ class Disturbed:
 
     def kill(self, when: Moment, **changes: str) -> bool:
         """Start it and kill it when `when` returns; says whether it was still running."""
+        n_lost = self.n_lost
         process = self.start(**changes)
         when(process, self)
         process.kill()
@@ -150,6 +152,7 @@ class Disturbed:
             self.kills += 1
             Disturbed.kills_of_all += 1
             now = self.check()
+            Disturbed.lost_of_all += max(0, self.n_lost - n_lost)
             self.kills_mid_run += bool(now.committed) and len(now.replies) < self.case.workload.n_replies
         else:
             assert process.returncode == 0

@@ -12,7 +12,7 @@ from torture.endpoint import Endpoint, each
 from torture.harness import CONCURRENCY, Case, Disturbed, after_answers, after_s, after_the_last
 from torture.workloads import ALL, CHOICE, FILES, JUDGED, ROUNDS, TRIALS, Workload
 
-GATHERED_S = 0.06  # answers are gathered for up to 50 ms: what came before the last ones is on disk
+GATHERED_S = 0.06  # answers are gathered for up to 10 ms: what came before the last ones is on disk
 
 
 def kill_often(case: Case, *, seed: int, kills: int) -> Disturbed:
