@@ -47,7 +47,7 @@ AUTHORS = "".join(
         'ending_cot_prompt = {"zh": "\\n早先的：", "en": ""}\n',
         *(f"{name} = {value!r}\n" for name, value in LITERALS.items()),
         "# TODO\nquestion_noncot_prompts = question_prompts\nquestion_cot_prompts = question_prompts\n",
-        "def get_prompts(questions, args):\n    return {}\n",
+        "def get_prompts(questions, args):\n    return re.findall('\\[IMAGE_[0-9]+]', questions)\n",
     ]
 )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
+from eyechart.files import suppress_warnings
 from eyechart.model import environment
 from eyechart.pipelines.multi.arguments import MultiArguments
 from eyechart.registry import suggest_name
@@ -379,7 +380,9 @@ def read_model_list() -> tuple[Path, dict[str, Mapping[str, Any]]]:
 def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Name and description of every evaluator in a file, including those added to the list later on."""
     with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        for statement in ast.parse(file.read_bytes()).body:
+        with suppress_warnings():
+            tree = ast.parse(file.read_bytes())
+        for statement in tree.body:
             pairs: list[tuple[ast.expr | None, ast.expr]] = []
             match statement:
                 case ast.Assign(targets=[ast.Subscript(slice=ast.Constant() as added)], value=value):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import DataError, UsageError
-from eyechart.files import read_yaml
+from eyechart.files import read_yaml, suppress_warnings
 from eyechart.registry import check_texts
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
@@ -367,7 +367,8 @@ def _list_pieces(
 def _read_literals(path: Path) -> dict[str, Any]:
     """The variables of a Python file that are literals, or names of such; the last assignment counts."""
     try:
-        tree = ast.parse(path.read_bytes())
+        with suppress_warnings():  # its patterns are not raw texts, which Python warns of
+            tree = ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as err:
         why = err.strerror if isinstance(err, OSError) else err
         raise UsageError(f"{path} cannot be read: {why}", hint="give the authors' prompts.py") from err
