@@ -139,3 +139,10 @@ def test_a_class_that_returns_a_reply(thinking: str, questions: Path) -> None:
     options: dict[str, Any] = {"scorer": "choice-vlmevalkit", "thinking": thinking}
     done = run(questions, Native(), out=str(questions.parent / "runs"), progress=False, **options)
     assert (done.score, done.summary.thinking) == (0.25, None)
+
+
+def test_a_program_that_cuts_thoughts_off_does_so_by_its_own_rule(questions: Path, server: Server) -> None:
+    server.answer = lambda asked: f"<analysis>A, B, C or D</analysis>{right(asked)}<think>Sure?</think>"
+    done = ask(questions, server, scorer="seedbench-lmms")
+    assert (done.score, done.summary.parity) == (1.0, "official")
+    assert ask(questions, server, scorer="seedbench-lmms", thinking="split").score == 0.0

@@ -397,7 +397,7 @@ class Judge:
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed
             if said.evidence.get("null_content"):
                 raise JudgeFailed("the judge gave no reply: its content is null")
-            return show_reply(said, scorer).text
+            return said.content if find_thinking(scorer) == "keep" else said.text
 
         steps = scorer.steps(show_reply(item.reply, scorer), item.sample)
         score = await _drive(steps, answer, in_thread=in_thread)
