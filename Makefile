@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras test-parity versions torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
+.PHONY: help demo test fast test-extras test-parity golden-evalscope versions torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -43,8 +43,12 @@ test-extras: $(EXTRAS)/.done   ## the tests that need torch, Ray, servers or a b
 PARITY := $(VENV)-parity
 MS_VLMEVAL := ms-vlmeval==0.0.20
 
-test-parity: $(VENV)/.dev $(PARITY)/.done   ## compare with the released evalscope and ms-vlmeval, end to end; some minutes
-	EYECHART_PARITY=$(abspath $(PARITY)/bin/python) $(BIN)/python -m pytest tests/parity
+test-parity: $(VENV)/.dev $(PARITY)/.done $(PARITY)/nltk_data   ## compare with the released evalscope and ms-vlmeval, end to end; some minutes
+	EYECHART_PARITY=$(abspath $(PARITY)/bin/python) NLTK_DATA=$(abspath $(PARITY)/nltk_data) $(BIN)/python -m pytest tests/parity
+
+# New vectors in tests/golden from the released evalscope: make golden-evalscope
+golden-evalscope: $(PARITY)/.done $(PARITY)/nltk_data
+	PYTHONPATH=tests NLTK_DATA=$(abspath $(PARITY)/nltk_data) $(PARITY)/bin/python tests/parity/write_golden.py
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
@@ -120,6 +124,11 @@ $(PARITY)/.done: tests/parity/requirements.txt
 	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check "$(CPU_TORCH)" -r tests/parity/requirements.txt
 	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(MS_VLMEVAL)
 	@touch $@
+
+# nltk's sentence model, which BLEU needs and which pip cannot install: this package brings it along.
+$(PARITY)/nltk_data: $(PARITY)/.done
+	$(PARITY)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(PARITY)/wheels llama-index-core
+	$(PARITY)/bin/python tests/parity/unpack_sentences.py $(PARITY)/wheels $@
 
 $(VENV)-docs/.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-docs

@@ -1,5 +1,6 @@
 """Tables as people make them: read at the first attempt, and nothing decided in silence."""
 
+import csv
 import io
 import json
 import subprocess
@@ -281,6 +282,40 @@ def test_conversations_of_both_forms(folder: Path) -> None:
     (folder / "c.jsonl").write_text(json.dumps({"messages": [{"role": "robot", "content": "?"}]}))
     with pytest.raises(DataError, match=r"row 1.*role 'robot'"):
         list(open_source(folder / "c.jsonl"))
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "xlsx", "parquet"])
+def test_conversations_in_tables(folder: Path, format: str) -> None:
+    parts = [{"type": "image_url", "image_url": {"url": "pics/red.png"}}, {"type": "text", "text": "Which?"}]
+    rows: list[tuple[list[dict[str, Any]], str, str]] = [
+        ([{"role": "user", "content": parts}], "red", ""),
+        ([{"role": "user", "content": "Is <image 1> like <image 2>?"}], "no", "pics/blue.png"),
+    ]
+    path = folder / f"chat.{format}"
+    names = ["messages", "answer", "image_1", "image_2"]
+    table = [[json.dumps(turns), gold, place, place] for turns, gold, place in rows]
+    if format == "xlsx":
+        book = openpyxl.Workbook()
+        for cells in [names, *table]:
+            book.worksheets[0].append(cells)
+        book.save(path)
+    elif format == "parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table(dict(zip(names, map(list, zip(*table, strict=True)), strict=True))), path)
+    else:
+        with path.open("w", newline="") as file:
+            csv.writer(file, delimiter="\t" if format == "tsv" else ",").writerows([names, *table])
+    first, second = open_source(path)
+    assert (first.golds, colour_of(first)) == (("red",), "red")
+    assert (second.golds, len(second.images), colour_of(second)) == (("no",), 2, "blue")
+    shown = eyechart("data", "show", path.name, "--prompt", cwd=folder)
+    assert (shown.code, "Which?" in shown.out) == (0, True)
+
+
+def test_a_conversation_in_a_table_must_be_json(folder: Path) -> None:
+    (folder / "a.tsv").write_text('messages\tanswer\n[{"role": "user", "content": "?"}]\tA\nHi there\tB\n')
+    with pytest.raises(DataError, match=r"a\.tsv"):
+        list(open_source(folder / "a.tsv"))
 
 
 def test_nested_fields_by_path_and_by_name(folder: Path) -> None:

@@ -289,6 +289,7 @@ DOORS = {
     "eyechart insight gather": "insight-o3.md",
     "eyechart multi": "multi.md",
     "eyechart multi-metrics": "multi-scoring.md",
+    "eyechart evalscope": "evalscope.md",
     "eyechart vlmeval": "evalscope.md",
 }
 

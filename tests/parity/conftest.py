@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,10 +31,12 @@ class Programs:
         """Where both look for files of questions."""
         return self.home / "LMUData"
 
-    def run(self, script: str, *, timeout_s: float = 900) -> tuple[Path, Path]:
+    def run(
+        self, script: str, *, timeout_s: float = 900, after_each: Callable[[], None] = lambda: None
+    ) -> tuple[Path, Path]:
         """Run a script with the released program and with eyechart, each in an empty folder.
 
-        Returns the two folders.
+        Returns the two folders. `after_each` is called after each of the two.
         """
         ours = [str(Path(sys.executable).with_name("eyechart")), "exec", "script.py"]
         theirs = [ORIGINAL, str(HERE / "original.py"), "script.py"]
@@ -50,6 +53,7 @@ class Programs:
             said = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
             assert done.returncode == 0, f"{name}: {said[-4000:]}"
             folders.append(folder)
+            after_each()
         return folders[0], folders[1]
 
 

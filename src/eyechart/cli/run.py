@@ -25,10 +25,11 @@ Ask a model every question of a source, score the replies, print the table.
 
 SOURCE is a file (XLSX, CSV, TSV, JSONL, JSON, Parquet), a folder with metadata.jsonl, a folder of images
 with --ask, a name from `eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml,
-.json, .py): one of eyechart, or one of EvalScope for its VLMEvalKit backend (which takes the options for
-questions, requests, cost and run). MODEL is provider/name: openai/gpt-4o; openai/any-served-name with
---base-url; python:file.py:Class; baseline/random, baseline/majority, baseline/ocr, baseline/look. A model
-can carry its own URL, options and parameters: openai/name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.
+.json, .py): one of eyechart, or one of EvalScope for general_vqa, general_vmcq or its VLMEvalKit backend
+(which takes the options for questions, requests, cost and run). MODEL is provider/name: openai/gpt-4o;
+openai/any-served-name with --base-url; python:file.py:Class; baseline/random, baseline/majority,
+baseline/ocr, baseline/look. A model can carry its own URL, options and parameters:
+openai/name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.
 
 The same command again resumes: it asks only for what is missing. Ctrl-C stops cleanly.
 """

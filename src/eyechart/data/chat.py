@@ -1,18 +1,21 @@
 """Conversations as questions: rows with `messages` (OpenAI's form) or `conversations` (LLaVA's form).
 
-The last question is asked; the answer after it is the gold, and the turns before it are sent as they are.
-Images are those of the turns (``image_url`` parts), or those of the row's image column, which stand where
-``<image>`` or an image part does.
+In a table, the turns are a JSON text. The last question is asked; the answer after it is the gold, and the
+turns before it are sent as they are. Images are those of the turns (``image_url`` parts), or those of the
+row's image column or columns, which stand where ``<image>``, ``<image 1>`` or an image part does.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from eyechart.data.columns import ALIASES
-from eyechart.data.image_columns import is_image_name
+from eyechart.data.image_columns import is_image_name, parse_column_name
 from eyechart.data.rows import OnProblem, Reader, Row, raise_problem
 from eyechart.errors import DataError
 
@@ -37,7 +40,16 @@ def find_chat_column(columns: Collection[str], rows: Sequence[Row]) -> str:
 
 
 def _is_conversation(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(turn, dict) for turn in value)
+    turns = _decode(value)
+    return isinstance(turns, list) and all(isinstance(turn, dict) for turn in turns)
+
+
+def _decode(value: Any) -> Any:
+    """The turns of a cell, which is a JSON text in a table."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +81,20 @@ def read_conversation(values: Mapping[str, Any], column: str) -> dict[str, Any]:
     >>> read_conversation({"image": "a.png", "conversations": turns}, "conversations")
     {'image': ['a.png'], 'question': '<image>\nWhat is it?', 'answer': 'A cat.'}
     """
-    turns, inside = _read_turns(values.get(column))
+    turns, inside = _read_turns(_decode(values.get(column)))
     answer = turns.pop()[1] if turns and turns[-1][0] == "assistant" else None
     if not turns or turns[-1][0] != "user":
         raise ValueError("no question of the user before the last answer")
     found = {name: value for name, value in values.items() if name != column}
-    named = [name for name in found if is_image_name(name) and found[name]]
     images = list(inside)
-    if named and not inside:
-        value = found[named[0]]
-        images = list(value) if isinstance(value, list) else [value]
-        found.pop(named[0])
+    named = [name for name in found if is_image_name(name) and found[name]]
+    numbered = sorted((number, name) for name in named if (number := parse_column_name(name)[1]) is not None)
+    used = [name for _, name in numbered] or named[:1]  # image_1, image_2, ... are several images
+    if not inside:
+        values_of = [found[name] for name in used]
+        images = [one for value in values_of for one in (value if isinstance(value, list) else [value])]
+    # A table has the numbered columns in every row, filled or not.
+    found = {name: value for name, value in found.items() if name not in used and not _is_numbered(name)}
     if images:
         found["image"] = images
     found["question"] = turns[-1][1]
@@ -90,10 +105,16 @@ def read_conversation(values: Mapping[str, Any], column: str) -> dict[str, Any]:
     return found
 
 
+def _is_numbered(name: str) -> bool:
+    return is_image_name(name) and parse_column_name(name)[1] is not None
+
+
 def _read_turns(turns: Any) -> tuple[list[tuple[str, str]], list[Any]]:
     """Role and text of each turn, and the images inside them, in order."""
     found: list[tuple[str, str]] = []
     images: list[Any] = []
+    if isinstance(turns, str):
+        raise ValueError("not a list of turns as JSON")
     for turn in turns if isinstance(turns, list) else ():
         if not isinstance(turn, dict):
             raise ValueError("a turn is not an object")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.data.answers import write_with_point
+from eyechart.data.chat import COLUMNS as CHAT_COLUMNS
 from eyechart.data.chat import ChatReader, find_chat_column
 from eyechart.data.columns import (
     ALIASES,
@@ -154,8 +155,8 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         options = replace(options, fields={**options.fields, "image": reader.images[0]})  # as of the hub
     if options.cells != "text":
         reader = open_reader(path, format, encoding, options, layout)
-    elif is_json(format) and not options.is_official:
-        reader = text_reader = _open_inside(path, text_reader, options)
+    elif not options.is_official:
+        reader = text_reader = _open_inside(path, format, text_reader, options)
     if options.ask is not None:
         reader = text_reader = AskingReader(text_reader, options.ask, path.name)
     detection = detect_rows(path, format, encoding, text_reader, options)
@@ -224,13 +225,17 @@ def _names_fields(names: Sequence[str], fields: Overrides) -> bool:
     return bool(named) and all(given in names for given in named)
 
 
-def _open_inside(path: Path, reader: Reader, options: SourceOptions) -> Reader:
-    """The reader for JSON whose questions are inside conversations or objects."""
+def _open_inside(path: Path, format: str, reader: Reader, options: SourceOptions) -> Reader:
+    """The reader for rows whose questions are inside conversations, or in JSON inside objects."""
     with contextlib.suppress(DataError):  # reported when the rows are read
+        if not is_json(format) and not {*CHAT_COLUMNS}.intersection(reader.columns()):
+            return reader
         first = list(islice(reader.rows((), lambda problem: None), _DETECTION_ROWS))
         columns = dict.fromkeys(name for row in first for name in row.values)
         if column := find_chat_column(columns, first):
             return ChatReader(reader, column, path.name)
+        if not is_json(format):
+            return reader
         named = [one for one in _list_named_columns(options.fields) if "." in one and one not in columns]
         if named:
             return NestedReader(reader, tuple(named))

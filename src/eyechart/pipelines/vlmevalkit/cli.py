@@ -1,8 +1,12 @@
-"""``eyechart vlmeval``: VLMEvalKit's run.py with its own flags. ``eyechart run`` with a task of EvalScope."""
+"""The commands of others with their own flags, and ``eyechart run`` with a task of EvalScope.
+
+``eyechart vlmeval`` is VLMEvalKit's run.py, ``eyechart evalscope eval`` is EvalScope's command.
+"""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -70,6 +74,124 @@ def execute(args: argparse.Namespace) -> int:
     if args.debug:
         os.environ["EYECHART_TRACEBACK"] = "1"
     return run(Flags(**read_given_options(Flags, args)), say=note)
+
+
+# -- ``eyechart evalscope eval``: every flag is a key of a task
+
+EVALSCOPE_DESCRIPTION = """\
+EvalScope's command with its own flags, for two of its data sets: general_vqa (questions in OpenAI's message
+format) and general_vmcq (multiple choice with images), both read from files of your own. With --eval-backend
+VLMEvalKit and --eval-config FILE, it runs that configuration.
+
+Requests, scores and files are those of evalscope 1.14.1: WORK_DIR/TIME/{predictions,reviews,reports}/MODEL.
+The same command resumes a run that was interrupted or in which requests failed. Flags that have no effect
+here are accepted and noted; those that would change a number are refused.
+"""
+
+EVALSCOPE_EXAMPLES = """\
+  eyechart evalscope eval --model my-model --api-url http://localhost:8000/v1 --datasets general_vqa \\
+    --dataset-args '{"general_vqa": {"local_path": "data", "subset_list": ["mine"]}}' --limit 5
+  eyechart evalscope eval --eval-backend VLMEvalKit --eval-config config.yaml
+"""
+
+_EVALSCOPE_FLAGS: Mapping[str, str] = {
+    "model": "the name under which the model is served",
+    "api-url": "the server, e.g. http://localhost:8000/v1",
+    "api-key": "its key; never written to a file (default: EMPTY)",
+    "datasets": "general_vqa, general_vmcq",
+    "dataset-args": "JSON: for each data set local_path, subset_list and more",
+    "limit": "rows of each subset, or a share between 0 and 1",
+    "repeats": "how often each question is asked",
+    "generation-config": "JSON or NAME=VALUE,...: temperature, max_tokens, ...",
+    "eval-batch-size": "concurrent requests (default: 8)",
+    "judge": "JSON: strategy (rule, llm, llm_recall) and models",
+    "judge-strategy": "the older form of --judge",
+    "judge-model-args": "the older form of --judge",
+    "work-dir": "folder for the results (default: outputs)",
+    "use-cache": "an earlier folder to continue in",
+    "model-id": "the model's name in files and reports",
+    "timeout": "seconds per request",
+    "seed": "of --dataset-args shuffle (default: 42)",
+    "eval-type": "openai_api",
+    "eval-backend": "Native or VLMEvalKit",
+    "eval-config": "the configuration of VLMEvalKit",
+}
+_EVALSCOPE_SWITCHES: Mapping[str, str] = {
+    "no-timestamp": "write into WORK_DIR itself",
+    "ignore-errors": "score the replies that came, even if some requests failed",
+    "dry-run": "print the task and run nothing",
+    "debug": "print every reply",
+}
+# Accepted with a note, or refused with the reason; True for switches.
+_EVALSCOPE_OTHERS: Mapping[str, bool] = {
+    "agent-config": False, "analysis-report": True, "chat-template": False, "dataset-dir": False,
+    "dataset-hub": False, "enable-progress-tracker": True, "judge-worker-num": False, "model-args": False,
+    "model-task": False, "rerun-review": True, "sandbox": False, "sandbox-manager-config": False,
+    "sandbox-type": False, "stream": True, "use-sandbox": True,
+}  # fmt: skip
+
+
+@command(
+    "evalscope",
+    "EvalScope's eval for general_vqa and general_vmcq: same flags, same files",
+    description=EVALSCOPE_DESCRIPTION,
+    examples=EVALSCOPE_EXAMPLES,
+)
+def add_evalscope_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags, which are the keys of a task."""
+    parser.add_argument("verb", choices=["eval"], metavar="eval", help="evaluate; the only verb here")
+    for name, about in _EVALSCOPE_FLAGS.items():
+        several: dict[str, Any] = {"nargs": "+"} if name == "datasets" else {}
+        metavar = name.rpartition("-")[2].upper()
+        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, metavar=metavar, help=about, **several)
+    accepted = parser.add_argument_group("accepted without effect, or refused with the reason")
+    accepted.description = ", ".join(f"--{name}" for name in (*_EVALSCOPE_OTHERS, "[no-]collect-perf"))
+    hidden = {name: argparse.SUPPRESS for name, is_switch in _EVALSCOPE_OTHERS.items() if is_switch}
+    for name, about in {**_EVALSCOPE_SWITCHES, **hidden}.items():
+        parser.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=about)
+    for name in (name for name in _EVALSCOPE_OTHERS if name not in hidden):
+        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    on_or_off = argparse.BooleanOptionalAction
+    parser.add_argument("--collect-perf", action=on_or_off, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    return execute_evalscope
+
+
+def execute_evalscope(args: argparse.Namespace) -> int:
+    """Make the task of the flags and run it."""
+    from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
+    from eyechart.pipelines.vlmevalkit.evalscope.job import name_keys_in_errors, run_and_print
+
+    load_dotenv()
+    flags = (*_EVALSCOPE_FLAGS, *_EVALSCOPE_SWITCHES, *_EVALSCOPE_OTHERS, "collect-perf")
+    said = vars(args)
+    given = {name: said[name] for flag in flags if (name := flag.replace("-", "_")) in said}
+    for name in given.keys() & {"generation_config", "model_args"}:
+        given[name] = _read_pairs(given[name])
+    with name_keys_in_errors():
+        return 1 if run_and_print(read_task(given)).n_failed else 0
+
+
+def _read_pairs(text: str) -> Any:
+    """A JSON text as it is, or pairs as a mapping.
+
+    >>> _read_pairs("max_tokens=9,stream=true,stop=x=y"), _read_pairs('{"a": 1}')
+    ({'max_tokens': 9, 'stream': True, 'stop': 'x=y'}, '{"a": 1}')
+    """
+    if text.lstrip().startswith("{"):
+        return text
+    pairs = [one.partition("=") for one in text.strip().split(",")]
+    if any(not sign for _, sign, _ in pairs):
+        raise UsageError(
+            f"{text!r} is not JSON and not NAME=VALUE,...", hint="e.g. max_tokens=64,temperature=0"
+        )
+    return {name.strip(): _read_literal(value.strip()) for name, _, value in pairs}
+
+
+def _read_literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False}.get(text.lower(), text)
 
 
 # -- ``eyechart run`` with a configuration of EvalScope, which runs as a task with EvalScope's files and table
@@ -182,5 +304,9 @@ def _is_task(content: Any) -> bool:
     return is_task(content)
 
 
-for _key in ("eval_config", "eval_backend"):  # the keys that mark a task, as declared in pyproject.toml
+for _key in (
+    "datasets",
+    "eval_config",
+    "eval_backend",
+):  # the keys that mark a task, as declared in pyproject.toml
     configurations.record(_key, ConfigReader(is_mine=_is_task, run=run_evalscope))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,21 +20,26 @@ from eyechart.model.redact import HIDDEN, is_secret, redact_parameters
 from eyechart.registry import suggest_name
 from eyechart.run.options import SUFFIXES, decode_json, load_config_file
 
+if TYPE_CHECKING:
+    from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData
+
 BACKEND = "VLMEvalKit"
-_BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")
-# The keys beside `eval_config` that this backend uses, with their defaults.
+NATIVE = "Native"
+_BACKENDS = (NATIVE, "OpenCompass", BACKEND, "RAGEval", "ThirdParty")
+# The keys of every task, with their defaults.
 TASK_KEYS: Mapping[str, Any] = {
-    "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
+    "eval_backend": NATIVE, "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
     "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
 }  # fmt: skip
-SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys that mark a task
-# Keys that only EvalScope's native backend reads.
+SIGNS = frozenset({"datasets", "eval_backend", "eval_config"})  # the keys that mark a task
+# Keys that only EvalScope's native backend reads; the last three are in its saved configurations.
 NATIVE_KEYS = frozenset({
-    "analysis_report", "api_key", "api_url", "chat_template", "dataset_args", "dataset_dir", "dataset_hub",
-    "datasets", "enable_progress_tracker", "eval_batch_size", "eval_type", "generation_config",
-    "ignore_errors", "judge", "judge_model_args", "judge_strategy", "judge_worker_num", "limit", "model",
-    "model_args", "model_id", "model_task", "outputs", "repeats", "rerun_review", "sandbox_manager_config",
-    "sandbox_type", "stream", "timeout", "use_sandbox",
+    "agent_config", "analysis_report", "api_key", "api_key_env", "api_url", "chat_template", "collect_perf",
+    "dataset_args", "dataset_dir", "dataset_hub", "datasets", "enable_progress_tracker", "eval_batch_size",
+    "eval_type", "generation_config", "ignore_errors", "judge", "judge_model_args", "judge_strategy",
+    "judge_worker_num", "limit", "model", "model_args", "model_id", "model_task", "outputs", "repeats",
+    "rerun_review", "sandbox", "sandbox_manager_config", "sandbox_type", "stream", "timeout", "use_sandbox",
+    "evalscope_version", "evaluation_identity", "resolved_benchmarks",
 })  # fmt: skip
 NO_KEY = "EMPTY"  # sent to servers that need no key
 T = TypeVar("T")
@@ -57,6 +62,7 @@ class DataEntry:
 
     name: str  # of its files
     source: str  # a name in $LMUData, a path, or a name of the catalogue
+    general: GeneralData | None = None  # of the native backend; `source` then only identifies it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,18 +176,26 @@ def read_task(given: Any) -> Task:
     said = {name: value for name, value in _to_mapping(given).items() if value is not None}
     _refuse_unknown(said)
     values = Values(said, "the task")
-    _check_backend(values.text("eval_backend"))
-    for name in said:
-        if name in NATIVE_KEYS:
-            raise UsageError(
-                f"the task's {name} is for EvalScope's native backend, and would be ignored here",
-                hint="remove it; eval_config holds what this backend reads",
-            )
-    config = _read_eval_config(values.raw("eval_config"))
-    whole = {**said, "eval_config": config}
-    _refuse_hidden(whole)
+    if _is_native(values.text("eval_backend"), said):
+        from eyechart.pipelines.vlmevalkit.evalscope.native import read_native
+
+        whole = said
+        _refuse_hidden(whole)
+        task = read_native(_fill_native(said))
+        described = _describe_native(said)
+    else:
+        for name in said:
+            if name in NATIVE_KEYS:
+                raise UsageError(
+                    f"the task's {name} is for EvalScope's native backend, and would be ignored here",
+                    hint="remove it; eval_config holds what this backend reads",
+                )
+        config = _read_eval_config(values.raw("eval_config"))
+        whole = {**said, "eval_config": config}
+        _refuse_hidden(whole)
+        task = read_eval_config(_fill_keys(config))
+        described = _describe(whole)
     seed = values.whole("seed")
-    task = read_eval_config(_fill_keys(config))
     return replace(
         task,
         work_dir=values.text("work_dir") or task.work_dir,
@@ -190,7 +204,7 @@ def read_task(given: Any) -> Task:
         seed=TASK_KEYS["seed"] if seed is None else seed,
         is_verbose=task.is_verbose or values.truth("debug"),
         is_dry_run=values.truth("dry_run"),
-        described=_describe(whole),
+        described=described,
     )
 
 
@@ -262,14 +276,19 @@ def _refuse_unknown(said: Mapping[str, Any]) -> None:
             )
 
 
-def _check_backend(backend: str | None) -> None:
+def _is_native(backend: str | None, said: Mapping[str, Any]) -> bool:
+    """Whether a task is for the native backend; other backends than the two are refused."""
     if backend == BACKEND:
-        return
+        return False
+    if backend in (None, NATIVE) and "datasets" in said:
+        return True
     if backend is None or backend in _BACKENDS:
         what = "is not given, which means Native" if backend is None else f"is {backend}"
         raise UsageError(
-            f"the task's eval_backend {what}, and eyechart only replaces VLMEvalKit",
-            hint=f"write eval_backend: {BACKEND}; to evaluate your own file: eyechart run FILE -m MODEL",
+            f"the task's eval_backend {what}, and eyechart only replaces VLMEvalKit, and Native for the "
+            "datasets general_vqa and general_vmcq",
+            hint=f"write eval_backend: {BACKEND} with an eval_config, or datasets: [general_vqa]; to "
+            "evaluate your own file: eyechart run FILE -m MODEL",
         )
     hint = suggest_name(backend, list(_BACKENDS), otherwise=f"write eval_backend: {BACKEND}", at_most=1)
     raise UsageError(f"unknown eval_backend {backend!r}", hint=hint)
@@ -277,7 +296,7 @@ def _check_backend(backend: str | None) -> None:
 
 # -- API keys: read from the environment if the configuration asks for it, and never saved
 
-_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # the names that hold one
+_KEYS = ("key", "api_key", "judge_key", "OPENAI_API_KEY")  # the names that hold one
 _ENV = "_env"  # `key_env: NAME` instead of `key`: the key is in the environment variable NAME
 
 
@@ -293,6 +312,19 @@ def _fill_keys(config: Mapping[str, Any]) -> dict[str, Any]:
             else one
             for one in _to_list(config["model"])
         ]
+    return filled
+
+
+def _fill_native(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A native task with the keys of the environment in place of `api_key_env`."""
+    filled = _fill(given, "the task")
+    if isinstance(judge := given.get("judge"), Mapping):
+        models = [
+            _fill(one, "the judge") for one in _to_list(judge.get("models") or []) if isinstance(one, Mapping)
+        ]
+        filled["judge"] = {**judge, "models": models}
+    if isinstance(given.get("judge_model_args"), Mapping):
+        filled["judge_model_args"] = _fill(given["judge_model_args"], "the judge")
     return filled
 
 
@@ -351,6 +383,22 @@ def _describe(given: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
+def _describe_native(given: Mapping[str, Any]) -> dict[str, Any]:
+    """As `_describe`, for a task of the native backend."""
+    opened = {name: _decode_texts(value) for name, value in given.items()}
+    shown = redact_parameters(opened)
+    _name_keys(shown, opened, str(opened.get("model") or "MODEL"))
+    judge = opened.get("judge")
+    if isinstance(judge, Mapping):
+        models = _to_list(judge.get("models") or [])
+        shown["judge"]["models"] = _to_list(shown["judge"].get("models") or [])
+        for entry, one in zip(shown["judge"]["models"], models, strict=True):
+            _name_keys(entry, one, "JUDGE")
+    if isinstance(opened.get("judge_model_args"), Mapping):
+        _name_keys(shown["judge_model_args"], opened["judge_model_args"], "JUDGE")
+    return shown
+
+
 def _decode_texts(value: Any) -> Any:
     """A value with the JSON texts in it decoded, at any depth: they may hold keys."""
     if isinstance(value, Mapping):
@@ -373,7 +421,7 @@ def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) ->
             written[name] = key
         elif isinstance(key, str) and key:
             del written[name]
-            written[f"{name}{_ENV}"] = _variable(key, whose if name == "key" else "JUDGE")
+            written[f"{name}{_ENV}"] = _variable(key, whose if name in ("key", "api_key") else "JUDGE")
 
 
 def _variable(key: str, whose: str) -> str:

@@ -57,6 +57,7 @@ from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Export, JudgedScorer, Message, Result, Sample
 
 if TYPE_CHECKING:
+    from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData
     from eyechart.run.plan import Plan
     from eyechart.run.results import Run
 
@@ -85,6 +86,11 @@ class Evaluation:
     def stem(self) -> str:
         """The beginning of its file names."""
         return f"{self.model.name}_{self.data}"
+
+    @property
+    def report_file(self) -> Path:
+        """The report on a data set of the native backend."""
+        return self.folder.parent / "reports" / self.model.name / f"{self.data}.json"
 
     @property
     def judge(self) -> str | None:
@@ -177,6 +183,8 @@ def plan_evaluation(
 def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, *, is_fresh: bool) -> Options:
     """The options of the run, whose folder lies below that of the task."""
     said = {**task.options_of(model), **questions.options}
+    if questions.detail and model.spec.startswith("openai/"):
+        said |= {"pass_urls": True, "params": {**said.get("params", {}), "image_detail": questions.detail}}
     if not questions.takes_judge:
         said = {name: value for name, value in said.items() if not name.startswith("judge")}
     ours = {
@@ -230,6 +238,8 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
     Those of eyechart may be replaced, because the journals keep the replies.
     """
     found = next(find_prediction_files(one.folder, one.stem), None)
+    if one.questions.entry.general is not None and (report := one.report_file).is_file():
+        found = report
     if found is None:
         return
     begin, journals = plan.folder.name.rpartition("-")[0], plan.folder.parent.glob(f"*/{FILE_NAME}")
@@ -245,20 +255,50 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 
 def run_evaluation(one: Evaluation, status: StatusFile) -> EvaluationOutcome:
     """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
+    if one.questions.entry.general is not None:
+        return _settle(one, lambda: _run_general(one))
     said: dict[str, Any] = {"prediction_file": str(one.predictions), "judge_model": one.judge}
-    run = _run_by_rules if one.questions.dataset is None else _run_by_class
-    try:
+
+    def run() -> EvaluationOutcome:
         status.say(one.data, "infer" if one.plan else "eval", **said)
         # Earlier accuracies are no longer valid, whatever happens now.
         for path in (*list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
-        return run(one, lambda: status.say(one.data, "eval", **said))
+        by = _run_by_rules if one.questions.dataset is None else _run_by_class
+        return by(one, lambda: status.say(one.data, "eval", **said))
+
+    return _settle(one, run)
+
+
+def _settle(one: Evaluation, run: Callable[[], EvaluationOutcome]) -> EvaluationOutcome:
+    try:
+        return run()
     except EvaluationFailed as err:
         return replace(err.counted or EvaluationOutcome(), failure=err)
     except EyechartError as err:
         failure = one.failed(err.message, hint=err.hint)
         failure.__cause__ = err
         return EvaluationOutcome(failure=failure)
+
+
+def _run_general(one: Evaluation) -> EvaluationOutcome:
+    """Run a data set of the native backend, and write EvalScope's files on it."""
+    from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
+
+    assert one.plan is not None
+    one.report_file.unlink(missing_ok=True)  # no longer valid, whatever happens now
+    done = _evaluate(one.plan)
+    outcome = _count(one, done)
+    n_unjudged, why = count_unjudged(done)
+    outcome = replace(outcome, n_unjudged=n_unjudged)
+    if n_unjudged and not one.task.keep_failed:
+        said = f"{n_unjudged} of {outcome.n} replies wait for the judge, which gave no answer ({why})"
+        raise one.failed(said, hint=AGAIN, counted=outcome)
+    export = Export(folder=one.folder.parent, manifest=done.manifest, results=done.list_for_files)
+    write_report(export, one.data, one.model.name)
+    for said in _uncounted(one, done, outcome, is_scored=True):
+        print_note(f"{one.data}: {said}")
+    return replace(outcome, result=read_report(one.report_file))
 
 
 def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
@@ -505,6 +545,7 @@ class Questions:
     entry: DataEntry
     source: Any  # for `make_plan`
     options: Mapping[str, Any] = field(default_factory=dict)  # how it is read and scored
+    detail: str = ""  # of its images in requests, whose URLs are then sent as they are
     file: Path | None = None  # of the questions
     dataset: Any = None  # an instance of a class that a script has changed
     takes_judge: bool = True  # whether the task's judge is called for it
@@ -521,6 +562,8 @@ def open_questions(entry: DataEntry) -> Questions:
     from eyechart.registry import benchmarks, find_published_benchmark
     from eyechart.run.sources import list_settings, make_benchmark
 
+    if entry.general is not None:
+        return _open_general(entry, entry.general)
     path = None if is_hub(entry.source) else _find(entry)
     if path is None:
         is_known = entry.source in benchmarks.names()
@@ -538,6 +581,14 @@ def _choose_released(benchmark: Benchmark) -> dict[str, str]:
     """The option of a benchmark of the catalogue for which the release has other rules."""
     released = find_released(benchmark.scorer)
     return {"scorer": released} if released != benchmark.scorer else {}
+
+
+def _open_general(entry: DataEntry, data: GeneralData) -> Questions:
+    """A data set of EvalScope's native backend. URLs of images go to the server, as there."""
+    from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
+
+    benchmark, remarks, detail = open_general(data)
+    return Questions(entry=entry, source=benchmark, detail=detail, remark="\n".join(remarks))
 
 
 def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:

@@ -37,6 +37,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import (
     write_config,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.output import format_rate, format_summary, print_done
+from eyechart.pipelines.vlmevalkit.evalscope.report import format_report, read_report
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import read_accuracies
 from eyechart.terminal import print_note, print_text
 
@@ -53,8 +54,11 @@ KEYS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class TaskResults(dict[str, dict[str, str]]):
-    """The accuracies of a task, by file name; `n_failed` questions are in none of them."""
+class TaskResults(dict[str, dict[str, Any]]):
+    """The accuracies of a task by file name, or the reports of a native one by data set.
+
+    `n_failed` questions are in none of them.
+    """
 
     n_failed = 0
 
@@ -203,13 +207,19 @@ def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
             outcome = run_evaluation(one, status)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
+            elif one.questions.entry.general is not None:
+                print_text(format_report(outcome.result))
+                results[one.data] = outcome.result
+                results.n_failed += outcome.n_failed + outcome.n_unjudged
             else:
                 print_done(name, one.data, outcome.result, outcome.scorer, outcome.rules)
                 if outcome.lines:
                     results[f"{one.stem}_acc"] = dict(outcome.lines[0])
                 results.n_failed += outcome.n_failed + outcome.n_unjudged
-            rows.append(_note_outcome(status, one, outcome))
-        print_text(format_summary(rows))
+            if one.questions.entry.general is None:
+                rows.append(_note_outcome(status, one, outcome))
+        if rows:
+            print_text(format_summary(rows))
     if failures:
         raise TaskFailed(failures, results) from failures[0].__cause__
     return results
@@ -252,7 +262,7 @@ class TaskFailed(EyechartError):
 
     exit_code = 1
 
-    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, Any]]) -> None:
         message = failures[0].message
         if len(failures) > 1:
             lines = "".join(f"\n  {err.message}" for err in failures)
@@ -272,7 +282,7 @@ class TasksFailed(TaskFailed):
     """
 
     def __init__(
-        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, str]]]
+        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, Any]]]
     ) -> None:
         super().__init__(failures, {name: row for one in of_tasks for name, row in one.items()})
         self.of_tasks = [{name: dict(row) for name, row in one.items()} for one in of_tasks]
@@ -290,16 +300,24 @@ class Summarizer:
     """EvalScope's reader of results: the accuracies of an earlier run of a task."""
 
     @staticmethod
-    def get_report_from_cfg(task_cfg: Any) -> list[dict[str, dict[str, str]]]:
-        """One ``{"<model>_<dataset>_acc": first row}`` per model and dataset with a result, in order."""
+    def get_report_from_cfg(task_cfg: Any) -> list[dict[str, dict[str, Any]]]:
+        """One ``{"<model>_<dataset>_acc": first row}`` per model and dataset with a result, in order.
+
+        Of a native task, one ``{"<dataset>": report}``.
+        """
         several = task_cfg if isinstance(task_cfg, list | tuple) else [task_cfg]
         return [found for one in several for found in _read_newest(read_task(one))]
 
 
-def _read_newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
+def _read_newest(task: Task) -> Iterator[dict[str, dict[str, Any]]]:
     places = find_folders(task)
     for model in task.models:
         for data in task.data:
+            if data.general is not None:
+                reports = (place / "reports" / model.name / f"{data.name}.json" for place in places)
+                if path := next(filter(Path.is_file, reports), None):
+                    yield {data.name: read_report(path)}
+                continue
             stem = f"{model.name}_{data.name}"
             found = (lines for place in places if (lines := read_accuracies(place / model.name, stem)))
             if lines := next(found, ()):

@@ -10,12 +10,14 @@
 A subset is a category of the run (or a split), else ``default``. The folder is one run of EvalScope:
 ``evalscope service --outputs`` takes the folder above it. A failed sample has an error and no score; it
 counts in `execution_summary` only. If samples are worth points, or rotations of one question count as one,
-the metric is the run's headline and the subsets show plain means.
+the metric is the run's headline and the subsets show plain means. Runs of `general_vqa` and `general_vmcq`
+have all metrics of EvalScope and its subsets, and the numbers are EvalScope's.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,20 +26,21 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+from rich.cells import cell_len
 
-from eyechart.pipelines.logs.reading import MARK, TRIAL
-from eyechart.pipelines.logs.writing import (
-    copy_meta,
-    encode_json_line,
-    format_failure,
-    format_messages,
-    format_output,
-    format_reply_message,
-    format_sample,
+from eyechart.pipelines.logs.writing import encode_json_line
+from eyechart.pipelines.vlmevalkit.evalscope.general import PRETTY_NAMES
+from eyechart.pipelines.vlmevalkit.evalscope.general_score import RULES, VQA_MAIN
+from eyechart.pipelines.vlmevalkit.evalscope.lines import (
+    METRIC,
+    get_values,
+    make_judge_summary,
+    make_prediction_line,
+    make_review_line,
 )
 from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
-from eyechart.report.counting import OTHER_VALUES, compute_credit, group_trials
+from eyechart.report.counting import OTHER_VALUES, group_trials
 from eyechart.report.rows import open_text_file, write_json_file
 from eyechart.report.summary import Headline, compute_headline
 from eyechart.score.number import add_in_order
@@ -45,24 +48,11 @@ from eyechart.store.folder import make_file_name, prepare_folder
 from eyechart.types import Export, Result
 
 DEFAULT = "default"
-METRIC = "accuracy"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
 _MAX_SUBSETS = 100  # each has two open files; further ones share a subset
-_IDENTITY = {"name": METRIC, "aggregation": "mean", "dimensions": {}}
-_SEMANTICS = {
-    "semantic_id": "quality.accuracy.ratio",
-    "metric_name": "Accuracy",
-    "display_name": None,
-    "kind": "quality",
-    "direction": "higher_is_better",
-    "raw_unit": None,
-    "value_range": {"min": 0.0, "max": 1.0},
-    "display_kind": "percent",
-    "display_multiplier": 100.0,
-    "display_unit": "%",
-    "display_precision": 1,
-}
+_STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
+_PRETTY = {"accuracy": "Accuracy", "bleu": "BLEU", "rouge": "ROUGE"}
 
 
 @exporter("evalscope-report")
@@ -70,23 +60,103 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
     """Write predictions and reviews line by line, then the report on them."""
     dataset = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
     model = format_model_name(str(export.manifest.get("model") or ""))
+    report, *files = write_report(export, dataset, model)
+    config = export.folder / "configs" / "task_config.yaml"
+    prepare_folder(config.parent)
+    _write_config(config, export.manifest, dataset, model)
+    return [report, config, *files]
+
+
+def write_report(export: Export, dataset: str, model: str) -> Sequence[Path]:
+    """Write the files of a run under the names of a data set and a model; the report is the first."""
     numbers = compute_headline(export)
     key = next((key for key in _SUBSET_KEYS if key in numbers.plain.by), "")
     folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
-    for folder in (*folders, export.folder / "configs"):
+    for folder in folders:
         prepare_folder(folder)
-    report = export.folder / "reports" / model / f"{dataset}.json"
+    report = folders[2] / f"{dataset}.json"
     before = _subsets_before(report)
-    subsets = _write_lines(export, folders[0], folders[1], dataset, key)
+    subsets = _write_lines(export, folders[0], folders[1], dataset, "subset" if _is_general(export) else key)
     kept = {name.casefold() for name in subsets}
     gone = [name for name in before if name.casefold() not in kept]
     for folder, name in itertools.product(folders[:2], gone):
         (folder / f"{dataset}_{name}.jsonl").unlink(missing_ok=True)
-    write_json_file(report, _report(export.manifest, numbers, dataset, model, subsets), indent=4)
-    config = export.folder / "configs" / "task_config.yaml"
-    _write_config(config, export.manifest, dataset, model)
-    files = [folder / f"{dataset}_{name}.jsonl" for folder in folders[:2] for name in subsets]
-    return [report, config, *files]
+    write_json_file(report, _report(export, numbers, dataset, model, subsets), indent=4)
+    return [report, *(folder / f"{dataset}_{name}.jsonl" for folder in folders[:2] for name in subsets)]
+
+
+class ReportPart(dict[str, Any]):
+    """Part of a report, whose keys can also be read as attributes, as in EvalScope."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError as err:
+            raise AttributeError(name) from err
+
+
+class Report(ReportPart):
+    """The content of a report.
+
+    >>> Report(name="m@general_vqa", metrics=[], primary_metric_identity=None)
+    Report(name='m@general_vqa', score=None)
+    """
+
+    @property
+    def score(self) -> float | None:
+        """The value of the main metric, or of the only one; None if there is none."""
+        main = self["primary_metric_identity"]
+        found = [one["score"] for one in self["metrics"] if main is None or one["identity"] == main]
+        return float(found[0]) if len(found) == 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __repr__(self) -> str:
+        return f"Report(name={self['name']!r}, score={self.score})"
+
+
+def read_report(path: Path) -> Report:
+    """The report in a file."""
+    with path.open(encoding="utf-8") as file:
+        return Report(json.load(file, object_hook=ReportPart))
+
+
+def format_report(report: Report) -> str:
+    """The numbers of a report as a table."""
+    rows = [("Model", "Dataset", "Metric", "Subset", "Num", "Score")]
+    for metric in report.metrics:
+        axes = metric.identity.dimensions
+        form = axes.get("ngram") or axes.get("variant", "").upper()
+        name = (
+            f"{metric.semantics.metric_name}{f'-{form}' if form else ''} {axes.get('statistic', '')}".strip()
+        )
+        listed = [part for category in metric.categories for part in category.subsets]
+        listed += [{"name": "OVERALL", "num": metric.num, "score": metric.score}] * (len(listed) > 1)
+        rows += (
+            (
+                report.model_name,
+                report.dataset_name,
+                name,
+                part["name"],
+                str(part["num"]),
+                f"{part['score']:.4f}",
+            )
+            for part in listed
+        )
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _is_general(export: Export) -> bool:
+    """Whether it is a run of `general_vqa` or `general_vmcq`."""
+    return RULES in (export.manifest.get("settings") or {})
 
 
 def _subsets_before(report: Path) -> set[str]:
@@ -104,23 +174,31 @@ class _Subset:
 
     predictions: IO[str]
     reviews: IO[str]
-    n_scored: int = 0  # samples
-    total: float = 0.0
+    means: dict[str, list[float]] = field(default_factory=dict)  # by metric, one number per counted unit
+    judged: list[str] = field(default_factory=list)  # the states of its verdicts
     counts: dict[str, int] = field(default_factory=lambda: {"requested": 0, "succeeded": 0, "errored": 0})
 
-    def add(self, trials: Sequence[Result], model: str) -> None:
-        values = [value for result in trials if (value := compute_credit(result)) is not None]
-        if values:
-            self.n_scored += 1
-            self.total += add_in_order(values) / len(values)
+    def add(
+        self, trials: Sequence[Result], model: str, position: int, judge: str, *, is_general: bool
+    ) -> None:
+        """Write the lines of a sample. A repeat counts for itself in EvalScope, a sample once otherwise."""
+        values = [get_values(result) for result in trials]
+        for name in dict.fromkeys(name for each in values for name in each):
+            found = [each[name] for each in values if name in each]
+            self.means.setdefault(name, []).extend(
+                found if is_general else [add_in_order(found) / len(found)]
+            )
         for result in trials:
             if result.outcome is None:
                 continue
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
-            index = result.position * len(trials) + result.trial
+            index = position * len(trials) + result.trial
             self.predictions.write(encode_json_line(make_prediction_line(result, index, model)) + "\n")
-            self.reviews.write(encode_json_line(make_review_line(result, index)) + "\n")
+            line = make_review_line(result, index, judge, position if is_general else result.position)
+            self.reviews.write(encode_json_line(line) + "\n")
+            if (score := line["sample_score"]["score"])["judge_summary"]:
+                self.judged.append(score["status"])
 
 
 def _write_lines(
@@ -129,6 +207,8 @@ def _write_lines(
     """Write both files of every subset; they appear when all are complete."""
     by_value: dict[str, _Subset] = {}
     names: dict[str, str] = {}  # casefolded name to the name: file systems may ignore case
+    is_general = _is_general(export)
+    model, judge = str(export.manifest.get("model") or "model"), _name_judge(export.manifest)
     with ExitStack() as stack:
         for trials in group_trials(export.results()):
             if all(result.outcome is None for result in trials):
@@ -143,8 +223,20 @@ def _write_lines(
                     for folder in (predictions, reviews)
                 )
                 by_value[value] = _Subset(said, scored)
-            by_value[value].add(trials, str(export.manifest.get("model") or "model"))
+            position = int(trials[0].sample.id.rpartition("/")[2]) if is_general else trials[0].position
+            by_value[value].add(
+                trials,
+                model.removeprefix("openai/") if is_general else model,
+                position,
+                judge,
+                is_general=is_general,
+            )
     return dict(zip(names.values(), by_value.values(), strict=True))
+
+
+def _name_judge(manifest: Mapping[str, Any]) -> str:
+    judge = manifest.get("judge")
+    return str(judge["model"] if isinstance(judge, Mapping) else "").removeprefix("openai/")
 
 
 def _value_of(result: Result, key: str) -> str:
@@ -173,54 +265,107 @@ def _file_part(name: str) -> str:
 
 
 def _report(
-    manifest: Mapping[str, Any], numbers: Headline, dataset: str, model: str, subsets: Mapping[str, _Subset]
+    export: Export, numbers: Headline, dataset: str, model: str, subsets: Mapping[str, _Subset]
 ) -> dict[str, Any]:
-    scored = {name: subset for name, subset in subsets.items() if subset.n_scored}
+    manifest, is_general = export.manifest, _is_general(export)
+    identities: list[dict[str, Any]] = []
+    for name in itertools.chain(*(subset.means for subset in subsets.values())):
+        identities += [identify(name)] if identify(name) not in identities else []
+    main = identify(VQA_MAIN if is_general and dataset == "general_vqa" else METRIC)
+    primary = main if main in identities else None
+    headline = None if is_general else numbers.score or 0.0
+    metrics = [_metric(identity, subsets, headline) for identity in identities]
+    counted = next(
+        (one for one in metrics if one["identity"] == primary), metrics[0] if metrics else {"num": 0}
+    )
+    unavailable = f"Primary metric selector {main} did not match any emitted metric identity."
+    judged = [status for subset in subsets.values() for status in subset.judged]
+    judging = make_judge_summary(judged, _name_judge(manifest)) if judged else None
     return {
         "schema_version": 2,
         "name": f"{model}@{dataset}",
         "dataset_name": dataset,
-        "dataset_pretty_name": str(manifest.get("benchmark", "")),
+        "dataset_pretty_name": PRETTY_NAMES.get(dataset, str(manifest.get("benchmark", ""))),
         "dataset_description": str(manifest.get("about", "")),
         "model_name": model,
-        "metrics": [_metric(numbers, scored)] if scored else [],
+        "metrics": metrics,
         "analysis": "N/A",
         "perf_metrics": None,
-        "primary_metric_identity": _IDENTITY if scored else None,
-        "primary_metric_unavailable_reason": None if scored else "nothing could be scored",
-        "judge_summary": None,
+        "primary_metric_identity": primary,
+        "primary_metric_unavailable_reason": None
+        if primary
+        else unavailable
+        if metrics
+        else "nothing could be scored",
+        "judge_summary": judging,
         "execution_summary": _execution(subsets, numbers),
-        "num": sum(subset.n_scored for subset in scored.values()),
+        "num": counted["num"],
     }
 
 
-def _metric(numbers: Headline, scored: Mapping[str, _Subset]) -> dict[str, Any]:
-    """The headline, and below it the subsets in one category.
+def identify(name: str) -> dict[str, Any]:
+    """A metric as reports name it.
+
+    >>> identify("bleu-2")["dimensions"], identify("Rouge-L-R")["dimensions"], identify("acc")["name"]
+    ({'ngram': 2}, {'statistic': 'recall', 'variant': 'l'}, 'accuracy')
+    """
+    kind, _, rest = name.partition("-")
+    dimensions: dict[str, Any] = {}
+    if kind == "bleu":
+        dimensions = {"ngram": int(rest)}
+    elif kind == "Rouge":
+        form, _, statistic = rest.partition("-")
+        dimensions = {"ngram": int(form)} if form != "L" else {}
+        dimensions |= {"statistic": _STATISTICS[statistic]} | ({"variant": "l"} if form == "L" else {})
+    concept = {"bleu": "bleu", "Rouge": "rouge"}.get(kind, METRIC)
+    return {"name": concept, "aggregation": "mean", "dimensions": dimensions}
+
+
+def _metric(
+    identity: dict[str, Any], subsets: Mapping[str, _Subset], headline: float | None
+) -> dict[str, Any]:
+    """A metric, and below it the subsets in one category. `headline` takes the place of the mean.
+
+    Verdicts of judge and rules have one identity, and a subset with both is listed twice.
 
     As in EvalScope, means are computed from rounded numbers, so that reading and writing changes nothing.
     """
     parts: list[dict[str, Any]] = [
         {
-            "name": name,
-            "score": _round(subset.total / subset.n_scored),
-            "num": subset.n_scored,
+            "name": subset_name,
+            "score": _round(add_in_order(values) / len(values)),
+            "num": len(values),
             "metadata": None,
             "is_aggregate": False,
         }
-        for name, subset in scored.items()
+        for subset_name, subset in subsets.items()
+        for name, values in subset.means.items()
+        if identify(name) == identity
     ]
     n = sum(part["num"] for part in parts)
     mean = _round(add_in_order(part["score"] * part["num"] for part in parts) / n)
     macro = _round(add_in_order(part["score"] for part in parts) / len(parts))
     category = {"name": [DEFAULT], "num": n, "score": mean, "macro_score": macro, "subsets": parts}
     return {
-        "identity": _IDENTITY,
+        "identity": identity,
         "legacy_name": None,
         "num": n,
-        "score": _round(numbers.score or 0.0),
+        "score": mean if headline is None else _round(headline),
         "macro_score": mean,
         "categories": [category],
-        "semantics": _SEMANTICS,
+        "semantics": {
+            "semantic_id": f"quality.{identity['name']}.ratio",
+            "metric_name": _PRETTY[identity["name"]],
+            "display_name": None,
+            "kind": "quality",
+            "direction": "higher_is_better",
+            "raw_unit": None,
+            "value_range": {"min": 0.0, "max": 1.0},
+            "display_kind": "percent",
+            "display_multiplier": 100.0,
+            "display_unit": "%",
+            "display_precision": 1,
+        },
     }
 
 
@@ -252,56 +397,3 @@ def _write_config(path: Path, manifest: Mapping[str, Any], dataset: str, model: 
 
 def _round(value: float) -> float:
     return round(float(value), 4)
-
-
-# -- The lines of one sample and trial
-
-
-def make_prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
-    """A line of predictions: the request, and the reply or the error."""
-    output = format_output(result.reply, model)
-    if result.reply is None:
-        output["error"] = format_failure(result)
-    return {
-        "index": index,
-        "model": model,
-        "model_output": output,
-        "messages": _conversation(result),
-        "metadata": _metadata(result),
-    }
-
-
-def make_review_line(result: Result, index: int) -> dict[str, Any]:
-    """A line of reviews: the verdict and its reason. A failed sample has no value."""
-    value, score = compute_credit(result), result.score
-    failed = format_failure(result)
-    return {
-        "index": index,
-        "target": [gold for gold in result.sample.golds if gold.strip()] or None,
-        "messages": _conversation(result),
-        "sample_score": {
-            "score": {
-                "value": {} if value is None else {METRIC: value},
-                "status": "transport_error" if failed else "success",
-                "extracted_prediction": score.read if score else None,
-                "prediction": result.reply.text if result.reply else None,
-                "explanation": failed or (f"{score.outcome} ({score.route})" if score else None),
-                "metadata": {"outcome": result.outcome},
-                "main_score_name": METRIC,
-            },
-            "sample_id": index,
-            "group_id": result.position,
-            "generation_index": result.trial,
-            "sample_metadata": _metadata(result),
-        },
-    }
-
-
-def _conversation(result: Result) -> list[dict[str, Any]]:
-    said = [format_reply_message(result.reply)] if result.reply else []
-    return [*format_messages(result), *said]
-
-
-def _metadata(result: Result) -> dict[str, Any]:
-    sample = result.sample
-    return {**copy_meta(sample), TRIAL: result.trial, MARK: format_sample(sample)}

@@ -1,0 +1,308 @@
+r"""The verdicts of EvalScope 1.14.1 on `general_vqa` and `general_vmcq`.
+
+An open answer is worth its ROUGE-L recall; BLEU and ROUGE in all forms stand beside it. A choice is read
+after the last ``ANSWER:`` that is followed by a label, else it is the last capital letter. With a judge, the
+judge decides alone (`llm`), or where the rules found no full match (`llm_recall`). What a task changes of
+this is in the sample, under `RULES`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import UsageError
+from eyechart.pipelines.vlmevalkit.evalscope.overlap import Values, compute_bleu, compute_rouge
+from eyechart.registry import judged_scorer
+from eyechart.score.reading import score_official
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
+
+RULES = "evalscope"  # in the meta of a sample: metrics, filters, judge, ... of its task
+TURNS = "turns"  # the messages of a sample: role and content, which is a text or a list of texts and images
+METRICS = "metrics"  # in the detail of a score: its values by EvalScope's names
+VQA_METRICS: Mapping[str, Callable[[str, str], Values]] = {"BLEU": compute_bleu, "Rouge": compute_rouge}
+VQA_MAIN, CHOICE_MAIN, JUDGED_MAIN = "Rouge-L-R", "accuracy", "acc"
+LABELS: Mapping[str, float] = {"A": 1.0, "B": 0.0}  # what the judge may say
+_ENOUGH = 0.99  # a rule's score above which llm_recall asks no judge
+
+
+_THOUGHT = re.compile(r'<think(?:\s+signature="[^"]*")?(?:\s+redacted="true")?\s*>(.*?)</think>', re.DOTALL)
+
+
+def split_thought(text: str) -> tuple[str, str | None]:
+    """The text without its first thought, the only one that EvalScope removes; and the thought.
+
+    >>> split_thought("<think> A? </think>B<think>C?</think>"), split_thought("A?</think>B")
+    (('B<think>C?</think>', 'A?'), ('A?</think>B', None))
+    """
+    found = _THOUGHT.search(text)
+    return (
+        ((text[: found.start()] + text[found.end() :]).strip(), found[1].strip()) if found else (text, None)
+    )
+
+
+def _cut_thought(text: str) -> str:
+    return split_thought(text)[0]
+
+
+@judged_scorer("general-vqa", version="1", parity="official", cut=_cut_thought)
+def score_vqa(reply: Reply, sample: Sample) -> Judging[Score]:
+    """ROUGE-L recall of an open answer, as EvalScope; BLEU and ROUGE in all forms are in the detail."""
+    said = apply_filters(reply.text, _rules(sample))
+    wanted = "\n".join(sample.golds)
+
+    def by_rule() -> Values:
+        found: Values = {}
+        for name in _rules(sample).get("metrics", ("Rouge",)):
+            found |= VQA_METRICS[name](said, wanted)
+        return found
+
+    return _score(reply, sample, said, by_rule, VQA_MAIN)
+
+
+@judged_scorer("general-vmcq", version="1", parity="official", cut=_cut_thought)
+def score_vmcq(reply: Reply, sample: Sample) -> Judging[Score]:
+    """Whether the label that a reply gives is the right one, as EvalScope reads it."""
+    rules = _rules(sample)
+    said = apply_filters(reply.text, rules)
+    label = read_label(said, tuple(sample.choices), is_chinese=bool(rules.get("chinese")))
+
+    def by_rule() -> Values:
+        if len(sample.golds) != 1:
+            return {}
+        return {CHOICE_MAIN: float(label.lower() == sample.golds[0].strip().lower())}
+
+    return _score(reply, sample, label, by_rule, CHOICE_MAIN)
+
+
+def _rules(sample: Sample) -> Mapping[str, Any]:
+    found = sample.meta.get(RULES)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _score(
+    reply: Reply, sample: Sample, read: str, by_rule: Callable[[], Values], main: str
+) -> Judging[Score]:
+    """The score by rules or judge; `read` is what was read out of the reply."""
+    strategy = _rules(sample).get("strategy")
+    values = by_rule() if sample.golds and strategy != "llm" else {}
+    detail: dict[str, Any] = {}
+    is_unread = False
+    if strategy and sample.golds and not values.get(main, 0.0) > _ENOUGH:
+        try:
+            verdict, detail = yield from _ask_judge(reply, sample)
+        except NoJudge:
+            verdict, values = None, values or by_rule()
+        except JudgeFailed as failure:
+            detail = {"fail_reason": "judge_failed", "judge": failure.message}
+            return Score(
+                outcome="unscored", value=0.0, read=read or None, route="judge:verdict", detail=detail
+            )
+        if verdict is not None:
+            main = main if values else JUDGED_MAIN
+            values[main] = max(values.get(main, 0.0), verdict)
+        elif not values:  # as published, the rules' values then stand in the files; they are not the judge's
+            values, is_unread = by_rule(), True
+    score = Score(outcome="unscored", value=0.0, read=read or None, route=f"evalscope:{main}")
+    if values and not is_unread:
+        score = score_official(reply, sample, value=values[main], read=read or None, route=score.route)
+    return replace(score, detail={METRICS: values, **detail})
+
+
+# -- Filters of a task
+
+
+def apply_filters(text: str, rules: Mapping[str, Any]) -> str:
+    r"""The text after the filters of the task, in order.
+
+    >>> apply_filters("so: [7]. Or 8", {"filters": {"remove_until": ":", "extract": r"(\d)"}})
+    '7'
+    """
+    for name, given in rules.get("filters", {}).items():
+        text = _FILTERS[name](text, given)
+    return text
+
+
+def _extract(text: str, given: Any) -> str:
+    pattern, group, fallback = _read_extract(given)
+    found = pattern.findall(text)
+    if not found:
+        return fallback
+    one = found[group]
+    return (next(filter(None, one), fallback) if isinstance(one, tuple) else str(one)).strip()
+
+
+def _read_extract(given: Any) -> tuple[re.Pattern[str], int, str]:
+    names = ("regex_pattern", "group_select", "fallback")
+    said = (
+        given
+        if isinstance(given, Mapping)
+        else dict(zip(names, given if isinstance(given, list) else [given], strict=False))
+    )
+    return re.compile(str(said[names[0]])), int(said.get(names[1], 0)), str(said.get(names[2], "[invalid]"))
+
+
+def _remove_until(text: str, given: Any) -> str:
+    return text.split(str(given[0] if isinstance(given, list) else given), 1)[-1]
+
+
+_FILTERS: Mapping[str, Callable[[str, Any], str]] = {
+    "remove_until": _remove_until,
+    "remove_whitespace": lambda text, given: text.lstrip(),
+    "extract": _extract,
+    "regex": _extract,
+}
+
+
+def check_filters(filters: Mapping[str, Any]) -> None:
+    """Refuse filters that are unknown or cannot be applied."""
+    for name, given in filters.items():
+        if name not in _FILTERS:
+            raise UsageError(f"unknown filter {name!r}", hint=f"known: {', '.join(_FILTERS)}")
+        try:
+            _FILTERS[name]("text", given)
+        except (re.error, TypeError, ValueError, KeyError, IndexError) as err:
+            raise UsageError(f"the filter {name} cannot be applied: {err}") from err
+
+
+# -- The label of a choice
+
+_MARK = re.compile(r"answer\s*:\s*\**\s*", re.IGNORECASE)
+_MARK_ZH = re.compile(r"答案\s*[:：]\s*\**\s*")
+# Typesetting before a label: $B$, \(B\), \boxed{\text{B}}.
+_LATEX = re.compile(r"(?:(?:\$+|\\\(|\\(?:boxed|fbox|text|textbf|mathbf|mathrm)\s*\{)\s*)*")
+_BRACKETED = re.compile(r"[(\[（【]\s*([A-Za-z\d](?:\s*[,，/、]\s*[A-Za-z\d])*)\s*[)\]）】]")
+_PLAIN = re.compile(r"([A-Za-z\d][A-Za-z\d ,，/、]*)")
+_PLAIN_ZH = re.compile(r"([A-Za-z0-9][A-Za-z0-9 ,，/、]*)")
+_WORD = re.compile(r"[A-Za-z\d]+")
+
+
+def read_label(text: str, labels: Sequence[str], *, is_chinese: bool = False) -> str:
+    r"""The label that a reply gives; empty if it gives none, or several.
+
+    >>> options = ("A", "B", "C")
+    >>> [read_label(text, options) for text in ("ANSWER: B, not C", r"Answer: **\boxed{C}**", "It is A.")]
+    ['B', 'C', 'A']
+    >>> read_label("ANSWER: A or B", options), read_label("ANSWER: D", options)
+    ('', '')
+    """
+    marks = list((_MARK_ZH if is_chinese else _MARK).finditer(text))
+    for mark in reversed(marks):  # replies repeat the required form before they use it
+        begin = _LATEX.match(text, mark.end())
+        at = begin.end() if begin else mark.end()
+        for form in (_BRACKETED, _PLAIN_ZH if is_chinese else _PLAIN):
+            if (found := form.match(text, at)) and (named := _cut_after_labels(found[1], labels)):
+                return named if named in labels else ""
+    last = next((letter for letter in reversed(text) if letter.isupper()), "")
+    return last if last in labels else ""
+
+
+def _cut_after_labels(text: str, labels: Collection[str]) -> str:
+    """The beginning of a text that names nothing but labels; `and` and `or` may stand between two of them."""
+    words = list(_WORD.finditer(text))
+    end = 0
+    for number, word in enumerate(words):
+        if _is_labels(word[0], labels):
+            end = word.end()
+            continue
+        is_joining = end and word[0].lower() in ("and", "or") and number + 1 < len(words)
+        if not (is_joining and _is_labels(words[number + 1][0], labels)):
+            break
+    return text[:end].strip()
+
+
+def _is_labels(word: str, labels: Collection[str]) -> bool:
+    return word in labels or all(letter in labels for letter in word)
+
+
+# -- The judge
+
+
+def _ask_judge(reply: Reply, sample: Sample) -> Judging[tuple[float | None, dict[str, Any]]]:
+    """The judge's verdict as a value, None if it cannot be read; and what is kept of the call."""
+    labels: Mapping[str, float] = _rules(sample).get("labels") or LABELS
+    said = yield build_judge_call(reply.text, sample)
+    label = read_verdict(said, labels)
+    kept = {"judge": said} if label else {"judge": said, "fail_reason": "judge_unreadable"}
+    return (labels[label] if label else None), kept
+
+
+def build_judge_call(said: str, sample: Sample) -> JudgeCall:
+    """The question to the judge about what a model said."""
+    rules = _rules(sample)
+    labels = " or ".join(f'"{one}"' for one in sorted(rules.get("labels") or LABELS))
+    values = {
+        "question": join_turns(sample.meta.get(TURNS, ())),
+        "gold": "\n".join(sample.golds),
+        "pred": said,
+    }
+    prompt = rules.get("prompt") or read_wording()["judge"]
+    form = read_wording()["judge_form"].format(labels=labels)
+    return JudgeCall(stage="evalscope", values=values, prompt=f"{prompt}{form}")
+
+
+def join_turns(turns: Sequence[Any]) -> str:
+    r"""The words of a dialogue, as the judge sees them.
+
+    >>> join_turns([["system", "Be brief."], ["user", ["What", 0, "is it?"]]])
+    '**System**: Be brief.\n\n**User**: What\nis it?'
+    """
+    texts = (
+        (
+            role,
+            content
+            if isinstance(content, str)
+            else "\n".join(one for one in content if isinstance(one, str)),
+        )
+        for role, content in turns
+    )
+    return "\n\n".join(f"**{role.capitalize()}**: {text}" for role, text in texts)
+
+
+def read_verdict(said: str, labels: Collection[str]) -> str:
+    """The verdict in the one JSON object of a judge's reply; empty if there is none, or several objects.
+
+    >>> read_verdict('So: {"reasoning": "same {thing}", "verdict": "A"}', "AB"), read_verdict("A", "AB")
+    ('A', '')
+    """
+    objects = _find_objects(said)
+    if len(objects) != 1:
+        return ""
+    try:
+        found = json.loads(objects[0])
+    except (ValueError, RecursionError):
+        return ""
+    verdict = found.get("verdict")
+    is_formed = isinstance(found.get("reasoning", ""), str) and isinstance(verdict, str)
+    return verdict if is_formed and verdict in labels else ""
+
+
+def _find_objects(text: str) -> list[str]:
+    """The outermost objects in a text, by their braces; braces in quoted strings do not count."""
+    found: list[str] = []
+    depth = start = 0
+    for token in re.finditer(r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)|[{}]', text, re.DOTALL):
+        if token[0] == "{":
+            start = start if depth else token.start()
+            depth += 1
+        elif token[0] == "}" and depth:
+            depth -= 1
+            if not depth:
+                found.append(text[start : token.end()])
+    return found
+
+
+@cache
+def read_wording() -> Mapping[str, str]:
+    """The texts of EvalScope that a parity run sends: the prompt of a choice, and the judge's."""
+    import yaml
+
+    content = files("eyechart.pipelines.vlmevalkit.evalscope").joinpath("wording.yaml").read_text("utf-8")
+    return msgspec.convert(yaml.safe_load(content), dict[str, str])
