@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -178,7 +178,7 @@ def scorer(
     `version` is stored with each score and must change whenever a score could change; `parity` is
     ``"official"`` if the scores equal those of the benchmark's own code, and `rules` names the release or
     commit of that code if its rules changed over time. An official scorer is given the text of a reply as it
-    came, with its thoughts; `cut` is what the official code does to it first. The function stays callable.
+    came, with its thoughts; `cut` is what the official program does to it first. The function stays callable.
     """
 
     def record(function: ScoreFunction) -> ScoreFunction:
@@ -198,11 +198,7 @@ class _NamedScorer:
     cut: Callable[[str], str] | None = None
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return check_score(self.function(_cut_reply(reply, self.cut), sample))
-
-
-def _cut_reply(reply: Reply, cut: Callable[[str], str] | None) -> Reply:
-    return reply if cut is None else replace(reply, text=cut(reply.text))
+        return check_score(self.function(reply, sample))
 
 
 def record_aggregate(part: Aggregate) -> Aggregate:
@@ -244,7 +240,7 @@ class _NamedJudgedScorer:
     cut: Callable[[str], str] | None = None
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        judging = self.function(_cut_reply(reply, self.cut), sample)
+        judging = self.function(reply, sample)
         if not isinstance(judging, Generator):
             raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
         return check_score((yield from judging))

@@ -10,6 +10,7 @@ from eyechart import registry
 from eyechart.errors import UsageError
 from eyechart.score import choice
 from eyechart.score.judged import render_call
+from eyechart.score.thinking import show_reply
 from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, answer_calls
 
 CHOICES = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
@@ -19,7 +20,8 @@ def score(
     name: str, text: str, gold: str = "B", *, finish: str = "stop", choices: dict[str, str] = CHOICES
 ) -> Score:
     sample = Sample(id="1", question="Which?", golds=(gold,) if gold else (), choices=choices)
-    return registry.scorers.get(name)(Reply(text=text, finish_reason=finish), sample)
+    scorer = registry.scorers.get(name)
+    return scorer(show_reply(Reply(text=text, finish_reason=finish), scorer), sample)
 
 
 @pytest.mark.parametrize(

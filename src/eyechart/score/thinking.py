@@ -6,6 +6,7 @@ cuts thoughts off, the scorer does the same. Our own scorers see the answer. ``-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,10 +28,13 @@ def find_thinking(scorer: Scorer) -> Thinking:
 
 
 def show_reply(reply: Reply, scorer: Scorer) -> Reply:
-    """The reply as a scorer sees it."""
-    if not reply.tags or find_thinking(scorer) == "split":
+    """The reply as a scorer sees it: the answer, or all of the text, less what the official program cuts."""
+    if find_thinking(scorer) == "split":
         return reply
-    return replace(reply, text=reply.content, thinking="", tags=())
+    if reply.tags:
+        reply = replace(reply, text=reply.content, thinking="", tags=())
+    cut: Callable[[str], str] | None = getattr(scorer, "cut", None)
+    return reply if cut is None else replace(reply, text=cut(reply.text))
 
 
 def set_thinking(scorer: Scorer, thinking: ThinkingOption | None) -> Scorer:
