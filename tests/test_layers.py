@@ -20,7 +20,8 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"engine", "report"}),
     frozenset({"circular"}),
     frozenset({"data", "prompt", "model", "score", "store"}),
-    frozenset({"registry"}),
+    frozenset({"readers"}),
+    frozenset({"registry", "replies"}),
     frozenset({"validate"}),
     frozenset({"types"}),
     frozenset({"option", "files", "stats"}),
@@ -117,6 +118,30 @@ def test_the_core_and_the_command_import_no_slice() -> None:
         if rest and rest[0] in special and room_of(path) not in special
     ]
     assert not known
+
+
+# Modules of our own scorers, and names that offer our own reading beside an official rule.
+READ_BY_READERS = {
+    "score/choice.py",
+    "score/default.py",
+    "score/judged.py",
+    "pipelines/infochartqa/strict.py",
+}
+
+
+def test_official_scorers_never_import_our_own_readers() -> None:
+    """No official number can move when a reader does."""
+    known = {
+        name_of(path)
+        for path, _, rest in imports()
+        if rest[:1] == ["readers"] and room_of(path) in ("score", "pipelines", "circular", "catalogue")
+    }
+    through = {
+        name_of(path)
+        for path, _, rest in imports()
+        if rest[:2] in (["score", "choice"], ["score", "default"]) and room_of(path) in ("score", "pipelines")
+    }
+    assert known | through <= READ_BY_READERS
 
 
 def test_a_slice_imports_no_other_slice_but_logs() -> None:

@@ -24,7 +24,7 @@ from eyechart.data.choices import LETTERS, ROTATION_OFFSET, parse_choices
 from eyechart.data.wrappers import ChangedSource
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import number_placeholders
-from eyechart.score.choice import JUDGE_TRIES, infer
+from eyechart.score.choice_rules import JUDGE_TRIES, infer
 from eyechart.types import Failure, JudgeFailed, Outcome, Result, Sample, Score, Source
 
 _WORDS = re.compile(r"[A-Za-z]+|\d+|\w")  # a character of another script is a word, also between two letters

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 
 from eyechart.data.choices import parse_choices
-from eyechart.score.choice import find_gold_letter
-from eyechart.score.choice_options import prepare_options
+from eyechart.readers.decide import find_gold_letter
+from eyechart.readers.mentions.options import prepare_options
 from eyechart.score.default import find_written_choices
 from eyechart.types import Sample
 
@@ -61,7 +61,7 @@ def _match_gold(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
     letter = gold if gold in choices else find_gold_letter(gold, choices)
     if letter:
         return {frozenset((letter,))}
-    if same := prepare_options(choices).find_all_by_text(gold):  # a text that several options share
+    if same := prepare_options(choices).find_all(gold):  # a text that several options share
         return {frozenset((letter,)) for letter in same}
     letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
     is_valid = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyechart import stats
-from eyechart.score.choice import find_gold_letter
+from eyechart.readers.decide import find_gold_letter
 from eyechart.types import Result
 
 ALPHA = 0.05

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from eyechart.readers.default import score_choice
 from eyechart.registry import scorer
-from eyechart.score.choice import score_choice
 from eyechart.types import Reply, Sample, Score
 
 _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
 
 
-@scorer("default", version="7")
+@scorer("default", version="8")
 def score_default(reply: Reply, sample: Sample) -> Score:
     """With options: multiple choice. Otherwise by each gold: yes or no, a time, a date, a number, or text.
 
@@ -29,7 +29,7 @@ def score_default(reply: Reply, sample: Sample) -> Score:
     return open_answers.score_open(reply, sample)
 
 
-@scorer("default-strict", version="4")
+@scorer("default-strict", version="5")
 def score_default_strict(reply: Reply, sample: Sample) -> Score:
     """Like `default`, without its tolerance for open answers.
 

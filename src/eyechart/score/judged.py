@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
+from eyechart.readers.decide import find_gold_letter
 from eyechart.registry import check_texts, find_near_names, judged_scorer
-from eyechart.score.choice import find_gold_letter
 from eyechart.score.default import find_written_choices, score_default
 from eyechart.score.judge_prompts import BENCHMARK_PROMPTS
 from eyechart.score.reading import check_finish_reason

@@ -17,8 +17,8 @@ from string import ascii_uppercase
 from typing import Any
 
 from eyechart.registry import judged_scorer
-from eyechart.score.choice import RULES as LETTER_RULES
-from eyechart.score.choice import infer
+from eyechart.score.choice_rules import RULES as LETTER_RULES
+from eyechart.score.choice_rules import infer
 from eyechart.score.expressions import evaluate_latex, evaluate_python
 from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, or_unscored
 from eyechart.score.reading import score_official

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from eyechart.data.tables import NA_WORDS
 from eyechart.registry import judged_scorer, scorers
-from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer
+from eyechart.score.choice_rules import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer
 from eyechart.score.reading import score_official, unwrap
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 

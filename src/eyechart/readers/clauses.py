@@ -1,0 +1,420 @@
+r"""A reply cut into tokens, sentences and clauses, each word marked by what it does (its roles).
+
+`to_plain` gives every character one form and blanks layout (LaTeX, HTML, struck-out text) without moving
+anything, so that a position in the result is a position in the reply. `find_tokens` finds the words,
+numbers and marks in it, and the phrases of the language files among them. `find_clauses` cuts these at
+marks, contrasts, reasons and conclusions: "It is not A | , because it is small | , so B." All of it takes
+linear time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from eyechart.readers import languages as r
+from eyechart.readers.languages import build_lexicon, find_languages, split_words
+from eyechart.replies import normalise_characters
+
+ENDS = frozenset(".!?。！？।؟…\n")
+QUESTIONS = frozenset("?？؟")
+_BREAKS = frozenset(",،、:;؛()|—→⇒➜")
+_CLOSING = frozenset(")]*\"'`_»”$")
+
+# -- Plain characters, layout blanked
+
+_STRUCK_OUT = re.compile(r"~~[^~\n]{1,200}~~")
+_HTML = re.compile(
+    r"</?(?:b|strong|i|em|u|p|br|span|div|code|pre|mark|font|center|h[1-6]|li|ul|ol|td|tr|table|small|big|sub|sup"
+    r"|html|body|answer|final_answer|choice|option)\b[^<>\n]{0,200}>|&(?:nbsp|amp|quot|lt|gt|#\d{1,5});",
+    re.IGNORECASE,
+)
+_WRAPPING = re.compile(
+    r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|mathit|mathsf|mathbb|operatorname|boldsymbol|displaystyle"
+    r"|boxed|left|right|quad|qquad|big|Big|rm|bf|(?:begin|end)\{[a-z]{1,12}\*?\}|[,;:! ()\[\]])(?![a-z])"
+)
+_COMMANDS = {
+    "sqrt": "√", "circ": "°", "degree": "°", "times": "×", "cdot": "·", "div": "÷", "pi": "π", "pm": "±",
+    "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠", "approx": "≈", "infty": "∞",
+    "angle": "∠", "triangle": "△", "rightarrow": "→", "Rightarrow": "→", "implies": "→",
+    "Longrightarrow": "→",
+    "therefore": "→", "to": "→", "%": "%", "$": "$", "theta": "θ", "alpha": "α", "beta": "β", "mu": "μ",
+}  # fmt: skip
+_COMMAND = re.compile(
+    r"(\^\{?)?\\("
+    + "|".join(map(re.escape, sorted(_COMMANDS, key=len, reverse=True)))
+    + r")(?![a-zA-Z])|\\[%$]"
+)
+_FRACTION = re.compile(r"\\[dt]?frac\s{0,3}\{([^{}]{1,60})\}(\s{0,3})\{([^{}]{1,60})\}")
+_FORMULA = re.compile(r"\$\$?(?=[^\s$])([^$\n]{1,300}?)(?<=[^\s$])\$\$?(?!\d)")
+_SIMPLE_BRACES = re.compile(r"(?<=√)(\s{0,8})\{([^{}]{1,40})\}|(?<=[\^_])\{([^{}]{1,20})\}")
+
+
+def to_plain(reply: str) -> str:
+    r"""The reply with one form of every character and blanks for layout; nothing moves.
+
+    >>> to_plain(r"So $x = \frac{1}{2}\text{ km}$")
+    'So  x =         1/2        km  '
+    """
+    text = normalise_characters(reply)
+    if "~~" in text:
+        text = _STRUCK_OUT.sub(_blank, text)
+    if "<" in text or "&" in text:
+        text = _HTML.sub(_blank, text)
+    if text.count("$") > 1:
+        text = _FORMULA.sub(lambda found: found.group().replace("$", " "), text)
+    if "\\" in text:
+        text = _COMMAND.sub(_to_sign, _WRAPPING.sub(_blank, text)).replace("~", " ")
+        text = _SIMPLE_BRACES.sub(lambda found: " " + found.group()[1:-1].replace("{", " ") + " ", text)
+        text = _FRACTION.sub(_to_quotient, text)
+        text = text.replace("{", " ").replace("}", " ")
+    return text
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def _to_sign(found: re.Match[str]) -> str:
+    sign = _COMMANDS.get(found.group(2) or "", found.group()[-1])
+    return sign.rjust(len(found.group())) if sign == "°" else sign.ljust(len(found.group()))
+
+
+def _to_quotient(found: re.Match[str]) -> str:
+    return f"{found.group(1).strip()}/{found.group(3).strip()}".rjust(len(found.group()))
+
+
+def lower(text: str) -> str:
+    """The text in lower case, nothing moved.
+
+    >>> lower("The İ in Été")
+    'the İ in été'
+    """
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+
+
+# -- Tokens
+
+
+class Token(msgspec.Struct, gc=False):
+    """A word, a phrase of the language files, a number, a mark, or a place that names an answer."""
+
+    start: int
+    end: int
+    word: str
+    roles: int = 0
+    is_mark: bool = False
+    letters: tuple[str, ...] | None = (
+        None  # the options that are named here; empty: a letter that is no option
+    )
+    is_letter: bool = False  # it is named by its letter
+    is_bracketed: bool = False  # "(B)", "**B**": not a letter in running text
+    is_part: bool = False  # perhaps of a longer name: "hot dog"
+    keys: tuple[str, ...] = ()  # of a number: how it is compared
+    is_quoted: bool = False  # within a longer quotation
+
+    @property
+    def is_end(self) -> bool:
+        return self.is_mark and self.word in ENDS
+
+
+def find_tokens(text: str) -> tuple[list[Token], tuple[str, ...]]:
+    """The tokens of a plain text, phrases put together, and the languages it is written in."""
+    low = lower(text)
+    found = list(split_words(low))
+    words = [word.group() for word in found]
+    codes = find_languages(words)
+    lexicon = build_lexicon(codes).words
+    tokens: list[Token] = []
+    place, n = 0, len(words)
+    while place < n:
+        word = words[place]
+        start, end = found[place].span()
+        roles, length = 0, 1
+        for rest, known in lexicon.get(word, ()):
+            if not rest or (
+                place + len(rest) < n and tuple(words[place + 1 : place + 1 + len(rest)]) == rest
+            ):
+                roles, length = known, 1 + len(rest)
+                end = found[place + len(rest)].end()
+                break
+        else:
+            if "'" in word:
+                roles = _find_elided(word, lexicon)
+        is_mark = length == 1 and not roles and not word[0].isalnum()
+        tokens.append(Token(start, end, word if length == 1 else low[start:end], roles, is_mark))
+        place += length
+    return tokens, codes
+
+
+def _find_elided(word: str, lexicon: dict[str, list[r.Phrase]]) -> int:
+    """The roles of a word with an apostrophe: "l'option", "couldn't", "Peter's"."""
+    if word.endswith("n't"):
+        return r.NOT
+    head, _, tail = word.partition("'")
+    for part in (tail, head):
+        for rest, known in lexicon.get(part, ()):
+            if not rest:
+                return known & r.PERSON if part is head else known
+    return r.PERSON if tail == "s" else 0  # "Peter's answer"
+
+
+MAX_CITED = 30  # words before a quotation that are looked at
+
+
+def mark_quoted(tokens: Sequence[Token]) -> None:
+    """Mark what stands in quotes with other words: the sign reads "Lunch 9:15"."""
+    opened = -1
+    for place, token in enumerate(tokens):
+        if token.word == "\n":
+            opened = -1
+        elif not token.is_mark or token.word not in "\"'":
+            continue
+        elif opened >= 0 and tokens[opened].word == token.word:
+            inside = tokens[opened + 1 : place]
+            if sum(not other.is_mark for other in inside) > 1 and _is_cited(tokens, opened):
+                for other in inside:
+                    other.is_quoted = True
+            opened = -1
+        elif not place or tokens[place - 1].end < token.start or tokens[place - 1].is_mark:
+            opened = place
+
+
+def _is_cited(tokens: Sequence[Token], quote: int) -> bool:
+    """Whether words before a quotation in its sentence say that it is one; "I choose" and "so" do not."""
+    place, n_words = quote - 1, 0
+    while place >= max(0, quote - MAX_CITED) and not tokens[place].is_end:
+        if tokens[place].roles & (r.ANSWER | r.CHOOSE | r.SO | r.RIGHT):
+            return False
+        n_words += not tokens[place].is_mark
+        place -= 1
+    return n_words > 1
+
+
+# -- Sentences and clauses
+
+
+class Clause(msgspec.Struct, gc=False):
+    """A part of a sentence that is asserted, denied or supposed as one."""
+
+    start: int  # of its tokens
+    end: int
+    before: str  # the mark or word that divides it from the clause before
+    starts_sentence: bool
+    roles: int = 0
+    ends_with: str = ""  # the mark that ends its sentence
+    is_last: bool = False  # of its sentence
+    carried: int = 0  # IF, REPORT, FIRST: what reaches it from other clauses of its sentence
+
+
+_OPENS = r.BUT | r.BECAUSE | r.SO | r.THOUGH | r.IF | r.NOT_NEXT | r.WAIT | r.ELSE | r.WITHDRAW
+_HOLDS = r.NOT | r.NOT_LAST | r.WRONG
+
+
+def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
+    """The clauses of a reply, with what is carried along each sentence."""
+    clauses: list[Clause] = []
+    start, before, starts = 0, "", True
+
+    def cut(place: int, mark: str, *, ends: bool, skip: int = 0) -> None:
+        nonlocal start, before, starts
+        if any(not token.is_mark for token in tokens[start:place]):
+            roles = 0
+            for token in tokens[start:place]:
+                roles |= token.roles
+            clauses.append(Clause(start, place, before, starts, roles))
+            starts = False
+            before = mark
+        elif mark:
+            before = mark if ends else before or mark
+        if ends:
+            if clauses and not clauses[-1].is_last:
+                clauses[-1].is_last, clauses[-1].ends_with = True, mark
+            elif clauses and mark in QUESTIONS:
+                clauses[-1].ends_with = mark
+            starts = True
+        start = place + skip
+
+    for place, token in enumerate(tokens):
+        if token.is_mark:
+            if token.word in ENDS:
+                if _ends_sentence(tokens, place, start, starts):
+                    cut(place, token.word, ends=True, skip=1)
+            elif token.word in _BREAKS and not _joins(tokens, place):
+                cut(place, token.word, ends=False, skip=1)
+            elif token.word == "-" and _is_dash(tokens, place):
+                cut(place, "-", ends=False, skip=1)
+        elif token.roles & _OPENS and place > start and not token.roles & _HOLDS and token.letters is None:
+            cut(place, "", ends=False)
+    cut(len(tokens), "", ends=True)
+    _carry(tokens, clauses)
+    return clauses
+
+
+def _ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool) -> bool:
+    """Whether a mark ends a sentence; the full stop of "B. dog", "1. dog", "Dr. Smith" does not."""
+    mark = tokens[place].word
+    previous = tokens[place - 1] if place else None
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if mark == "\n":
+        return not (previous is not None and previous.word in (",", "،"))
+    if mark != "." or previous is None or following is None:
+        return True
+    if following.start == tokens[place].end and not following.is_mark:
+        return False  # "U.S", "e.g."
+    if (
+        previous.is_letter
+        and starts
+        and place - start < 8
+        and all(t.is_mark or t.roles & r.OPTION or t is previous for t in tokens[start:place])
+    ):
+        # "B. dog", "B. is wrong", but not "B. The dog barks."
+        after = following
+        if after.roles & r.ARTICLE and place + 2 < len(tokens):
+            after = tokens[place + 2]
+        return not (after.letters is not None and not after.is_letter) and not after.roles & (
+            r.BE | r.WRONG | r.NOT | r.RIGHT
+        )
+    if previous.word.isdecimal() and place - 1 == start and starts:
+        return False  # a numbered line
+    if previous.word in ("no", "nos", "fig", "eq"):
+        return not following.word[0].isdecimal()
+    return previous.word not in ABBREVIATIONS or following.word == "\n"
+
+
+ABBREVIATIONS = r.words(
+    "dr mr mrs ms st mt vs etc jr sr prof approx ca inc ltd co dept gen col lt sgt rev hon"
+)
+
+
+def _joins(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a mark does not divide: brackets around a letter or its words, a comma in a list of options."""
+    mark = tokens[place].word
+    previous = tokens[place - 1] if place else None
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if mark in "()":
+        inner = following if mark == "(" else previous
+        return inner is not None and inner.letters is not None
+    if previous is None or following is None:
+        return False
+    if mark in ",،" and (following.roles & r.THAT or (previous.roles & (r.MAYBE | r.BOUND) and place < 4)):
+        return True  # "I doubt, that it is B", "perhaps, B"
+    if mark == ":" and previous.is_letter:
+        return following.letters is not None and not following.is_letter
+    if mark not in ",،、":
+        return False
+    before, after = place - 1, place + 1
+    while before >= 0 and tokens[before].is_mark and tokens[before].word in _CLOSING:
+        before -= 1
+    has_joint = False
+    while after < len(tokens) and after - place < 6 and tokens[after].letters is None:
+        if tokens[after].roles & (r.OR | r.AND):
+            has_joint = True
+        elif not (tokens[after].roles & (r.OPTION | r.ARTICLE) or tokens[after].word in "([*\"'`_"):
+            return False
+        after += 1
+    if before < 0 or after >= len(tokens) or tokens[before].letters is None:
+        return False
+    if not has_joint and tokens[before].letters == tokens[after].letters:
+        return True  # "B, dog"
+    last = tokens[after + 1] if after + 1 < len(tokens) else None
+    return last is None or last.is_mark or bool(last.roles & (r.OR | r.AND | r.WRONG | r.NOT_LAST))
+
+
+def _is_dash(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a hyphen stands between words with spaces around it: "B - because"."""
+    token = tokens[place]
+    return (
+        0 < place < len(tokens) - 1
+        and tokens[place - 1].end < token.start
+        and tokens[place + 1].start > token.end
+        and not tokens[place + 1].word[0].isdecimal()
+    )
+
+
+_CARRIED = r.IF | r.ELSE | r.FIRST
+_TOLD = r.REPORT | r.SAY | r.ACCORDING | r.PERSON | r.SELF
+
+
+def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
+    ends_with = ""
+    for clause in reversed(clauses):
+        ends_with = clause.ends_with if clause.is_last else ends_with
+        clause.ends_with = ends_with
+    carried = 0
+    is_supposed = False  # the sentence before only supposes something: "Suppose it barks."
+    for clause in clauses:
+        if clause.starts_sentence:
+            carried = r.IF if is_supposed and clause.roles & r.THEN else 0
+            is_supposed = bool(tokens[clause.start].roles & r.IF) and tokens[clause.start].word != "if"
+        if clause.roles & (r.BUT | r.WAIT):
+            carried = 0
+        if clause.roles & (r.SO | r.SELF):
+            carried &= ~r.REPORT
+        if clause.roles & r.SO:
+            carried &= ~r.FIRST
+        carried |= clause.roles & _CARRIED
+        if clause.roles & _TOLD and _reports(tokens, clause):
+            carried |= r.REPORT
+        clause.carried = carried
+    for clause, following in itertools.pairwise(clauses):
+        if not following.starts_sentence:
+            if tokens[following.start].roles & (r.IF | r.ELSE):
+                clause.carried |= r.IF
+            near = (tokens[clause.end - 1].word, tokens[following.start].word)
+            if (
+                following.carried & r.REPORT
+                and not clause.carried & r.REPORT
+                and ('"' in near or "'" in near)
+            ):
+                clause.carried |= r.REPORT  # "B," said the teacher
+
+
+def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
+    """Whether a clause says what another thinks: "the student chose"; not "the chart says"."""
+    if clause.roles & r.ACCORDING:
+        return not clause.roles & r.SOURCE
+    has_i = has_person = has_source = False
+    for place in range(clause.start, clause.end):
+        token = tokens[place]
+        roles = token.roles
+        following = tokens[place + 1] if place + 1 < clause.end else None
+        if roles & r.REPORT:
+            return True
+        if has_person and roles & (r.SAY | r.OPINION | r.CHOOSE | r.ANSWER | r.THINK):
+            return True
+        if (
+            roles & r.SAY
+            and not roles & (r.CHOOSE | r.ANSWER)
+            and place == clause.start
+            and following is not None
+        ) and (following.roles & r.PERSON or not (following.roles or following.is_mark or following.letters)):
+            return True  # in languages that put the verb first
+        if roles & r.SAY and not has_i and not roles & r.ANSWER:
+            subject = tokens[place - 1] if place else None
+            if all(token.is_mark for token in tokens[clause.start : place]):
+                return subject is not None and subject.word in "\"'"  # '"B," said the boy'
+            if (
+                subject is not None
+                and not (subject.roles or subject.is_mark)
+                and subject.letters is None
+                and not has_source
+            ):
+                return True  # "commenters say"
+        owns = (
+            roles & r.SELF
+            and following is not None
+            and not following.is_mark
+            and not following.roles & ~r.PERSON
+        )
+        has_source = has_source or bool(roles & (r.SOURCE | r.IT | r.OPTION | r.ANSWER))
+        has_person = has_person or (
+            not has_i
+            and bool(roles & r.PERSON or (owns and following is not None and following.letters is None))
+        )
+        has_i = has_i or (bool(roles & r.SELF) and not owns)
+    return False

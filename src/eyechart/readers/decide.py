@@ -1,0 +1,402 @@
+"""Multiple choice: the option that a reply chooses, by ordered rules.
+
+1. The whole reply is a letter or an option's words.
+2. A container holds the answer: a tag, a box, a JSON key.
+3. The answer is headed or stated: "Answer: B", "the correct option is B".
+4. The last line, or the last sentence, names one option.
+5. A short reply names exactly one option.
+
+Rules 3 to 5 look at what each clause says of the options it names (`stance`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from eyechart.readers import languages as r
+from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, mark_quoted, to_plain
+from eyechart.readers.containers import find_contained, read_json_object
+from eyechart.readers.mentions.options import Options, mark_mentions, prepare_options
+from eyechart.readers.stance import (
+    CONCLUDED,
+    HEADED,
+    HELD,
+    IMPLIED,
+    NAMED,
+    STATED,
+    Statement,
+    find_statements,
+)
+from eyechart.replies import (
+    Reading,
+    find_answer_start,
+    is_abstention,
+    normalise_characters,
+    unwrap,
+    unwrap_span,
+)
+
+MAX_CONTRADICTED_CHARS = 300
+MAX_BESIDE_CHARS = 40  # between containers that stand side by side
+MAX_ROW_CHARS = 20
+MAX_NAMED_CHARS = 400  # a longer reply may speak of an option without choosing it
+
+_BARE = re.compile(
+    r"(?:(?:q(?:uestion)?\s?)?\d{1,3}[.):]\s?)?"
+    r"(?:(?:the\s)?(?:correct\s|final\s|my\s)?(?:option|choice|letter|answer|final|ans)[\s:.]*|"
+    r"(?:definitely|probably|likely|clearly|certainly|100\s?%)\s|选项?|答案)?"
+    r"[\s\"'*`$(\[=>→•-]*([A-Za-z])[)\]\"'*`$\s.]*(?:选项|项)?",
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    r"(?:(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore),? )?(?:[Tt]he|[Mm]y) (?:correct |right |best |final ){0,2}"
+    r"(?:answer|option|choice) (?:is|must be|would be|should be):? (?:option )?"
+    r"[*\"'`(\[]{0,4}([A-Z])[)\]\"'*`.]{0,5}"
+)
+_NOT_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[ ?\].*$", re.MULTILINE)
+_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[[xX✓✔]\]", re.MULTILINE)
+_NEXT_QUESTION = re.compile(r"\n\s{0,4}(?:question|q)\s{0,2}\d{0,3}\s{0,2}:", re.IGNORECASE)
+
+
+def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
+    """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
+
+    >>> read_choice("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
+    Reading(answer='C', rule='choice:stated', span=(43, 44), is_whole=False)
+    >>> read_choice("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
+    'choice:unread'
+    """
+    options = prepare_options(choices)
+    reply = reply.rstrip()
+    if "[ ]" in reply and _TICKED.search(reply):  # a list of boxes of which one is ticked
+        for boxes in (_NOT_TICKED, _TICKED):
+            reply = boxes.sub(lambda box: " " * len(box.group()), reply)
+    text = to_plain(reply)
+    begin = find_answer_start(text)
+    begin += len(reply) - begin - len(reply[begin:].lstrip())
+    start, end = unwrap_span(text, begin)
+    if start >= end:
+        letter = options.find_text(text[begin:]) or options.find_letter(unwrap(reply[begin:]))
+        return Reading(letter, "choice:option-text" if letter else "choice:empty")
+    held = find_contained(reply, begin)
+    whole = None if held else _by_whole(text, start, end, options)
+    return whole or _by_json(reply, begin, options) or _by_statements(reply, text, begin, options)
+
+
+def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
+    """The letter of a gold given as letter or as the option's own text; None when it is neither.
+
+    >>> options = {"A": "cat", "B": "dog"}
+    >>> find_gold_letter("b", options), find_gold_letter("Dog", options), find_gold_letter("bird", options)
+    ('B', 'B', None)
+    """
+    options = prepare_options(choices)
+    return (
+        options.find_letter(gold.strip())
+        or options.find_text(gold)
+        or options.find_letter(unwrap(normalise_characters(gold)))
+    )
+
+
+def _reading(letter: str | None, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
+    return Reading(letter, f"choice:{rule}", span, is_whole)
+
+
+def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | None:
+    """The reply is a letter, or an option's own words, and nothing else."""
+    words, span = text[start:end], (start, end)
+    if "?" in text[end : end + 8]:
+        return None
+    named = options.find_all(words) if len(words) <= options.n_chars + 30 else ()
+    if letter := options.find_letter(words):
+        is_other = named and letter not in named and words not in options.labels
+        return (
+            _reading(None, "ambiguous", span)
+            if is_other
+            else _reading(letter, "bare-letter", span, is_whole=True)
+        )
+    if named:
+        if text[start - 1 : start] in "<>≥≤≠~±#-$€£§№" and start and words[0].isdecimal():
+            return None
+        return (
+            _reading(named[0], "option-text", span) if len(named) == 1 else _reading(None, "ambiguous", span)
+        )
+    if len(words) <= 60 and (found := _STATED.fullmatch(words)) and not options.find_all(found.group(1)):
+        letter = options.find_letter(found.group(1))
+        return _reading(letter, "stated", (start + found.start(1), start + found.end(1))) if letter else None
+    if len(words) > 40 or not (found := _BARE.fullmatch(words)):
+        return None
+    at = (start + found.start(1), start + found.end(1))
+    if letter := options.find_letter(found.group(1)):
+        return _reading(letter, "bare-letter", at, is_whole=True)
+    return _reading(None, "not-an-option", at)
+
+
+def _by_json(text: str, begin: int, options: Options) -> Reading | None:
+    answers = read_json_object(text, begin) if "{" in text else None
+    if answers is None:
+        return None
+    value, others = answers
+    span = (begin, len(text))
+    if value is None:
+        return _reading(None, "empty", span)
+    if not isinstance(value, str | int | float | list):
+        return None
+    inner = read_content(", ".join(map(str, value)) if isinstance(value, list) else str(value), options)
+    for other in others:
+        if inner.letter and isinstance(other, str) and len(other) < 1000:
+            named = options.find_all(other) or (
+                (found,) if (found := read_content(other, options).letter) else ()
+            )
+            if named and inner.letter not in named:
+                return _reading(None, "contradiction", span)
+    return Reading(inner.letter, "choice:json" if inner.letter else inner.rule, span)
+
+
+def read_content(content: str, options: Options) -> Reading:
+    """What a container holds: a letter, an option's words, or a sentence."""
+    text = to_plain(content)
+    start, end = unwrap_span(text)
+    if start >= end:
+        letter = options.find_text(text)
+        return Reading(letter, "choice:option-text" if letter else "choice:empty")
+    return _by_whole(text, start, end, options) or _decide(text, 0, options, [])
+
+
+def _by_statements(reply: str, text: str, begin: int, options: Options) -> Reading:
+    following = _NEXT_QUESTION.search(text, begin + 20)
+    if following and text[begin : following.start()].strip():
+        text = text[: following.start()].rstrip()
+        reply = reply[: len(text)]
+    held: list[Statement] = []
+    for place in find_contained(reply, begin):
+        inner = read_content(place.text(reply), options)
+        span = (place.start, place.end)
+        if inner.letter:
+            held.append(Statement("asserted", (inner.letter,), span, HELD, is_letter=True, rule=place.kind))
+        elif inner.rule in ("choice:ambiguous", "choice:contradiction"):
+            held.append(Statement("several", (), span, HELD))
+        elif inner.rule != "choice:empty":
+            held.append(Statement("not-an-option", (), span, HELD))
+    return _decide(text, begin, options, held)
+
+
+def _decide(text: str, begin: int, options: Options, held: Sequence[Statement]) -> Reading:
+    tokens, codes = find_tokens(text[begin:])
+    for token in tokens:
+        token.start += begin
+        token.end += begin
+    tokens = mark_mentions(text, tokens, options, codes)
+    mark_quoted(tokens)
+    clauses = find_clauses(tokens)
+    statements = find_statements(tokens, clauses)
+    if is_cut_off(tokens, clauses):
+        enough = {True: CONCLUDED, False: STATED}
+        statements = [
+            one for one in statements if one.kind != "asserted" or one.strength >= enough[one.is_letter]
+        ]
+    if held:
+        outside = [
+            one
+            for one in statements
+            if not any(place.span[0] <= one.span[0] < place.span[1] for place in held)
+        ]
+        statements = sorted([*held, *outside], key=lambda one: one.span[0])
+    return weigh(statements, text, begin, options)
+
+
+def is_cut_off(tokens: Sequence[Token], clauses: Sequence[Clause]) -> bool:
+    """Whether a reply breaks off in a sentence: "It is 8. Then we", "one, two,"."""
+    if not tokens or tokens[-1].is_end or tokens[-1].letters is not None:
+        return False
+    last = tokens[-1]
+    if last.is_mark:
+        return last.word in ",:=(+-"
+    if last.word in _DANGLING and len(tokens) > 6:
+        return True
+    if (
+        last.roles & _UNFINISHED
+        and not last.roles & r.BE_LAST
+        and (not last.roles & r.BE or last.word in ("is", "are"))
+    ):
+        return True
+    first = len(clauses) - 1
+    while first and not clauses[first].starts_sentence:
+        first -= 1
+    has_mention = any(token.letters is not None for token in tokens[clauses[first].start :])
+    before = clauses[first].before
+    return first > 0 and not has_mention and before in ".!?。" and before != ""
+
+
+_DANGLING = r.words(
+    "of in on at to from by with has have shows show is are was the and or but because that which who"
+    " whose into near under between than as for if be been being would should must may might can could"
+    " will do does did says said then we i you they a an its their his her"
+)
+_UNFINISHED = r.ARTICLE | r.OR | r.AND | r.BE | r.BUT | r.BECAUSE | r.THAT | r.IF
+
+
+def weigh(statements: Sequence[Statement], text: str, begin: int, options: Options) -> Reading:
+    """The option that the statements come to, or why none is read."""
+    current: Statement | None = None
+    denied: set[str] = set()
+    reason, where = "unread", (0, 0)
+    turned = is_none = False
+    is_short = len(text) - begin < MAX_CONTRADICTED_CHARS
+    for one in statements:
+        kind = one.kind
+        if turned and kind == "mentioned":
+            kind, one = "asserted", msgspec.structs.replace(one, kind="asserted", strength=CONCLUDED)
+        if is_none and kind == "asserted" and one.strength < HEADED and (one.is_change or not one.is_turn):
+            continue
+        if kind in ("asserted", "several", "contradiction", "not-an-option") and not (
+            kind == "several" and one.strength == NAMED
+        ):
+            if one.is_part and one.strength < STATED:
+                continue
+            current = _choose(current, one, turned, is_short=is_short)
+            turned = False
+        elif kind == "denied":
+            denied.update(one.letters)
+            is_taken_back = current and current.letters and set(current.letters) <= set(one.letters)
+            if (
+                current
+                and is_taken_back
+                and (current.strength < STATED or one.is_letter or is_short)
+                and current.strength < HELD
+            ):
+                current = None
+            reason, where = "denied", one.span
+        elif kind in ("withdrawn", "turned", "but"):
+            turned = True
+            if kind == "withdrawn" and current and current.strength < HELD:
+                current, reason, where = None, "withdrawn", one.span
+        elif kind == "none":
+            current, reason, where = None, "denied", one.span
+            is_none = True
+        elif (kind == "also" and current and current.letters != one.letters) or (
+            kind == "possible" and current and current.letters != one.letters and current.strength < STATED
+        ):
+            current = msgspec.structs.replace(one, kind="several")
+        else:
+            reason, where = kind, one.span
+    if current is not None and current.strength == NAMED:
+        named = {
+            one.letters
+            for one in statements
+            if one.kind in ("asserted", "mentioned", "possible", "several") and one.strength <= NAMED
+        }
+        if len(named) > 1 and not current.is_turn:
+            return _reading(None, "ambiguous", current.span)
+        declines = is_abstention(text[begin:]) and not is_abstention(text[slice(*current.span)])
+        if len(text) - begin > MAX_NAMED_CHARS + options.n_chars or declines:
+            return _reading(None, "unread", current.span)
+    if (
+        current is not None
+        and current.strength == CONCLUDED
+        and current.is_letter
+        and not current.is_turn
+        and not current.is_pair
+    ):
+        near = (
+            one for one in statements if one.is_letter and one.kind in ("mentioned", "asserted", "possible")
+        )
+        if any(
+            0 <= one.span[0] - current.span[1] < MAX_ROW_CHARS and one.letters != current.letters
+            for one in near
+        ):
+            return _reading(None, "ambiguous", current.span)  # "A: 40%, B: 60%"
+    if (
+        current is not None
+        and turned
+        and current.strength < HELD
+        and not current.is_change
+        and len(text) - begin < MAX_NAMED_CHARS
+    ):
+        return _reading(None, "withdrawn", current.span)
+    if current is not None:
+        if _is_contradicted(current, statements, len(text) - begin):
+            return _reading(None, "contradiction", current.span)
+        if current.kind == "asserted" and len(current.letters) == 1:
+            rule = current.rule or _name_rule(current, text, begin)
+            return _reading(current.letters[0], rule, current.span)
+        return _reading(
+            None, "ambiguous" if current.kind in ("several", "asserted") else current.kind, current.span
+        )
+    left = [letter for letter in options.labels.values() if letter not in denied]
+    if len(left) == 1 and len(options.labels) > 2:
+        return _reading(left[0], "eliminated", where)
+    return _reading(None, _REASONS.get(reason, reason), where)
+
+
+_REASONS = {
+    "given-up": "withdrawn", "supposed": "conditional", "several": "ambiguous", "listed": "ambiguous",
+    "also": "ambiguous", "possible": "considered", "mentioned": "unread",
+}  # fmt: skip
+
+
+def _name_rule(statement: Statement, text: str, begin: int) -> str:
+    """How an answer was found, for the route of a score."""
+    start, end = statement.span
+    newline = text.rfind("\n", begin, start)
+    if newline >= 0 and unwrap_span(text, newline)[0] >= start and unwrap_span(text, start)[1] <= end:
+        return "last-line"
+    if statement.strength == CONCLUDED and statement.is_letter and unwrap_span(text, begin)[0] >= start:
+        return "lettered"
+    return ("option-text", "implied", "stated", "stated", "stated")[statement.strength]
+
+
+def _is_contradicted(current: Statement, statements: Sequence[Statement], n_chars: int) -> bool:
+    """Whether a letter is chosen and the only option that a short reply names in words is another one."""
+    if not current.is_letter or current.is_pair or n_chars > MAX_CONTRADICTED_CHARS:
+        return False
+    words = [
+        one
+        for one in statements
+        if one.kind == "asserted" and not one.is_letter and not one.is_part and one.letters
+    ]
+    if not any(one.strength >= IMPLIED for one in words):
+        return False
+    if not words or any(set(one.letters) & set(current.letters) for one in words):
+        return False
+    return len({one.letters for one in words}) == 1
+
+
+def _choose(current: Statement | None, later: Statement, turned: bool, *, is_short: bool) -> Statement:
+    """Which of two assertions stands, or that they contradict each other."""
+    if current is None:
+        return later
+    if current.letters == later.letters and current.letters:
+        return later if later.strength >= current.strength else current
+    if (later.is_change or turned) and (
+        is_short or not (later.strength == NAMED and current.strength >= STATED)
+    ):
+        return later if later.strength >= IMPLIED else msgspec.structs.replace(later, kind="several")
+    if (
+        current.is_letter != later.is_letter
+        and is_short
+        and current.kind == later.kind == "asserted"
+        and not later.is_part
+        and not later.is_pair
+        and not current.is_pair
+    ) and max(current.strength, later.strength) > IMPLIED <= min(current.strength, later.strength):
+        return msgspec.structs.replace(
+            later, kind="contradiction", strength=max(current.strength, later.strength)
+        )
+    if current.strength == HELD == later.strength:
+        is_beside = later.span[0] - current.span[1] < MAX_BESIDE_CHARS
+        return msgspec.structs.replace(later, kind="several") if is_beside else later
+    if later.strength > current.strength or (
+        later.is_turn and later.strength >= min(current.strength, STATED)
+    ):
+        return later
+    is_second = (
+        later.is_letter and current.is_letter and later.strength == IMPLIED and current.strength < HELD
+    )
+    if later.strength < current.strength and not (is_short and is_second and later.kind == current.kind):
+        return current
+    together = tuple(dict.fromkeys((*current.letters, *later.letters)))
+    return msgspec.structs.replace(later, kind="several", letters=together)

@@ -1,0 +1,671 @@
+"""Where a reply names an option: by its letter, by its place in the list, or in its own words.
+
+Words are compared as sequences of keys: case, quotes, commas, brackets and LaTeX do not matter; signs,
+operators and units do ("-5" is not "5", "p/q" is not "p*q"). A number has one key however it is written
+("2,000", "two thousand").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from eyechart.readers import languages as r
+from eyechart.readers.clauses import ABBREVIATIONS, Token, find_tokens, lower, to_plain
+from eyechart.readers.languages import load_languages
+from eyechart.readers.mentions.numbers import find_numbers
+from eyechart.readers.mentions.units import UNITS
+from eyechart.replies import unwrap
+
+Keys = tuple[str, ...]
+
+SIGNIFICANT = frozenset("+-−×·/÷=<>≤≥≠±^√°%‰&#!~≈$€£¥₹'²³°∠△")
+_ARTICLES = frozenset(("a", "an", "the"))
+_NUMBER = re.compile(r"\d[\d.,]*")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+UNIT_WORDS = r.words(
+    "cm mm km kg g mg lb lbs oz ft mi ml l min hz khz mhz kw w v psi usd eur percent per pound pounds"
+    " inch inches foot feet mile miles meter meters metre metres kilometer kilometers kilometre kilometres"
+    " gram grams kilogram kilograms dozen hundred thousand million billion k"
+)
+_SHORT = 400  # characters of options that are prepared once for thousands of questions
+
+
+def list_keys(tokens: Sequence[Token]) -> list[tuple[str, int]]:
+    """The keys of a text that are compared, each with the place of its token."""
+    found: list[tuple[str, int]] = []
+    for place, token in enumerate(tokens):
+        word = token.word
+        if token.keys:
+            found += [(key, place) for key in token.keys]
+        elif token.is_mark and word not in SIGNIFICANT:
+            continue
+        elif " " in word or (len(word) > 1 and r.is_unspaced(word[0])):
+            found += [(to_key(part.group()), place) for part in r.split_words(word)]
+        else:
+            found.append((to_key(word), place))
+    return found
+
+
+@lru_cache(maxsize=8192)
+def to_key(word: str) -> str:
+    """How a word is compared: a number by its value, a unit by its sign.
+
+    >>> [to_key(word) for word in ("2,000", "2.50", "dog", "kilograms", "3 : 1")]
+    ['2000', '2.5', 'dog', 'kg', '3:1']
+    """
+    if word[0].isdecimal():
+        word = word.replace(" ", "")
+        if _THOUSANDS.fullmatch(word):
+            word = word.replace(",", "")
+        if "." in word and word.replace(".", "", 1).isdecimal():
+            word = word.rstrip("0").rstrip(".")
+        return word
+    return _list_unit_keys().get(word, word)
+
+
+@lru_cache(maxsize=1)
+def _list_unit_keys() -> Mapping[str, str]:
+    """The names of units by the sign of the unit, where a name has one meaning and is not a common word."""
+    signs: dict[tuple[str, float], str] = {}
+    keys: dict[str, str] = {}
+    for name, units in UNITS.items():
+        sign = signs.setdefault((units[0].dimension, units[0].factor), name)
+        if (
+            len(name) > 2
+            and (len(units) == 1 or name in ("degrees", "dollars", "pounds"))
+            and name not in ("second", "real", "won")
+        ):
+            keys[name] = sign
+    return keys
+
+
+def merge_numbers(
+    text: str, tokens: list[Token], codes: tuple[str, ...], *, is_whole: bool = False
+) -> list[Token]:
+    """The tokens with every number as one, however it is written: "two thousand", "-5", "$5", "25%"."""
+    merged: list[Token] = []
+    at = 0
+    for number in find_numbers(text, codes, is_whole=is_whole):
+        while at < len(tokens) and tokens[at].end <= number.span[0]:
+            merged.append(tokens[at])
+            at += 1
+        last = at
+        while last < len(tokens) and tokens[last].start < number.span[1]:
+            last += 1
+        if last == at or tokens[at].start < number.span[0]:
+            continue
+        start, end = number.span
+        if tokens[last - 1].end > end:  # 三十 + 一个
+            if not r.is_unspaced(text[end]):
+                continue
+            last -= 1
+            tokens[last] = Token(end, tokens[last].end, lower(text[end : tokens[last].end]))
+        sign = next((char for char in text[start:end] if char in "$€£¥₹"), "")
+        face = f"{number.face:.12g}"
+        is_fraction = "/" in text[start:end]
+        keys: Keys = (to_key(text[start:end].replace(" ", "")),) if is_fraction else (face,)
+        keys += ("%",) if number.value != number.face else (sign,) if sign else ()
+        merged.append(Token(start, end, lower(text[start:end]), keys=keys))
+        at = last
+    return [*merged, *tokens[at:]]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """Letters and texts of one question, prepared once for many replies."""
+
+    labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
+    texts: Mapping[str, tuple[str, ...]]  # text as compared whole (lower case, unwrapped) -> letters
+    cased: Mapping[str, str]  # the same with case, where that tells two options apart
+    by_first: Mapping[str, tuple[tuple[Keys, tuple[str, ...]], ...]]  # first key -> keys, letters
+    bare: frozenset[Keys]  # numbers that stand for numbers with a unit
+    n_chars: int
+    has_numbers: bool
+    has_letters: bool  # an option's text is a letter
+    has_shades: bool  # an option is another one and a word before it: "red", "dark red"
+
+    def find_letter(self, text: str) -> str | None:
+        """The option whose letter this is, in either case."""
+        return self.labels.get(text.upper()) if len(text) <= 3 else None
+
+    def find_text(self, text: str) -> str | None:
+        """The option with this text and nothing else.
+
+        >>> prepare_options({"A": "red", "B": "dark red"}).find_text("**Dark red.**")
+        'B'
+        """
+        letters = self.find_all(text)
+        return letters[0] if len(letters) == 1 else None
+
+    def find_all(self, text: str) -> tuple[str, ...]:
+        words = _compared(text)
+        if words in self.cased:
+            return (self.cased[words],)
+        if found := self.texts.get(words.lower()):
+            return found
+        keys = _keys_of(text)
+        for known, letters in self.by_first.get(keys[0], ()) if keys else ():
+            if known == keys:
+                return letters
+        return ()
+
+
+def prepare_options(choices: Mapping[str, str]) -> Options:
+    """Options prepared for reading; the same choices are prepared once."""
+    items = tuple((str(letter), str(text)) for letter, text in choices.items())
+    return (_prepared if sum(len(text) for _, text in items) <= _SHORT else _prepared_long)(items)
+
+
+def _compared(text: str) -> str:
+    words = " ".join((unwrap(text) or text).split())
+    first, _, rest = words.partition(" ")
+    return rest if rest and first.lower() in _ARTICLES else words
+
+
+def _keys_of(text: str) -> Keys:
+    plain = to_plain(text)
+    tokens, codes = find_tokens(plain)
+    tokens = merge_numbers(plain, tokens, codes, is_whole=len(tokens) == 1)
+    if len(tokens) > 1 and tokens[0].word in _ARTICLES and not tokens[1].is_mark:
+        tokens = tokens[1:]
+    keys = tuple(key for key, _ in list_keys(tokens))
+    while len(keys) > 1 and keys[-1] == "'":
+        keys = keys[:-1]
+    return keys
+
+
+def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
+    texts: dict[str, tuple[str, ...]] = {}
+    cased: dict[str, tuple[str, ...]] = {}
+    by_keys: dict[Keys, tuple[str, ...]] = {}
+    for letter, text in items:
+        words = _compared(text)
+        if words:
+            texts[words.lower()] = (*texts.get(words.lower(), ()), letter)
+            cased[words] = (*cased.get(words, ()), letter)
+        if keys := _keys_of(text):
+            by_keys[keys] = (*by_keys.get(keys, ()), letter)
+    aliases: dict[Keys, tuple[str, ...]] = {}
+    for keys, letters in by_keys.items():
+        for alias in _list_aliases(keys, by_keys):
+            aliases[alias] = (*aliases.get(alias, ()), *letters)
+    for keys, letters in _list_short_names(items).items():
+        if keys not in by_keys:
+            aliases[keys] = (*aliases.get(keys, ()), *letters)
+    by_first: dict[str, list[tuple[Keys, tuple[str, ...]]]] = {}
+    for keys, letters in {**aliases, **by_keys}.items():
+        is_letter = len(keys) == 1 and len(keys[0]) == 1 and keys[0].isalpha() and keys[0].isascii()
+        if any(map(str.isalnum, "".join(keys))) and not is_letter:
+            by_first.setdefault(keys[0], []).append((keys, letters))
+    return Options(
+        labels={letter.strip().upper(): letter for letter, _ in items},
+        texts=texts,
+        cased={
+            words: letters[0]
+            for words, letters in cased.items()
+            if len(letters) == 1 and len(texts[words.lower()]) > 1
+        },
+        by_first={
+            first: tuple(sorted(known, key=lambda one: -len(one[0]))) for first, known in by_first.items()
+        },
+        bare=frozenset(alias for alias in aliases if len(alias) == 1 and alias[0][0].isdecimal()),
+        n_chars=sum(len(text) for _, text in items),
+        has_numbers=any(
+            key[0].isdecimal() or (key[0] == "-" and len(key) > 1) for keys in by_keys for key in keys
+        ),
+        has_shades=any(len(keys) > 1 and keys[1:] in by_keys for keys in by_keys),
+        has_letters=any(len(text.strip()) == 1 and text.strip().isalpha() for _, text in items),
+    )
+
+
+_prepared = lru_cache(maxsize=4096)(_prepare)
+_prepared_long = lru_cache(maxsize=64)(_prepare)
+
+
+def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Keys]:
+    """Other ways to write an option: its plural, a number without the unit of all options, yes and no."""
+    found: list[Keys] = []
+    if len(keys) == 1:
+        word = keys[0]
+        for polar in _list_polar():
+            if word == polar[0]:
+                found += [tuple(other.split()) for other in polar]
+        if len(word) > 2 and word.isalpha() and word.isascii():
+            found += [(word[:-1],)] if word[-1] == "s" and len(word) > 3 else [(f"{word}s",)]
+    elif (
+        keys[0][0].isdecimal()
+        and not set(keys) & set("+-×/=")
+        and len({other[1:] for other in known if other[0][0].isdecimal()}) == 1
+    ):
+        found.append(keys[:1])  # "14" for "14 cm^2", if all are in cm^2
+    if len(keys) > 2 and keys[1] == "=" and len({other[:2] for other in known}) == 1:
+        found.append(keys[2:])  # "2" for "x = 2", if all are of x
+    if len(keys) > 1 and keys[0] in _list_articles():
+        found.append(keys[1:])
+    return [alias for alias in found if alias not in known]
+
+
+def _list_short_names(items: tuple[tuple[str, str], ...]) -> dict[Keys, tuple[str, ...]]:
+    """Surnames, or what is left without a word that all names share: "Atlantic" for "Atlantic Ocean"."""
+    names = [text.split() for _, text in items]
+    if len(names) < 2 or not all(
+        1 < len(name) < 4 and name[0][:1].isupper() and name[-1][:1].isupper() for name in names
+    ):
+        return {}
+    if len({name[-1] for name in names}) == 1:
+        kept = [name[:-1] for name in names]
+    elif len({name[0] for name in names}) == 1:
+        kept = [name[1:] for name in names]
+    else:
+        kept = [name[1:] for name in names]
+    words = [" ".join(name) for name in kept]
+    if len(set(words)) < len(words) or not all(
+        len(word) > 2 and word.replace(" ", "").isalpha() for word in words
+    ):
+        return {}
+    return {tuple(word.lower().split()): (letter,) for word, (letter, _) in zip(words, items, strict=True)}
+
+
+@lru_cache(maxsize=1)
+def _list_polar() -> tuple[tuple[str, ...], ...]:
+    """The words for yes, no, true and false of every language, the usual one first."""
+    tables = load_languages().values()
+    return tuple(
+        table[role][:3] for table in tables for role in ("yes", "no", "true", "false") if table.get(role)
+    )
+
+
+@lru_cache(maxsize=1)
+def _list_articles() -> frozenset[str]:
+    words = (word for table in load_languages().values() for word in table.get("article", ()))
+    return frozenset(word for word in words if len(word) > 1 and word.isascii())
+
+
+# -- Mentions in a reply
+
+
+def mark_mentions(text: str, tokens: list[Token], options: Options, codes: tuple[str, ...]) -> list[Token]:
+    """The tokens of a plain reply, those that name an option put together and marked with its letters."""
+    if options.has_numbers:
+        tokens = merge_numbers(text, tokens, codes)
+    tokens = _mark_words(text, tokens, options)
+    _mark_parts(text, tokens, has_shades=options.has_shades)
+    _mark_letters(text, tokens, options, codes)
+    return tokens
+
+
+def _mark_words(text: str, tokens: list[Token], options: Options) -> list[Token]:
+    keys = list_keys(tokens)
+    marked: list[Token] = []
+    done = 0  # tokens
+    at, n = 0, len(keys)
+    while at < n:
+        key, place = keys[at]
+        step = 1
+        for wanted, letters in options.by_first.get(key, ()):
+            length = len(wanted)
+            if at + length <= n and (
+                length == 1 or tuple(other for other, _ in keys[at : at + length]) == wanted
+            ):
+                last = keys[at + length - 1][1]
+                starts = at == 0 or keys[at - 1][1] < place
+                ends = at + length == n or keys[at + length][1] > last
+                if (
+                    starts
+                    and ends
+                    and place >= done
+                    and not (last > place and any(token.is_end for token in tokens[place:last]))
+                    and not _is_other_number(text, tokens, place, last)
+                    and not (wanted in options.bare and _is_counted(tokens, last))
+                    and not (
+                        length == 1 and tokens[place].roles & (r.YES | r.NO) and not _answers(tokens, place)
+                    )
+                ):
+                    marked += tokens[done:place]
+                    start, end = tokens[place].start, tokens[last].end
+                    roles = tokens[place].roles & (r.NO | r.YES) if length == 1 else 0
+                    marked.append(
+                        Token(
+                            start, end, lower(text[start:end]), roles, False, letters, keys=tokens[place].keys
+                        )
+                    )
+                    done = last + 1
+                    step = length
+                    break
+        at += step
+    return [*marked, *tokens[done:]]
+
+
+_ENDINGS = ("ed", "ish", "ly", "ous", "ful")
+
+
+def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool) -> None:
+    """Mark words that are, perhaps, a part of a longer name: "hot dog", "New London", "Paris Hilton"."""
+    for place, token in enumerate(tokens):
+        if token.letters is None or token.is_letter or token.word.count(" ") > 2 or token.keys:
+            continue
+        is_name = text[token.start].isupper()
+        before = tokens[place - 1] if place else None
+        if _is_of_other(tokens, place) or (has_shades and before is not None and before.roles & r.ADJECTIVE):
+            token.is_part = True
+            continue
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        if before is not None and not before.is_mark and before.letters is None:
+            if is_name and before.word in _NAME_WORDS:
+                token.is_part = True
+            elif not before.roles and not before.word[0].isdecimal():
+                is_capital = text[before.start].isupper()
+                is_verb = before.word.endswith(("s", "ing")) and len(before.word) > 4 and not is_capital
+                token.is_part = (is_name and is_capital) or not (
+                    is_verb or "-" in before.word or before.word.endswith(_ENDINGS)
+                )
+        if (
+            after is not None
+            and not after.is_mark
+            and after.letters is None
+            and not after.word[0].isdecimal()
+        ):
+            if after.word in _OF or (after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)):
+                token.is_part = token.is_part or not (
+                    before is not None and before.roles & (r.ANSWER | r.OPTION)
+                )
+            elif (
+                place + 2 >= len(tokens)
+                and not after.roles
+                and (before is None or before.roles & r.ARTICLE)
+                and place < 2
+            ):
+                token.is_part = True  # "coffee table"
+            elif not after.roles and after.word != "ones":
+                is_capital = text[after.start].isupper()
+                is_verb = after.word.endswith(("ing", "ed", "s")) and len(after.word) > 4 and not is_capital
+                token.is_part = token.is_part or not is_verb
+            elif (
+                is_name
+                and text[after.start].isupper()
+                and not text[token.start : after.end].isupper()
+                and after.roles & (r.SMALL | r.FUNCTION | r.ADJECTIVE | r.PERSON)
+            ):
+                token.is_part = True
+        elif after is not None and after.word == "," and is_name and place + 2 < len(tokens):
+            token.is_part = token.is_part or (
+                not tokens[place + 2].roles
+                and text[tokens[place + 2].start].isupper()
+                and not tokens[place + 2].is_mark
+                and tokens[place + 2].letters is None
+                and (place + 3 == len(tokens) or tokens[place + 3].is_mark)
+            )  # "Paris, Texas"
+
+
+def _is_of_other(tokens: Sequence[Token], place: int) -> bool:
+    """Whether words only say more of another thing: "a statue of a dog", "the colour of a plum"."""
+    place -= 1
+    while place > 0 and tokens[place].roles & r.ARTICLE and tokens[place].word not in _OF:
+        place -= 1
+    return (
+        place > 0
+        and tokens[place].word in _OF
+        and not (tokens[place - 1].roles or tokens[place - 1].is_mark)
+        and tokens[place - 1].letters is None
+    )
+
+
+_OF = r.words("of de di von des du do da")
+_NAME_WORDS = r.words(
+    "new north south east west saint st san santa los las el la le von de old great little upper lower"
+)
+
+
+def _is_counted(tokens: Sequence[Token], last: int) -> bool:
+    """Whether a number counts something, so that it is no number of units: "25 people" for "25%"."""
+    after = tokens[last + 1] if last + 1 < len(tokens) else None
+    return after is not None and not after.is_mark and not after.roles & ~(r.PERSON | r.LABEL | r.ADJECTIVE)
+
+
+_LEADS = r.ANSWER | r.BE | r.SO | r.CHOOSE | r.THINK | r.OPTION
+
+
+def _answers(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a yes or no is an answer, not a part of a sentence: "the answer is no", not "no cars"."""
+    token = tokens[place]
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if following is not None and not (
+        following.is_mark or following.roles & (r.BECAUSE | r.AND | r.OR | r.BUT | r.BE_LAST | r.SO | r.IT)
+    ):
+        return False
+    previous = tokens[place - 1] if place else None
+    return (
+        previous is None or previous.is_mark or bool(previous.roles & _LEADS) or r.is_unspaced(token.word[0])
+        or (len(previous.word) == 1 and previous.word.isalpha())
+    )  # fmt: skip
+
+
+def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Whether a number goes on beside the words: "-5", "5%", "5 km", "2 - 5", "x^5" for an option "5"."""
+    if any(token.word in SIGNIFICANT and token.word not in "'%°" for token in tokens[first : last + 1]):
+        near = (
+            tokens[first - 1].word if first else "",
+            tokens[last + 1].word if last + 1 < len(tokens) else "",
+        )
+        return any(word and word in "+-×·/÷^√" for word in near)  # a part of a longer formula
+    is_first = bool(tokens[first].keys) or tokens[first].word[0].isdecimal()
+    is_last = bool(tokens[last].keys) or tokens[last].word[0].isdecimal()
+    if not is_first and not is_last:
+        return False
+    before = tokens[first - 1] if first else None
+    after = tokens[last + 1] if last + 1 < len(tokens) else None
+    if before is not None and is_first:
+        touches = before.end == tokens[first].start
+        if before.word in "^√#<>≥≤≠±§№" or (before.word == "-" and touches):
+            return True
+        if before.word in "+-×·/÷" and first > 1 and not tokens[first - 2].is_mark:
+            return True
+        if (
+            before.word in ("to", "bis", "à", "до", "至", "到", "~", "x")
+            and first > 1
+            and (tokens[first - 2].keys or tokens[first - 2].letters)
+        ):
+            return True
+        if (
+            text[before.start].isupper()
+            and not before.roles
+            and before.end < tokens[first].start
+            and before.letters is None
+            and not before.is_mark
+        ):
+            return True  # "an Apollo 7"
+    if after is not None and is_last:
+        if after.word in "%‰^√!":
+            return True
+        beyond = tokens[last + 2] if last + 2 < len(tokens) else None
+        is_range = beyond is not None and (bool(beyond.keys) or beyond.word[0].isdecimal())
+        if after.word in "+×·/÷=" or (after.word == "-" and (after.start > tokens[last].end or is_range)):
+            return True
+        if after.word in ("to", "bis", "à", "до", "至", "到", "~", "x") and is_range:
+            return True
+        if after.word in UNIT_WORDS:
+            return True
+    return False
+
+
+_CUES = r.ANSWER | r.BE | r.CHOOSE | r.OPTION | r.SO | r.THINK
+_FOLLOWS = r.BE | r.BECAUSE | r.NOT | r.OR | r.AND | r.BUT | r.SO | r.MAYBE | r.RIGHT | r.WRONG | r.NOT_NEXT
+_FOLLOWS |= r.NOT_LAST | r.IF | r.ALSO | r.BE_LAST
+_LEFT = frozenset("([*`\"'{_<")
+_RIGHT = frozenset(")]*`\"'}_>")
+
+
+def _mark_letters(text: str, tokens: list[Token], options: Options, codes: tuple[str, ...]) -> None:
+    endings = frozenset(end for code in codes for end in load_languages()[code].get("letter_endings", ()))
+    for place, token in enumerate(tokens):
+        char = text[token.start]
+        is_joined = endings and token.word[1:2] == "'" and token.word[2:] in endings
+        if not (token.end - token.start == 1 or is_joined) or token.letters is not None:
+            continue
+        if char in _ALIKE:
+            char = _ALIKE[char]
+        elif not (char.isascii() and char.isalpha()):
+            continue
+        if not _is_option_letter(text, tokens, place, options):
+            continue
+        letter = options.find_letter(char)
+        if letter is None and options.has_letters and (found := options.find_all(char)):
+            token.letters, token.roles = found, 0
+        elif letter is not None or char.isupper():
+            token.letters, token.is_letter, token.roles = ((letter,) if letter else ()), True, 0
+            token.is_bracketed = _is_wrapped(text, token.start)
+    _mark_positions(tokens, options, codes)
+
+
+_ALIKE = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))  # capitals of Cyrillic typed for Latin ones
+
+
+def _is_joined(token: Token) -> bool:
+    return token.end - token.start > 1  # "B'dir"
+
+
+def _is_wrapped(text: str, start: int) -> bool:
+    before, after = text[start - 1 : start] if start else "", text[start + 1 : start + 2]
+    return before in _LEFT and after in _RIGHT and before != "" and after != ""
+
+
+def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: Options) -> bool:
+    """Not an article, a pronoun, an abbreviation, a point of a figure, or a part of "C++"."""
+    token = tokens[place]
+    start = token.start
+    char, before, after = (
+        text[start],
+        text[start - 1 : start] if start else "",
+        text[token.end : token.end + 1],
+    )
+    if (
+        (
+            before in ("&", "@", "#", "^", "∠", "△", "∆", "√", "'", "°", "_")
+            or after in ("+", "#", "&", "@", "=", "^", "²", "_")
+            or text.startswith("'s", token.end)
+        )
+        and not (before == "'" and after == "'")
+        and not (before == "_" == after)
+        and not _is_joined(token)
+    ):
+        return False
+    if before == "." and text[start - 2 : start - 1].isalpha():  # "U.S"
+        return False
+    if (
+        after == "." and text[start + 2 : start + 3].isalpha() and text[start + 3 : start + 4] == "."
+    ):  # "a.m."
+        return False
+    previous = tokens[place - 1] if place else None
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if before == "/" or after == "/":
+        other = text[start - 2 : start - 1] if before == "/" else text[start + 2 : start + 3]
+        return other in options.labels and char.isupper()
+    if before in ('"', "'") and after == before and text[start + 2 : start + 5].lstrip()[:1] == ":":
+        return False  # a key: {"A": 0.1}
+    if _is_wrapped(text, start):
+        return True
+    is_closed = following is None or following.is_mark
+    is_cued = previous is not None and (bool(previous.roles & _CUES) or previous.word in ":=→")
+    if char.islower():
+        if is_cued and previous is not None and previous.roles & r.OPTION and char not in "ai":
+            return True
+        return is_cued and is_closed and (previous is None or previous.word not in ("=",))
+    if previous is not None and previous.end < start:
+        is_sum = previous.word == "+" and place > 1 and tokens[place - 2].is_letter
+        if (
+            previous.word[0].isdecimal()
+            or (previous.word in "=+×·<>∠△" and not is_sum)
+            or (previous.word == "-" and previous.start and not text[previous.start - 1].isspace())
+            or (previous.word == "." and place > 1 and tokens[place - 2].word in ABBREVIATIONS)
+        ):
+            return False
+        is_name = not (previous.roles or previous.is_mark) and previous.letters is None
+        if is_name and not r.is_unspaced(previous.word[-1]):
+            return False  # "vitamin C", "triangle A"
+    if following is not None and following.word in "=×<>≤≥" and following.is_mark:
+        return False
+    if after == "(" and text[token.end + 2 : token.end + 3] == ")" and text[token.end + 1].isascii():
+        return False  # f(x)
+    if char in "AIEOUY" and not is_closed and following is not None and char in "AI":
+        if (
+            len(following.word) == 1
+            and following.word.upper() in options.labels
+            and text[following.start].isupper()
+        ):
+            return True
+        if char == "I":
+            return bool(following.roles & r.BE) and following.word not in ("am",)
+        beyond = tokens[place + 2] if place + 2 < len(tokens) else None
+        if (
+            following.roles & (r.RIGHT | r.WRONG)
+            and beyond is not None
+            and beyond.roles & (r.ANSWER | r.OPTION)
+        ):
+            return False  # "A wrong answer"
+        return (bool(following.roles & _FOLLOWS) and not following.roles & (r.OPTION | r.ADJECTIVE)) or (
+            is_cued and following.letters is not None
+        )
+    return True
+
+
+def _mark_positions(tokens: list[Token], options: Options, codes: tuple[str, ...]) -> None:
+    """Options named by their place in the list: "the second option", "option 2"."""
+    ordinals = _list_ordinals(codes)
+    labels = list(options.labels.values())
+    for place, token in enumerate(tokens):
+        following = tokens[place + 1] if place + 1 < len(tokens) else None
+        previous = tokens[place - 1] if place else None
+        if token.letters is not None:
+            continue
+        at = ordinals.get(token.word)
+        if (
+            place == 0
+            and token.word.isdecimal()
+            and following is not None
+            and following.word in ".):"
+            and token.word in options.labels
+        ):
+            token.letters, token.is_letter, token.roles = (options.labels[token.word],), True, 0
+        elif (
+            at is not None
+            and following is not None
+            and following.roles & r.OPTION
+            and following.letters is None
+        ):
+            if at < len(labels):
+                token.letters, token.is_letter, token.roles = (labels[at],), True, 0
+        elif (
+            token.word.isdecimal()
+            and previous is not None
+            and previous.roles & r.OPTION
+            and not previous.roles & r.CHOOSE
+        ):
+            label = options.labels.get(token.word)
+            if label is None and 0 < int(token.word[:6]) <= len(labels) and not options.find_all(token.word):
+                label = labels[int(token.word) - 1]
+            if label is not None and (following is None or following.is_mark):
+                token.letters, token.is_letter, token.roles = (label,), True, 0
+        elif (
+            token.word in options.labels
+            and token.word.isdecimal()
+            and not options.has_numbers
+            and previous is not None
+        ):
+            is_cued = previous.roles & (r.ANSWER | r.CHOOSE | r.BE) or previous.word in ":(*"
+            if is_cued and (following is None or following.is_mark):
+                token.letters, token.is_letter, token.roles = (options.labels[token.word],), True, 0
+
+
+@lru_cache(maxsize=64)
+def _list_ordinals(codes: tuple[str, ...]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for code, table in load_languages().items():
+        words = table.get("ordinals", ())
+        for place, forms in enumerate(words):
+            for word in forms.split("/"):
+                if code in codes or not r.is_latin(word):
+                    found[word] = place if place + 1 < len(words) else -1
+    return found

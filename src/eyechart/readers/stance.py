@@ -1,0 +1,723 @@
+"""What a reply says of each answer that it names: asserted, denied, or neither.
+
+One check for all kinds of answers. A place that names an answer is *denied* ("not B", "B is wrong"),
+*supposed* ("if it barks, B"), *reported* ("some say B"), *given up* ("at first B"), *considered* ("let me
+check B", "B?"), *possible* ("maybe B"), *listed* among the options, one of *several* ("A and B"), or
+*asserted*. How strongly it is asserted depends on the words around it: an answer that is called the
+answer counts more than one that is only named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+
+import msgspec
+
+from eyechart.readers import languages as r
+from eyechart.readers.clauses import QUESTIONS, Clause, Token
+
+
+class Strength(IntEnum):
+    """How strongly an answer is asserted."""
+
+    NAMED = 0  # "the dog on the left barks"
+    IMPLIED = 1  # "it is a dog", "I think B"
+    CONCLUDED = 2  # "so B"; a reply that begins "B, ..."
+    STATED = 3  # "the answer is B", "I choose B", "B is correct"
+    HEADED = 4  # "Answer: B"
+    HELD = 5  # in a box, a tag, a JSON key
+
+
+MAX_LEAD = 12  # words before an answer that are looked at
+MAX_JUDGED = 8  # statements of a sentence that a verdict after them is about
+NAMED, IMPLIED, CONCLUDED, STATED, HEADED, HELD = map(int, Strength)
+
+
+class Statement(msgspec.Struct, frozen=True, gc=False):
+    """One thing that a reply says of some options, and where."""
+
+    kind: str
+    letters: tuple[str, ...]
+    span: tuple[int, int]
+    strength: int = NAMED
+    is_letter: bool = False
+    is_turn: bool = False  # it concludes, or replaces what was said before
+    is_change: bool = False  # the turn is a change of mind
+    rule: str = ""
+    is_part: bool = False  # of a longer name, perhaps
+    is_pair: bool = False  # letter and words together
+
+
+class Group(msgspec.Struct, gc=False):
+    """Mentions of a clause that are one ("(B) dog") or joined ("A and B")."""
+
+    places: list[int]  # of its clause
+    letters: tuple[str, ...]
+    is_letter: bool
+    is_joined: bool = False  # "A or B"
+    is_denied: bool = False
+    is_left: bool = False  # all others are excluded
+    before: int = 0  # the roles of all words before it in its clause
+    after: int = 0
+    is_alone: bool = False  # with words that say nothing else
+    is_bare: bool = False  # with nothing but an article
+
+
+def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[Statement]:
+    """What the clauses say of the options that they name, in order."""
+    items = _find_items(tokens, clauses)
+    found: list[Statement] = []
+    first = turn = n_sentences = 0  # statement of the sentence; how the sentence turns
+    looked_at: tuple[str, ...] | None = None
+    for number, clause in enumerate(clauses):
+        if clause.starts_sentence and (clause.before == "\n" or not _is_tick(tokens, clause)):
+            first = len(found)
+        verdict = _find_verdict(tokens, clause) if len(found) > first else 0
+        if verdict:
+            first = max(first, len(found) - MAX_JUDGED)
+            found[first:] = [_pronounce(one, verdict) for one in found[first:]]
+            if verdict != r.BUT:
+                continue
+        opening = _open_roles(tokens[clause.start : clause.end])
+        turn = opening if clause.starts_sentence else turn | opening
+        for one in _judge(tokens, clauses, number, clause, turn, is_item=number in items):
+            is_item = number in items and one.kind in _SAID and one.strength < STATED
+            if one.is_letter and one.kind == "considered":
+                looked_at, n_sentences = one.letters, 0
+            is_item = is_item or (one.letters == looked_at and not one.is_letter and one.strength <= IMPLIED)
+            found.append(msgspec.structs.replace(one, kind="listed") if is_item else one)
+        n_sentences += clause.is_last
+        looked_at = looked_at if n_sentences < 2 else None  # "Consider option B. It shows a dog."
+    return found
+
+
+def _is_tick(tokens: Sequence[Token], clause: Clause) -> bool:
+    """Whether a clause is only a mark that approves or rejects: "B. dog: it barks. ✓"."""
+    return clause.end == clause.start + 1 and not tokens[clause.start].word[0].isalnum()
+
+
+_SAID = frozenset(("asserted", "mentioned", "not-an-option", "several", "contradiction"))
+_TURNS = r.SO | r.BUT | r.WAIT
+
+
+def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset[int]:
+    """The clauses of a list of options: "A. cat", "(B) dog", on lines of their own or in a row."""
+    found: dict[int, str] = {}
+    paired: dict[int, str] = {}
+    for number, clause in enumerate(clauses):
+        place = clause.start
+        while (
+            place < clause.end
+            and tokens[place].letters is None
+            and (tokens[place].is_mark or tokens[place].roles & r.OPTION or tokens[place].word.isdecimal())
+        ):
+            place += 1
+        for at in range(place, clause.end - 1):
+            if tokens[at].is_letter and _is_pair(tokens, at, clause.end):
+                paired[number] = paired.get(number, "") + tokens[at].word
+        if place >= clause.end or not tokens[place].is_letter:
+            continue
+        if not clause.starts_sentence or (clause.start and clause.before not in "\n;."):
+            continue
+        if (
+            number
+            and clauses[number - 1].roles & (r.ANSWER | r.RIGHT | r.CHOOSE)
+            and _is_heading(tokens, clauses[number - 1])
+        ) and not clauses[number - 1].roles & (r.LISTING | r.NOT | r.WRONG):
+            continue
+        after = place + 1
+        while after < clause.end and tokens[after].is_mark:
+            after += 1
+        if (
+            after >= clause.end
+            or after > place + 1
+            or tokens[place].is_bracketed
+            or tokens[after].letters is not None
+        ):
+            found[number] = tokens[place].word
+    letters = list(found.values())
+    if len(letters) > 1 and 0 in found and ord(letters[1]) != ord(letters[0]) + 1:
+        paired.pop(0, None)
+        del found[0]  # the answer, before the others are gone through
+    lines = frozenset(found) if len(set(found.values())) > 1 else frozenset()
+    return lines | (frozenset(paired) if len(set("".join(paired.values()))) > 2 else frozenset())
+
+
+def _is_pair(tokens: Sequence[Token], place: int, end: int) -> bool:
+    """Whether a letter is followed by its own words: "B) dog"."""
+    after = place + 1
+    while after < end and after - place < 4 and (tokens[after].is_mark or tokens[after].roles & r.ARTICLE):
+        after += 1
+    return after < end and not tokens[after].is_letter and tokens[after].letters == tokens[place].letters
+
+
+def _find_verdict(tokens: Sequence[Token], clause: Clause) -> int:
+    """Whether a clause that names no option says that what was named before is wrong, or right."""
+    part = tokens[clause.start : clause.end]
+    if len(part) == 1 and part[0].roles & (r.RIGHT | r.WRONG) and not part[0].word.isalpha():
+        return r.WRONG if part[0].roles & r.WRONG else r.RIGHT
+    if clause.starts_sentence or len(part) > 5 or any(token.letters is not None for token in part):
+        return 0
+    if all(token.is_mark or token.roles & (r.YES | r.NO) for token in part):
+        return r.WRONG if clause.roles & r.NO else r.RIGHT
+    if clause.roles & r.WRONG and not clause.roles & r.NOT:
+        return r.WRONG
+    if clause.roles & r.RIGHT:
+        return r.WRONG if clause.roles & (r.NOT | r.NOT_NEXT) else r.RIGHT
+    if clause.roles & r.BUT and clause.roles & r.NOT and len(part) < 5:
+        return r.BUT  # "B looks right but isn't"
+    return 0
+
+
+def _pronounce(statement: Statement, verdict: int) -> Statement:
+    if statement.kind not in ("asserted", "mentioned", "listed", "possible"):
+        return statement
+    if statement.strength > CONCLUDED and verdict != r.BUT:
+        return statement
+    if verdict in (r.WRONG, r.BUT):
+        return msgspec.structs.replace(statement, kind="denied")
+    return msgspec.structs.replace(statement, kind="asserted", strength=STATED)
+
+
+def _judge(
+    tokens: Sequence[Token],
+    clauses: Sequence[Clause],
+    number: int,
+    clause: Clause,
+    turn: int,
+    *,
+    is_item: bool,
+) -> Iterator[Statement]:
+    part = tokens[clause.start : clause.end]
+    groups = _find_groups(part)
+    span = (part[0].start, part[-1].end)
+    is_withdrawn = clause.roles & r.WITHDRAW and clause.ends_with not in QUESTIONS
+    opening = _open_roles(part)
+    if turn & r.SO and (result := _find_other_result(part)):
+        yield Statement("not-an-option", (), result, CONCLUDED, is_turn=True)
+        return
+    if not groups:
+        if clause.roles & r.NONE:
+            yield Statement("none", (), span)
+        elif is_withdrawn:
+            yield Statement("withdrawn", (), span)
+        elif opening & r.WAIT:
+            yield Statement("turned", (), span)
+        elif clause.starts_sentence and opening & r.BUT:
+            yield Statement("but", (), span)
+        return
+    _deny(part, groups)
+    is_turn, is_change = bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
+    is_turn = is_turn or (
+        len(groups) == 1 and groups[0].is_alone and _is_last_line(tokens, clauses, number, clause)
+    )
+    found: list[Statement] = []
+    for group in groups:
+        kind = _find_context(part, group, clause)
+        strength = NAMED
+        if kind == "asserted":
+            strength = _find_strength(tokens, clauses, number, part, group, is_item=is_item)
+        first = part[group.places[0]]
+        is_talk = (
+            group.is_bare and not number and len(clauses) > 1 and tokens[clauses[1].start].roles & r.LOOK
+        )
+        if kind == "asserted" and is_talk and not group.is_letter and not first.roles:
+            kind = "considered"  # "Right, let's see."
+        elif (
+            kind == "asserted"
+            and not group.is_letter
+            and strength < STATED
+            and _is_one_of_several(part, group)
+        ):
+            kind = "several"
+        elif kind == "asserted" and group.is_joined:
+            kind = "listed" if len(group.letters) > 3 and not clause.roles & r.RIGHT else "several"
+        elif kind == "asserted" and not group.letters:
+            kind = "contradiction" if len(group.places) > 1 else "not-an-option"
+        elif kind == "asserted" and strength == NAMED and not group.is_letter and _is_aside(part, group):
+            kind = "mentioned"
+        elif kind == "asserted" and strength == NAMED:
+            is_subject = _is_subject(part, group)
+            is_plain_letter = group.is_letter and (not first.is_bracketed or is_subject)
+            if is_plain_letter or (is_subject and _is_general(part, group)):
+                kind = "mentioned"
+        if kind in ("asserted", "mentioned") and clause.roles & r.ALSO:
+            kind = "also"
+        span = (first.start, part[group.places[-1]].end)
+        is_one = len(group.places) == 1
+        is_pair = not is_one and group.is_letter and len(group.letters) == 1
+        made = Statement(kind, group.letters, span, strength, group.is_letter, is_turn, is_change)
+        found.append(msgspec.structs.replace(made, is_part=is_one and first.is_part, is_pair=is_pair))
+    subject = next((one for one in found if one.kind == "mentioned" and one.is_letter), None)
+    if subject is not None:  # "option B shows a dog"
+        found = [_restate(one, subject) for one in found]
+    if part[0].roles & r.OR and number:  # "B. Or C.", "B (or C)"
+        said = ("asserted", "mentioned", "possible", "considered")
+        found = [msgspec.structs.replace(one, kind="also") if one.kind in said else one for one in found]
+    span = (part[0].start, part[-1].end)
+    yield from _settle(found, span)
+    if clause.roles & r.NONE:
+        yield Statement("none", (), span)
+    elif is_withdrawn and part[-1].letters is None and not clause.roles & r.SO:
+        yield Statement("withdrawn", (), span)
+
+
+def _restate(one: Statement, subject: Statement) -> Statement:
+    """Words that only say what the option beside them says are listed."""
+    is_same = one.kind == "asserted" and not one.is_letter and one.letters == subject.letters
+    return msgspec.structs.replace(one, kind="listed") if is_same and one.strength <= IMPLIED else one
+
+
+def _find_other_result(part: Sequence[Token]) -> tuple[int, int] | None:
+    """Where a conclusion comes to a number that is no option: "so the area is 6 - 2 = 4"."""
+    signs = [place for place, token in enumerate(part) if token.word == "=" and token.is_mark]
+    if not signs or signs[-1] + 1 >= len(part):
+        return None
+    result = part[signs[-1] + 1]
+    return (result.start, result.end) if result.keys and result.letters is None else None
+
+
+def _settle(found: list[Statement], span: tuple[int, int]) -> list[Statement]:
+    """Of several assertions in one clause, the strongest; several if two are equally strong."""
+    asserted = [one for one in found if one.kind == "asserted"]
+    if len({one.letters for one in asserted}) < 2:
+        return found
+    if not any(one.is_letter for one in asserted) and asserted[-1].strength < asserted[0].strength < STATED:
+        asserted = [msgspec.structs.replace(one, strength=NAMED) for one in asserted]  # "2 cats and 3 dogs"
+    top = max(one.strength for one in asserted)
+    strongest = [one for one in asserted if one.strength == top]
+    rest = [one for one in found if one.kind != "asserted"]
+    if len({one.letters for one in strongest}) == 1:
+        return [*rest, strongest[0]]
+    together = tuple(dict.fromkeys(letter for one in strongest for letter in one.letters))
+    return [*rest, msgspec.structs.replace(strongest[-1], kind="several", letters=together, span=span)]
+
+
+def _open_roles(part: Sequence[Token]) -> int:
+    """How a clause turns from what was said before, by its first words."""
+    roles = 0
+    for place, token in enumerate(part[:3]):
+        if token.letters is not None:
+            break
+        is_only_no = token.roles & r.NOT and place + 1 < len(part) and not part[place + 1].is_mark
+        roles |= token.roles & ~r.WAIT if is_only_no else token.roles
+    return roles & _TURNS
+
+
+# -- Mentions that belong together
+
+
+def _find_groups(part: Sequence[Token]) -> list[Group]:
+    groups: list[Group] = []
+    for place, token in enumerate(part):
+        if token.letters is None:
+            continue
+        if groups and _extend(groups[-1], part, place, token):
+            continue
+        groups.append(Group([place], token.letters, token.is_letter))
+    if groups:
+        _look_around(part, groups)
+    return groups
+
+
+def _look_around(part: Sequence[Token], groups: Sequence[Group]) -> None:
+    """Note what the words around the mentions of a clause do."""
+    n_other = n_words = roles = place = 0
+    for token in part:
+        if token.letters is None and not token.is_mark:
+            n_other += not token.roles & _BESIDE
+            n_words += not token.roles & r.ARTICLE
+    for group in groups:
+        while place < group.places[0]:
+            roles |= part[place].roles
+            place += 1
+        group.before = roles
+        group.is_alone = len(groups) == 1 and not n_other
+        group.is_bare = len(groups) == 1 and not n_words
+    roles, place = 0, len(part)
+    for group in reversed(groups):
+        while place > group.places[-1] + 1:
+            place -= 1
+            roles |= part[place].roles
+        group.after = roles
+
+
+def _extend(group: Group, part: Sequence[Token], place: int, token: Token) -> bool:
+    """Add a mention to the group before it: "(B) dog" is one, "A or B" are several."""
+    last = group.places[-1]
+    between = part[last + 1 : place]
+    letters = token.letters or ()
+    if len(between) > 8 or any(
+        not (other.is_mark or other.roles & (r.ARTICLE | r.OPTION | r.OR | r.AND | r.ANSWER))
+        for other in between
+    ):
+        return False
+    is_joint = any(other.roles & (r.OR | r.AND) or other.word in "/&+|" for other in between)
+    is_pair = token.is_letter != part[last].is_letter and not is_joint and not group.is_joined
+    if is_pair and part[last].is_letter and not group.letters:
+        group.letters = letters  # "C) Aubrey", where there is no C
+    elif is_pair:
+        group.letters = tuple(letter for letter in group.letters if letter in letters)
+        group.is_letter = True
+    elif letters != group.letters:
+        is_row = token.is_letter and (not between or any(other.word in ",،、" for other in between))
+        if not is_joint and not is_row:
+            return False
+        group.letters = tuple(dict.fromkeys((*group.letters, *letters)))
+        group.is_joined = True
+    group.places.append(place)
+    return True
+
+
+def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
+    """Mark the groups of a clause that are denied."""
+    by_place = {group.places[0]: group for group in groups}
+    inside = {place for group in groups for place in group.places}
+    is_denied = is_wrong = is_except = False
+    since: list[Group] = []  # what a verdict would be about
+    last_not, has_noun = -1, False
+    for place, token in enumerate(part):
+        roles = token.roles
+        if place in by_place:
+            by_place[place].is_denied = is_denied or is_wrong
+            since.append(by_place[place])
+        if place in inside or roles & r.NEUTRAL:
+            continue
+        if roles & r.NOT_LAST:
+            _deny_all(since)
+            since = []
+        elif roles & r.NOT_NEXT:
+            is_denied = is_except = True
+        elif roles & r.NOT:
+            is_denied, last_not = True, place
+        elif roles & r.WRONG:
+            if last_not >= 0 and place - last_not < 4:
+                is_denied, last_not = False, -1  # "not wrong"
+            elif since and is_except:
+                since[-1].is_denied, since[-1].is_left = False, True  # "everything except C is wrong"
+            elif since:
+                _deny_all(since)
+            else:
+                is_wrong = True
+        elif roles & r.TOO and place + 1 < len(part) and not part[place + 1].is_mark:
+            if since:
+                _deny_all(since)  # "A is too wide"
+            else:
+                is_wrong = True
+        elif roles & r.BUT:
+            is_denied = is_wrong = False
+            since = []
+        elif roles & r.BE and 0 <= last_not < place - 1 and has_noun and _is_in_phrase(part, last_not):
+            is_denied, last_not = False, -1  # "the functions with no zeros are B"
+        has_noun = has_noun or (last_not >= 0 and not token.is_mark and not roles)
+    if last_not > max(inside) and since:
+        _deny_all(since)
+
+
+def _is_in_phrase(part: Sequence[Token], place: int) -> bool:
+    """Whether a denial belongs to a noun: "functions with no zeros", "the cube that is not the same"."""
+    before = part[place - 1] if place else None
+    if before is not None and before.roles & r.BE and place > 1:
+        before = part[place - 2]
+    return before is not None and before.word in ("with", "that", "which", "who", "have", "has")
+
+
+def _deny_all(groups: Sequence[Group]) -> None:
+    for group in groups:
+        group.is_denied = True
+
+
+# -- What keeps a mention from being asserted, and how strongly it is
+
+
+def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
+    """A condition, a report, a question, a denial, a hedge; else "asserted"."""
+    if clause.carried & r.REPORT:
+        return "reported"
+    if clause.carried & (r.IF | r.ELSE):
+        return "supposed"
+    if clause.ends_with and clause.ends_with in QUESTIONS:
+        return "considered"
+    if group.is_denied:
+        return "denied"
+    if clause.carried & r.FIRST:
+        return "given-up"
+    if part[group.places[0]].is_quoted:
+        return "considered"
+    if _is_hedged(group) or (
+        clause.roles & r.WOULD and not clause.roles & (r.SELF | r.ANSWER) and not group.is_alone
+    ):
+        return "possible"
+    if not group.is_letter and _is_qualified(part, group.places):
+        return "considered"
+    for place in range(group.places[0] - 1, -1, -1):
+        if part[place].letters is not None:
+            break
+        if part[place].roles & r.LOOK and not part[place].roles & r.NEUTRAL:
+            return "considered"
+    if clause.roles & r.LISTING and not clause.roles & (r.RIGHT | r.CHOOSE):
+        return "listed"
+    return "asserted"
+
+
+def _is_hedged(group: Group) -> bool:
+    """Whether a clause says "perhaps"; after an answer that is chosen, the word is about something else."""
+    return bool(
+        group.before & r.MAYBE or (group.after & r.MAYBE and not group.before & (r.CHOOSE | r.ANSWER))
+    )
+
+
+def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
+    """Whether a number is only a bound, or points somewhere: "at least 3", "3 or more", "Figure 3"."""
+    if not part[places[0]].keys:
+        return False
+    before = part[max(0, places[0] - 3) : places[0]]
+    is_round = part[places[0]].keys[0].endswith("0")
+    if part[0].roles & r.BOUND and places[0] < MAX_LEAD:
+        return True
+    if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in before):
+        return True
+    if before and before[-1].roles & r.LABEL and not before[-1].roles & (r.BE | r.NO):
+        return True
+    after = part[places[-1] + 1 : places[-1] + 3]
+    is_bound = any(token.roles & (r.BOUND | r.ABOUT) for token in after)
+    return is_bound or bool(
+        after and after[0].word in ("ish", "o'clock", "o", "th", "rd", "st", "nd", "x", "to")
+    )
+
+
+def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:
+    """Whether words are joined to another thing that is no option: "a dog or a wolf", "cat and mouse"."""
+    joints = r.OR | (r.AND if len(part) < 6 else 0)
+    last, first = group.places[-1] + 1, group.places[0] - 1
+    if last + 1 < len(part) and part[last].roles & joints and not part[last].is_mark:
+        return True
+    while first >= 0 and part[first].roles & (r.ARTICLE | r.ADJECTIVE):
+        first -= 1
+    return (
+        first > 0
+        and bool(part[first].roles & joints)
+        and not part[first].is_mark
+        and not part[first - 1].is_mark
+    )
+
+
+def _is_subject(part: Sequence[Token], group: Group) -> bool:
+    """Whether a mention begins its clause and something is said of it: "B has long ears"."""
+    if group.places[0] > MAX_LEAD:
+        return False
+    before, after = part[: group.places[0]], part[group.places[-1] + 1 : group.places[-1] + MAX_LEAD]
+    begins = all(
+        token.is_mark or (token.roles & _BEFORE_SUBJECT and not token.roles & r.BE) for token in before
+    )
+    follows = [token for token in after if not token.is_mark]
+    return (
+        begins
+        and sum(not token.is_mark for token in before) < 3
+        and bool(follows)
+        and not follows[0].roles & (r.BECAUSE | r.BE_LAST | r.AND | r.OR)
+    )
+
+
+_BEFORE_SUBJECT = r.ARTICLE | r.OPTION | r.ADJECTIVE | r.THOUGH | r.BECAUSE | r.SMALL | r.FUNCTION
+
+
+_ASIDE = r.words(
+    "to for off from after before until towards toward into without as become replaced beside behind near"
+)
+
+
+def _is_aside(part: Sequence[Token], group: Group) -> bool:
+    """Whether words only follow a preposition that leads away from an answer: "married to a nurse"."""
+    place = group.places[0] - 1
+    while place >= 0 and part[place].roles & (r.ARTICLE | r.ADJECTIVE):
+        place -= 1
+    return place >= 0 and part[place].word in _ASIDE and not part[group.places[0]].keys
+
+
+def _is_general(part: Sequence[Token], group: Group) -> bool:
+    """Whether a subject is any of its kind: "A bus has ...", "Trucks carry ..."."""
+    first, last = group.places[0], group.places[-1]
+    if last + 1 < len(part) and part[last + 1].word not in (
+        "has",
+        "have",
+        "would",
+        "can",
+        "may",
+        "usually",
+        "often",
+    ):
+        return (
+            first == 0
+            and part[first].word.endswith("s")
+            and not part[first].keys
+            and not part[last + 1].roles & r.BE
+        )
+    if first and part[first - 1].word in ("a", "an"):
+        return True
+    return first == 0 and part[first].word.endswith("s") and not part[first].keys
+
+
+def _find_strength(
+    tokens: Sequence[Token],
+    clauses: Sequence[Clause],
+    number: int,
+    part: Sequence[Token],
+    group: Group,
+    *,
+    is_item: bool,
+) -> int:
+    """How strongly a mention is asserted, by the words before it and after it."""
+    if group.is_left:
+        return STATED
+    clause = clauses[number]
+    lead = tail = heading = 0
+    place = group.places[0] - 1
+    while place >= 0 and part[place].letters is None:
+        lead |= part[place].roles
+        place -= 1
+    place = group.places[-1] + 1
+    while place < len(part) and part[place].letters is None:
+        tail |= part[place].roles
+        place += 1
+    before = clauses[number - 1] if number else None
+    if before is not None and group.places[0] <= 3 and not is_item and _is_heading(tokens, before):
+        heading = before.roles
+        if heading & (r.LISTING | r.NOT | r.LOOK | r.WRONG):
+            return NAMED
+        is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT | r.CHOOSE)
+        heading = heading if is_open and not _is_own_heading(part, tokens, clause, group) else 0
+    if heading & r.ANSWER or (
+        lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD and group.places[0] < 4
+    ):
+        return HEADED
+    if (lead & r.ANSWER and lead & (r.BE | r.SO)) or lead & r.CHOOSE:
+        return STATED
+    if lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION | r.ANSWER):
+        return STATED
+    if tail & (r.RIGHT | r.ANSWER | r.CHOOSE) and (tail & (r.BE | r.BE_LAST | r.RIGHT) or group.is_letter):
+        return STATED
+    if heading:
+        return STATED
+    if lead & (r.ANSWER | r.SO):
+        return CONCLUDED
+    if (
+        before is not None
+        and not clause.starts_sentence
+        and before.roles & r.SO
+        and before.end - before.start < 4
+    ):
+        return CONCLUDED
+    if (
+        lead & (r.THINK | r.ONLY)
+        or (group.is_letter and lead & r.IT and lead & r.BE and _has_it_is(part, group))
+        or tail & r.BE_LAST
+    ):
+        return IMPLIED
+    if lead & r.BE and not part[group.places[0]].is_letter and _is_complement(part, group):
+        return IMPLIED
+    if group.is_letter and group.is_alone:
+        if _is_last_line(tokens, clauses, number, clause) and not is_item:
+            return STATED
+        return IMPLIED if number else CONCLUDED
+    if group.is_bare or (lead & r.PRESENT and _follows_article(part, group)):
+        return IMPLIED
+    is_pair = len(group.places) > 1 and len(group.letters) == 1
+    if (
+        group.is_letter
+        and number == 0
+        and group.places[0] <= 3
+        and not lead
+        and (is_pair or not _is_subject(part, group))
+    ):
+        return CONCLUDED
+    return NAMED
+
+
+def _is_last_line(tokens: Sequence[Token], clauses: Sequence[Clause], number: int, clause: Clause) -> bool:
+    """Whether a clause is the last line, after a sentence or a heading."""
+    if number != len(clauses) - 1 or clause.before != "\n" or clause.start < 2:
+        return False
+    place = clause.start - 1
+    while place and tokens[place].is_mark and tokens[place].word in "\n*_#`>-(":
+        place -= 1
+    return tokens[place].is_mark and tokens[place].word in ".!?:。！？"
+
+
+def _has_it_is(part: Sequence[Token], group: Group) -> bool:
+    """Whether "it is", "that's" or the like leads to a mention."""
+    for place in range(max(0, group.places[0] - MAX_LEAD), group.places[0]):
+        roles = part[place].roles
+        if roles & r.IT and (roles & r.BE or _is_be(part, place + 1)):
+            return True
+    return False
+
+
+def _is_be(part: Sequence[Token], place: int) -> bool:
+    while place < len(part) and part[place].roles & (r.SMALL | r.WOULD) and not part[place].roles & r.BE:
+        place += 1
+    return place < len(part) and bool(part[place].roles & r.BE)
+
+
+def _is_own_heading(part: Sequence[Token], tokens: Sequence[Token], clause: Clause, group: Group) -> bool:
+    """Whether a mention is itself a heading: "Sample A:", and its own line."""
+    return (
+        group.places[-1] == len(part) - 1
+        and not group.is_letter
+        and clause.end + 1 < len(tokens)
+        and tokens[clause.end].word == ":"
+        and tokens[clause.end + 1].word == "\n"
+    )
+
+
+def _follows_article(part: Sequence[Token], group: Group) -> bool:
+    """Whether a verb of seeing leads to a mention at once: "it shows a dog", not "shows a man with a dog"."""
+    place = group.places[0] - 1
+    while (
+        place >= 0
+        and part[place].roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL)
+        and not part[place].roles & r.PRESENT
+    ):
+        place -= 1
+    return place >= 0 and bool(part[place].roles & r.PRESENT)
+
+
+def _is_complement(part: Sequence[Token], group: Group) -> bool:
+    """Whether a form of "to be" leads to a mention: "the size is 55", "the point appears to be D"."""
+    place = group.places[0] - 1
+    while (
+        place >= 0
+        and (part[place].is_mark or part[place].roles & (r.ARTICLE | r.SMALL | r.ADJECTIVE))
+        and not part[place].roles & r.BE
+    ):
+        place -= 1
+    return place >= 0 and bool(part[place].roles & r.BE)
+
+
+_BESIDE = (
+    r.OPTION
+    | r.ARTICLE
+    | r.SMALL
+    | r.BUT
+    | r.SO
+    | r.WAIT
+    | r.THINK
+    | r.BE
+    | r.NEUTRAL
+    | r.IT
+    | r.RIGHT
+    | r.ONLY
+    | r.WOULD
+)
+_HEAD = r.ANSWER | r.ARTICLE | r.SMALL | r.FUNCTION | r.RIGHT | r.OPTION | r.SO | r.SAY | r.NEUTRAL | r.SELF
+
+
+def _is_heading(tokens: Sequence[Token], clause: Clause) -> bool:
+    """Whether a clause ends with a colon, so that it heads the next one."""
+    end = clause.end
+    while end < len(tokens) and tokens[end].is_mark and tokens[end].word in "*_\n:→-\"'`)#":
+        if tokens[end].word in ":→-":
+            return True
+        end += 1
+    return False
