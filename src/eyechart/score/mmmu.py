@@ -14,7 +14,7 @@ from dataclasses import replace
 from string import ascii_uppercase
 
 from eyechart.registry import judged_scorer, scorer, scorers
-from eyechart.score.choice import RULES
+from eyechart.score.choice_rules import RULES
 from eyechart.score.reading import score_official, unwrap
 from eyechart.score.text import get_answers, list_accepted
 from eyechart.score.thinking import cut_reasoning
