@@ -224,6 +224,8 @@ class Disturbed:
         }
         changing = (*CHANGING, *self.case.workload.changing)
         summary = {name: value for name, value in done.json.items() if name not in changing}
+        for judge in (summary.get("judge") or {}).get("judges", ()):
+            del judge["cached"]  # its verdicts may be those of another run
         return Report(summary, now.scores, Counter(now.texts()), files)
 
     @staticmethod

@@ -145,11 +145,10 @@ def discard_folder(folder: Path) -> None:
     The log of a server stays: it says why the run never began. A run with a batch that may have been accepted
     stays as well: its journal has the only record of it.
     """
-    journal = folder / FILE_NAME
     try:
-        if journal.is_file() and was_batched(journal):
+        if any(map(was_batched, folder.rglob(FILE_NAME))):
             return
-    except StoreError:  # it cannot be read: nobody knows
+    except StoreError:  # a journal cannot be read: nobody knows
         return
     with contextlib.suppress(OSError):
         for path in folder.iterdir():

@@ -7,6 +7,7 @@ import itertools
 import queue
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
@@ -110,8 +111,8 @@ def store_errors(path: Path) -> Iterator[None]:
 # What waits in the queue is memory. Producers check `is_behind`, and call `wait_for_room` when it is true:
 # `put` itself never blocks, because the event loop calls it.
 
-# A crash costs what was answered within this time, besides all requests in flight. Less would cost CPU: every
-# commit takes as much as several answers.
+# Between two commits. A crash costs what was answered within this time, besides all requests in flight. Less
+# would cost CPU: every commit takes as much as several answers.
 _GATHER_S = 0.01
 # SQLite releases the GIL in every call, and getting it back costs more than writing a row: so equal
 # statements are combined into few calls. Few sizes, because each is a separate prepared statement.
@@ -150,6 +151,7 @@ class Writer:
         self._queue_lock = threading.Lock()  # no puts after the close sentinel
         self._written = threading.Condition(self._queue_lock)
         self._n_bytes = 0  # put and not on disk yet
+        self._committed_at = 0.0
         self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
         self._thread.start()
 
@@ -233,9 +235,9 @@ class Writer:
             self._written.notify_all()
 
     def _gather(self) -> list[_Put | _Flush | None]:
-        """Wait for something to write, and take all that is queued."""
+        """Wait for something to write and for the time of the next commit, then take all that is queued."""
         group = [self._queue.get()]
-        self._is_awaited.wait(_GATHER_S)
+        self._is_awaited.wait(max(0.0, self._committed_at + _GATHER_S - time.monotonic()))
         if self._queue.empty():
             self._is_awaited.clear()  # otherwise the waiting caller's items may not be in this group
         # Only what is queued now: a steady stream of puts must not delay the commit.
@@ -248,6 +250,7 @@ class Writer:
         for sql, row in _in_bulk([*statements, *latest]):
             db.execute(sql, row)
         db.execute("COMMIT")
+        self._committed_at = time.monotonic()
 
 
 def _in_bulk(statements: Iterable[WriteStatement]) -> Iterator[tuple[str, tuple[Any, ...]]]:
