@@ -36,7 +36,7 @@ _STOPS = ("other-benchmark", "unused-images", "unused-media")
 # Findings that can change the score.
 _TOLD = (
     *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "single-answer",
-    "one-option",
+    "object-answer", "one-option",
     "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image", "rotations", "published-file", "remark",
 )  # fmt: skip
@@ -45,6 +45,7 @@ _OF_IMAGES = (
     "no-image", "unused-images", "unused-media", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image",
 )  # fmt: skip
+_COMPARE_TEXTS = ("default", "default-strict", "text", "exact")  # an object is a text to them
 _COUNT_PEOPLE = ("vqa-accuracy", "vqa-accuracy-lmms", "vqav2-lmms")  # score by how many others agree
 _MAX_LINES = 8
 
@@ -408,6 +409,8 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
         lint.check_sample(sample)  # after the consumer accepted it as a sample
         if counts_people and len(list_accepted(get_answers(sample))) == 1:
             lint.add("single-answer", sample.row, hint="--scorer default accepts the answer itself")
+        if lint.file is None and not sample.choices:
+            lint.check_objects(sample)
         if check is not None:
             check.add(sample)
     report = lint.finish()
@@ -419,6 +422,8 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     if check is not None:
         check.finish()
     codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*list_excused(plan.options)}
+    if plan.scorer.name not in _COMPARE_TEXTS:
+        codes.discard("object-answer")
     if (remarks := lint.found.get("remark")) is not None and told:
         remarks.examples = [remark for remark in remarks.examples if remark not in told]
     found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]
