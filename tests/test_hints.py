@@ -45,6 +45,8 @@ sentences = st.lists(flags | st.sampled_from(["choose", "or", "(see", "it)", "x"
         ("pictures lie below it, or in --image-root", "pictures lie below it"),
         ("see: eyechart run --help", "see: eyechart run --help"),
         ("write key=--out", "write key=--work-dir"),
+        ("--image-root DIR names it; then another call asks for more", "another call asks for more"),
+        ("put it there; then ask again", "put it there; then ask again"),
     ],
 )
 def test_hints(said: str, meant: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 from eyechart.terminal import escape_controls, shorten_message
 
@@ -138,6 +139,7 @@ def join_names(names: Sequence[str], at_most: int = 3) -> str:
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _CLAUSE = re.compile(r"; |, or |\. ")
+_CONNECTIVE = re.compile(r"^(?:then|or|and|otherwise)\s+")
 
 
 @contextmanager
@@ -161,13 +163,21 @@ def translate_hint(hint: str, names: Mapping[str, str], known: Collection[str] =
     'is it up? api_base names another'
     >>> translate_hint("to ask a file of your own: eyechart run FILE --as NAME", {})
     'to ask a file of your own: eyechart run FILE --as NAME'
+    >>> translate_hint("--image-root names the folder; then run it again", {})
+    'run it again'
     """
     if "eyechart " in hint:  # a whole command, to be typed as it is
         return hint
     text = rename_flags(hint, names)
     if _has_flags(text, known):
         return text
-    return "; ".join(one.strip() for one in _CLAUSE.split(text) if _has_flags(one, known))
+    kept: list[str] = []
+    clauses = [clause.strip() for clause in _CLAUSE.split(text)]
+    for before, clause in pairwise(["", *clauses]):
+        if _has_flags(clause, known):
+            # Without the clause before it, "then" or "or" has nothing to refer to.
+            kept.append(clause if _has_flags(before, known) else _CONNECTIVE.sub("", clause))
+    return "; ".join(kept)
 
 
 def rename_flags(text: str, names: Mapping[str, str]) -> str:

@@ -422,3 +422,14 @@ def test_a_repeated_question_is_asked_at_a_higher_temperature_if_the_judge_has_o
     assert run(questions, server, "a", flags=flags).json["score"] == 0.5
     asked = [one.body.get("temperature") for one in server.asked if one.body["model"] == "a"]
     assert asked == sent
+
+
+def test_doubled_braces_in_a_prompt_are_told(questions: Path, server: Server) -> None:
+    (questions.parent / "j.yaml").write_text(
+        "verdict: 'Reference answer: {gold} {answer} in \\boxed{{...}}'\noption: '{answer}'\n",
+        encoding="utf-8",
+    )
+    done = run(questions, server, "a", flags=("--judge-prompts", "j.yaml"))
+    assert done.code == 0, done.err
+    assert "j.yaml: the prompt of verdict has doubled braces" in done.err
+    assert any("\\boxed{{...}}" in asked.text for asked in server.asked)

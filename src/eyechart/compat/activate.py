@@ -71,11 +71,18 @@ _PARTS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def activate(names: Collection[str] = PACKAGES) -> dict[str, Provider]:
-    """Provide the names that are missing; return who provides each. May be called again."""
+def activate(
+    names: Collection[str] = PACKAGES, tell: Callable[[str, Provider], None] | None = None
+) -> dict[str, Provider]:
+    """Provide the names that are missing; return who provides each. May be called again.
+
+    `tell` is called with a name and its provider when the name is first imported.
+    """
     found = {name: _provider(name) for name in names}
     _FINDER.names = frozenset(name for name, provider in found.items() if provider == "eyechart")
-    if _FINDER.names and _FINDER not in sys.meta_path:
+    _FINDER.untold = dict(found) if tell is not None else {}
+    _FINDER.tell = tell
+    if (_FINDER.names or _FINDER.untold) and _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     return found
 
@@ -85,6 +92,7 @@ def deactivate() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in _FINDER.names]:
         del sys.modules[name]
     _FINDER.names = frozenset()
+    _FINDER.untold = {}
     if _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
 
@@ -140,13 +148,18 @@ def _provider(name: str) -> Provider:
 class _Finder(MetaPathFinder):
     """Finds the provided modules."""
 
-    names: frozenset[str] = frozenset()
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+        self.untold: dict[str, Provider] = {}  # names that were not imported yet
+        self.tell: Callable[[str, Provider], None] | None = None
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec of a provided module; an unknown module of a provided package is refused here."""
         top = fullname.partition(".")[0]
+        if self.tell is not None and (provider := self.untold.pop(top, None)) is not None:
+            self.tell(top, provider)
         if top not in self.names:
             return None
         known = [top, *(f"{top}.{part}" for part in PROVIDED[top])]

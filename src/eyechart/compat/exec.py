@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the script. Its exceptions are shown as by Python, without frames of eyechart."""
-    from eyechart.compat.activate import prefer_local_copies, provide_in_children
+    from eyechart.compat.activate import PROVIDED, activate, prefer_local_copies, provide_in_children
 
     load_dotenv()
     path = Path(args.script).expanduser()
@@ -63,7 +63,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"no such script: {args.script}", hint=hint)
     folder = Path.cwd() if args.module else path.resolve().parent  # as Python does: links are followed
     with _as_main([str(path) if not args.module else args.script, *args.args], str(folder)):
-        _provide(path, args.quiet)
+        activate(PROVIDED, None if args.quiet else _tell)  # after the script's folder, which takes precedence
         if args.module and find_spec_safely(args.script) is None:
             raise UsageError(f"no such module: {args.script}", hint="run a file without -m")
         try:
@@ -113,14 +113,8 @@ def _as_main(argv: Sequence[str], folder: str) -> Iterator[None]:
         sys.argv[:], sys.path[:] = before
 
 
-def _provide(script: Path, is_quiet: bool) -> None:
-    """Provide the names. The script's folder is on the path already: a package there takes precedence."""
-    from eyechart.compat.activate import PACKAGES, PROVIDED, activate
-
-    text = script.read_bytes() if script.is_file() else b""
-    for name, provider in activate(PROVIDED).items():
-        if not is_quiet and (name in PACKAGES or name.encode() in text):
-            print_note(f"eyechart: {name}: {NOTES[provider]}")
+def _tell(name: str, provider: str) -> None:
+    print_note(f"eyechart: {name}: {NOTES[provider]}")
 
 
 def _show(err: BaseException) -> None:

@@ -16,6 +16,7 @@ from eyechart.run.inputs import apply_shuffle, find_text_files, make_loader, put
 from eyechart.run.options import EVERYDAY_OPTIONS, Options
 from eyechart.run.plugins import find_exporter, find_scorer
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
+from eyechart.terminal import print_note
 from eyechart.types import (
     Benchmark,
     Capabilities,
@@ -465,6 +466,11 @@ def find_judge(options: Options) -> JudgeSetup | None:
     from eyechart.score.judged import read_prompts
 
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
+    if doubled := [stage for stage, prompt in prompts.items() if "{{" in prompt]:
+        print_note(
+            f"{options.judge_prompts}: the prompt of {', '.join(doubled)} has doubled braces, as Python's "
+            "templates write them; they are sent as they stand"
+        )
     first, *further = (_make_judge(one) for one in options.list_judges())
     names = [first.name, *(one.name for one in further)]
     if twice := sorted({name for name in names if names.count(name) > 1}):

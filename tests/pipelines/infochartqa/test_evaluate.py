@@ -24,7 +24,7 @@ def test_the_official_files_are_reproduced(
         json.loads(path.read_text("utf-8")) for path in (out, tmp_path / "report.json")
     )
     printed = capsys.readouterr().out
-    assert f"{report['overall_accuracy']} % of {len(results)} questions" in printed
+    assert printed.splitlines()[-1] == f"Acc: {report['overall_accuracy']}% {len(results)}"
 
 
 def test_statistics_are_written_where_asked(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_entries_without_a_reply_are_reported(tmp_path: Path, capsys: pytest.Cap
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "left out of every total: 2 entries without a reply, e.g. 2",
-        "accuracy: 100.0 % of 1 question",
+        "Acc: 100.0% 1",
     ]
 
 
@@ -131,7 +131,7 @@ def test_a_type_that_no_rule_knows_is_told(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().out.splitlines() == [
         "unknown type '40' (2 entries): scored as an exact value; write it as a number (40)",
         "unknown type None (1 entry): scored as an exact value",
-        "accuracy: 25.0 % of 4 questions",
+        "Acc: 25.0% 4",
     ]
 
 
