@@ -1,0 +1,73 @@
+"""What makes a run another run: folders of earlier versions are found again, and every new option counts."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from eyechart.run.models import choose_models
+from eyechart.run.plan import make_plan
+from eyechart.store import folder as folders
+from support.files import choice_tsv, picture
+
+VECTORS = Path(__file__).parents[1] / "golden" / "run_folders.jsonl"
+HERE = "<here>"  # in place of the folder that the test works in
+
+
+def write_sources(folder: Path) -> None:
+    """The files that the combinations name."""
+    choice_tsv(folder / "questions.tsv")
+    rows = ["id;question;answer;hint;caption", *(f"{n};How many, {n}?;{n},5;;a dot" for n in range(1, 7))]
+    (folder / "table.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "captions.csv").write_text(
+        "id,text\n" + "".join(f"{n},a thing\n" for n in range(8)), encoding="utf-8"
+    )
+    book = openpyxl.Workbook()
+    for sheet in (book.worksheets[0], book.create_sheet("more")):
+        for row in (["question", "answer"], ["What is it?", "a cat"]):
+            sheet.append(row)
+    book.save(folder / "book.xlsx")
+    (folder / "pictures").mkdir()
+    for n in range(3):
+        (folder / "pictures" / f"{n}_cat.png").write_bytes(picture(size=(8, 8 + n)))
+
+
+def _without_path(value: Any, path: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(path, HERE)
+    if isinstance(value, Mapping):
+        return {key: _without_path(one, path) for key, one in value.items()}
+    return [_without_path(one, path) for one in value] if isinstance(value, list | tuple) else value
+
+
+def find_folders(given: Mapping[str, Any]) -> list[str]:
+    """The folders of the runs of a combination: one per model."""
+    options = {"cache": False, **given["options"]}
+    chosen = choose_models(given["models"], options)
+    return [make_plan(given["source"], model, own).folder.as_posix() for model, own in chosen]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sources, and names of folders that do not depend on where they are."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "sk-none")
+    write_sources(tmp_path)
+    name_folder = folders.name_folder
+
+    def name_here(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
+        return name_folder(root, benchmark, model, _without_path(identity, str(tmp_path)))
+
+    monkeypatch.setattr(folders, "name_folder", name_here)
+    return tmp_path
+
+
+def test_folders_of_earlier_versions_are_found_again(here: Path) -> None:
+    _, *vectors = map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())
+    assert len(vectors) >= 200
+    moved = [one for one in vectors if find_folders(one) != one["folders"]]
+    assert not moved
