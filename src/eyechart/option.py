@@ -2,10 +2,11 @@
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Options:
-        limit: int | None = option(None, group="the questions", metavar="N", help="the first N samples")
+        limit: int | None = option(None, group="questions", affects="data", metavar="N", help="the first N")
 
 From this follow ``--limit N`` on the command line (`add_options`, `read_given_options`), ``limit`` in a
-configuration file (`list_file_keys`), the keyword in Python, and the bounds of numbers (`check_limits`).
+configuration file (`list_file_keys`), the keyword in Python, the bounds of numbers (`check_limits`), and
+whether another value makes another run (`run.options.Options.identity`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _KEY = "option"
 F = TypeVar("F", bound=Callable[..., Any])
 REQUIRED = MISSING  # the default of an option that must be given
 Parse = Callable[[Sequence[str], str], Any]  # the texts after a flag, and the flag, to a value
+Affects = Literal["data", "request", "score", "pace", "output"]
 
 
 def option(
@@ -43,6 +45,8 @@ def option(
     *flags: str,
     help: str,
     group: str,
+    affects: Affects = "request",
+    identified_by: str = "",
     metavar: str | None = None,
     parse: Parse | None = None,
     convert: Callable[[str], Any] | None = None,
@@ -57,14 +61,19 @@ def option(
     """Declare a field as an option.
 
     `default`: the value, or REQUIRED. `flags`: if not ``--name-of-field``; the flag of an option that is
-    on by default turns it off (``--no-cache``). `group`: the heading in help. `parse`: from the texts of a
-    repeatable flag to the value; `convert`: from the one text of another flag. Kind of value, choices and
-    whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`. `is_common`:
-    shown by ``--help`` where that is short (`console.shorten_help`). `separator`: between a flag's words.
+    on by default turns it off (``--no-cache``). `group`: the heading in help. `affects`: which samples are
+    asked and what is in them (data), what the model receives (request), how replies are scored (score), how
+    and where requests are sent (pace), or what is written and shown (output). `identified_by`: what tells
+    runs with another value apart, if not the option itself, e.g. the model's identity. `parse`: from the
+    texts of a repeatable flag to the value; `convert`: from the one text of another flag. Kind of value,
+    choices and whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`.
+    `is_common`: shown by ``--help`` where that is short (`console.shorten_help`). `separator`: between a
+    flag's words.
     """
     told = {
-        "help": help, "group": group, "metavar": metavar, "parse": parse, "convert": convert,
-        "at_least": at_least, "at_most": at_most, "above": above, "is_path": is_path, "is_common": is_common,
+        "help": help, "group": group, "affects": affects, "identified_by": identified_by, "metavar": metavar,
+        "parse": parse, "convert": convert, "at_least": at_least, "at_most": at_most, "above": above,
+        "is_path": is_path, "is_common": is_common,
     }  # fmt: skip
     metadata = {_KEY: (flags, separator, told)}
     if isinstance(default, dict):
@@ -88,6 +97,8 @@ class Option(NamedTuple):
     flags: tuple[str, ...]
     help: str
     group: str
+    affects: Affects
+    identified_by: str
     metavar: str | None
     parse: Parse | None
     convert: Callable[[str], Any] | None
@@ -139,10 +150,12 @@ def list_options(cls: type) -> Mapping[str, Option]:
     return _declared[cls]
 
 
-def list_option_names(cls: type, *groups: str) -> tuple[str, ...]:
-    """The names of the options in some groups, in the order of the fields."""
+def list_option_names(cls: type, *groups: str, affects: Collection[Affects] = ()) -> tuple[str, ...]:
+    """The names of the options in some groups, or that affect one of these, in the order of the fields."""
     told = ((one.name, one.metadata[_KEY][-1]) for one in fields(cls) if _KEY in one.metadata)
-    return tuple(name for name, declared in told if declared["group"] in groups)
+    return tuple(
+        name for name, declared in told if declared["group"] in groups or declared["affects"] in affects
+    )
 
 
 def _read_type(annotation: Any) -> dict[str, Any]:

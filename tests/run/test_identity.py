@@ -1,14 +1,18 @@
 """What makes a run another run: folders of earlier versions are found again, and every new option counts."""
 
+import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 import pytest
 
+from eyechart.option import list_options, option
 from eyechart.run.models import choose_models
+from eyechart.run.options import DATA, PROMPT, QUESTIONS, REQUESTS, RUN, SCORING, Options
 from eyechart.run.plan import make_plan
 from eyechart.store import folder as folders
 from support.files import choice_tsv, picture
@@ -71,3 +75,36 @@ def test_folders_of_earlier_versions_are_found_again(here: Path) -> None:
     assert len(vectors) >= 200
     moved = [one for one in vectors if find_folders(one) != one["folders"]]
     assert not moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithSuffix(Options):
+    """Options with one that says nothing about what it affects, and one of each kind."""
+
+    suffix: str = option("", group=PROMPT, help="a text after the question")
+    is_polite: bool = option(True, "--rude", group=PROMPT, help="no please")
+    column: str | None = option(None, group=DATA, affects="data", help="a column")
+    share: float = option(1.0, group=QUESTIONS, affects="data", help="of the samples")
+    hurry: int = option(1, group=REQUESTS, affects="pace", help="how fast")
+    strictness: int = option(1, group=SCORING, affects="score", help="how strict")
+    colour: str = option("red", group=RUN, affects="output", help="of the page")
+
+
+def test_a_new_option_makes_another_folder_unless_it_says_that_no_request_depends_on_it(here: Path) -> None:
+    def find(**given: Any) -> Path:
+        return make_plan("questions.tsv", "baseline/random", WithSuffix(**given)).folder
+
+    usual = make_plan("questions.tsv", "baseline/random", Options()).folder
+    assert find() == usual
+    others: list[dict[str, Any]] = [
+        {"suffix": "Thanks."}, {"suffix": "Now."}, {"is_polite": False}, {"column": "x"}, {"share": 0.5},
+    ]  # fmt: skip
+    assert len({usual, *(find(**one) for one in others)}) == 1 + len(others)
+    assert {find(hurry=2), find(strictness=2), find(colour="blue")} == {usual}
+
+
+def test_every_option_says_what_it_affects() -> None:
+    source = Path(inspect.getsourcefile(Options) or "").read_text(encoding="utf-8")
+    assert source.count(" affects=") == len(list_options(Options))
+    known = {"", "model", "endpoint", "benchmark", "options", "requests"}
+    assert {one.identified_by for one in list_options(Options).values()} <= known

@@ -10,16 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from eyechart.errors import UsageError
-from eyechart.option import with_options
+from eyechart.option import list_option_names, with_options
 from eyechart.run.evaluate import evaluate
 from eyechart.run.models import choose_models
-from eyechart.run.options import LOADING_OPTIONS, Options
+from eyechart.run.options import Options
 from eyechart.run.plan import make_plan
 from eyechart.run.results import Run
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 
 if TYPE_CHECKING:
     from eyechart.data.wrappers import Samples
+
+_LOADING = frozenset(list_option_names(Options, affects=["data"]))
 
 __all__ = ["Run", "arun", "evaluate", "load", "run"]
 
@@ -82,7 +84,7 @@ async def arun(source: Any, model: Any, **options: Any) -> Run | list[Run]:
     return found
 
 
-@with_options(Options, LOADING_OPTIONS)
+@with_options(Options, _LOADING)
 def load(source: Any, **options: Any) -> Samples:
     """The samples of a file, a folder, a benchmark or rows in memory; all of them, or the selected ones.
 
@@ -96,10 +98,10 @@ def load(source: Any, **options: Any) -> Samples:
     from eyechart.data.wrappers import Samples
 
     chosen = Options.of(options)
-    if others := sorted(options.keys() - LOADING_OPTIONS):
+    if others := sorted(options.keys() - _LOADING):
         raise UsageError(
             f"{', '.join(others)}: load() asks no questions, so this has no effect",
-            hint=f"load() takes: {', '.join(sorted(LOADING_OPTIONS))}; ec.run takes the others",
+            hint=f"load() takes: {', '.join(sorted(_LOADING))}; ec.run takes the others",
         )
     benchmark = find_benchmark(source, chosen)
     asked = apply_selection(benchmark, chosen)

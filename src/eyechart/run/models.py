@@ -13,16 +13,12 @@ from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import parse_parameters
-from eyechart.option import list_file_keys
-from eyechart.run.options import Options
+from eyechart.option import list_file_keys, list_option_names, list_options
+from eyechart.run.options import IMAGES, MODEL, REQUESTS, SAMPLING, Options
 
 # The options of a run that each model can set for itself. Any other name is a parameter of the model.
-OWN_OPTIONS = frozenset({
-    "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "params",
-    "timeout_s", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "prices",
-    "max_pixels", "max_side", "jpeg_quality",
-})  # fmt: skip
-_OF_IMAGES = ("max_pixels", "max_side", "jpeg_quality")
+OWN_OPTIONS = frozenset({*list_option_names(Options, MODEL, IMAGES, REQUESTS), "prices"})
+_OF_IMAGES = list_option_names(Options, IMAGES)
 _OF_AN_ENDPOINT = ("base_url", "endpoint_name", "api_key", "api_key_env")
 _LOCAL = ("baseline/", "python:", "hf/")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @, but not before a URL
@@ -156,7 +152,7 @@ def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoi
 def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> None:
     """Refuse options for endpoints if no model is served, and those that every model sets itself."""
     for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens", *_OF_IMAGES):
-        if options.get(name) in (None, ()) or not choices:
+        if options.get(name) in (None, (), list_options(Options)[name].default) or not choices:
             continue
         flag = f"--{name.replace('_', '-')}"
         is_address = name in _OF_AN_ENDPOINT
@@ -203,7 +199,7 @@ def expand_judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in choice.own.items():
         if name in _OF_AN_ENDPOINT:
             found[f"judge_{name}"] = value
-        elif name in ("temperature", "max_tokens", "seed"):
+        elif name in SAMPLING:
             params |= (
                 parse_parameters({name: value}, who="the judge") if isinstance(value, str) else {name: value}
             )

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from eyechart.errors import UsageError
 from eyechart.option import (
+    Affects,
     check_limits,
     list_option_names,
     list_options,
@@ -38,16 +39,7 @@ REQUESTS = "requests"
 COST = "cost and cache"
 RUN = "run"
 GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, SCORING, REQUESTS, COST, RUN)
-# The options that decide which samples a source has, and what is in them.
-LOADING_OPTIONS = frozenset({
-    "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", "allow_urls", "limit",
-    "ids", "where", "circular", "name", "plugins", "delimiter", "sheet", "decimal", "first_option", "ask",
-    "answers",
-})  # fmt: skip
-
-# Options on reading a file that came later: part of a run's name only where they are set.
-EVERYDAY_OPTIONS = ("delimiter", "sheet", "decimal", "first_option", "ask", "answers")
-
+SAMPLING = ("temperature", "max_tokens", "seed")  # parameters of a model that are options of their own
 SET_BY_CONDITIONS = ("input", "circular", "reword")  # options that the conditions of an audit set
 
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text",
@@ -69,503 +61,357 @@ def read_parameters(given: Sequence[str], flag: str = "--param") -> dict[str, An
 class Options:
     """Everything about a run besides its source and its model.
 
-    To add an option, add one entry here, in the order in which the help shows it.
+    To add an option, add one entry here, in the order in which the help shows it, and say what it affects.
     """
 
+    # fmt: off
     base_url: str | tuple[str, ...] | None = option(
-        None,
-        group=MODEL,
-        is_common=True,
-        metavar="URL",
+        None, group=MODEL, affects="request", identified_by="endpoint", is_common=True, metavar="URL",
         help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: one model's "
         "requests are spread over all of them; several models and as many URLs are paired in order "
         "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own; others: eyechart docs models)",
     )
     endpoint_name: str | None = option(
-        None,
-        group=MODEL,
-        metavar="NAME",
+        None, group=MODEL, affects="request", identified_by="endpoint", metavar="NAME",
         help="identifies the endpoint in place of its URL: the same model at another port or node then "
         "resumes its runs (default: the URL)",
     )
     api_key: str | None = option(
-        None,
-        group=MODEL,
-        metavar="KEY",
+        None, group=MODEL, affects="pace", metavar="KEY", is_secret=True,
         help="the key; never written to disk (default: the provider's variable, e.g. $OPENAI_API_KEY)",
-        is_secret=True,
     )
     api_key_env: str | None = option(
-        None, group=MODEL, is_common=True, metavar="NAME", help="the environment variable with the key"
+        None, group=MODEL, affects="pace", is_common=True, metavar="NAME",
+        help="the environment variable with the key",
     )
     temperature: float | None = option(
-        None,
-        group=MODEL,
-        is_common=True,
-        metavar="T",
+        None, group=MODEL, affects="request", identified_by="model", is_common=True, metavar="T",
         help="the sampling temperature (default: the endpoint's)",
     )
     max_tokens: int | None = option(
-        None,
-        group=MODEL,
-        is_common=True,
-        metavar="N",
+        None, group=MODEL, affects="request", identified_by="model", is_common=True, metavar="N",
         help="the maximum length of a reply (default: the endpoint's)",
     )
-    seed: int | None = option(None, group=MODEL, metavar="N", help="passed to the model; seeds the baselines")
+    seed: int | None = option(
+        None, group=MODEL, affects="request", identified_by="model", metavar="N",
+        help="passed to the model; seeds the baselines",
+    )
     score_options: Literal["letter", "text"] | None = option(
-        None,
-        group=MODEL,
+        None, group=MODEL, affects="request", identified_by="model",
         help="answer with the option whose letter or text is most likely, instead of generating (hf/ models)",
     )
     params: dict[str, Any] = option(
-        {},
-        "--param",
-        "--model-arg",
-        group=MODEL,
-        metavar="NAME=VALUE",
-        parse=read_parameters,
+        {}, "--param", "--model-arg", group=MODEL, affects="request", identified_by="model",
+        metavar="NAME=VALUE", parse=read_parameters,
         help="any other parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for parameters of your server; "
         "arguments of a Python class",
     )
     timeout_s: float = option(
-        600.0, "--timeout", group=MODEL, metavar="S", above=0, help="seconds per attempt (default: 600)"
+        600.0, "--timeout", group=MODEL, affects="pace", metavar="S", above=0,
+        help="seconds per attempt (default: 600)",
     )
 
     read_as: str | None = option(
-        None,
-        "--as",
-        group=BENCHMARK,
-        metavar="NAME",
+        None, "--as", group=BENCHMARK, affects="data", identified_by="benchmark", metavar="NAME",
         help="read SOURCE as a file of this benchmark, e.g. infochartqa; plain: as your own file "
         "(default: the benchmark that published a file of this name, else plain)",
     )
     settings: dict[str, Any] = option(
-        {},
-        "--set",
-        group=BENCHMARK,
-        metavar="NAME=VALUE",
-        parse=read_pairs,
-        help="a setting of the benchmark: see eyechart data show NAME",
+        {}, "--set", group=BENCHMARK, affects="data", identified_by="benchmark", metavar="NAME=VALUE",
+        parse=read_pairs, help="a setting of the benchmark: see eyechart data show NAME",
     )
     parity: bool = option(
-        False,
-        group=BENCHMARK,
+        False, group=BENCHMARK, affects="request", identified_by="options",
         help="ask and score exactly as the benchmark's authors do, including how images are encoded",
     )
 
     plugins: tuple[str, ...] = option(
-        (),
-        "--plugin",
-        group=BENCHMARK,
-        metavar="FILE.py",
+        (), "--plugin", group=BENCHMARK, affects="data", identified_by="benchmark", metavar="FILE.py",
         is_path=True,
         help="run this file first, so that its benchmarks, scorers, models and exporters can be used by name",
     )
 
     format: Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"] | None = option(
-        None, group=DATA, help="the format of the file (default: detected)"
+        None, group=DATA, affects="data", help="the format of the file (default: detected)",
     )
     fields: dict[str, str | tuple[str, ...]] = option(
-        {},
-        "--field",
-        group=DATA,
-        is_common=True,
-        metavar="FIELD=COLUMN",
-        parse=read_columns,
+        {}, "--field", group=DATA, affects="data", is_common=True, metavar="FIELD=COLUMN", parse=read_columns,
         help="the column of a field, e.g. question=ask; image=left,right for two images per row",
     )
     encoding: str | None = option(
-        None, group=DATA, metavar="NAME", help="of the file, e.g. gbk (default: utf-8)"
+        None, group=DATA, affects="data", identified_by="requests", metavar="NAME",
+        help="of the file, e.g. gbk (default: utf-8)",
     )
     cells: Literal["text", "pandas"] | None = option(  # text, unless the benchmark says otherwise
-        None,
-        group=DATA,
+        None, group=DATA, affects="data",
         help="text: cells as in the file (default); pandas: as pandas reads them, for official scores "
         'that depend on it ("None" is missing, "007" is 7)',
     )
     name: str | None = option(
-        None,
-        group=DATA,
-        metavar="NAME",
+        None, group=DATA, affects="data", identified_by="benchmark", metavar="NAME",
         help="a name for your data in tables and folders (default: the file's)",
     )
     delimiter: str | None = option(
-        None,
-        group=DATA,
-        metavar="CHAR",
+        None, group=DATA, affects="data", metavar="CHAR",
         help="the character between the cells of a CSV, e.g. ';' or tab (default: detected)",
     )
     sheet: str | None = option(
-        None, group=DATA, metavar="NAME", help="the sheet of a workbook (default: the one with questions)"
+        None, group=DATA, affects="data", metavar="NAME",
+        help="the sheet of a workbook (default: the one with questions)",
     )
     decimal: Literal["comma", "point"] | None = option(
-        None, group=DATA, help="how answers write numbers: 3,5 or 3.5 (default: detected)"
+        None, group=DATA, affects="data", help="how answers write numbers: 3,5 or 3.5 (default: detected)",
     )
     first_option: int | None = option(
-        None,
-        group=DATA,
-        metavar="0|1",
-        at_least=0,
-        at_most=1,
+        None, group=DATA, affects="data", metavar="0|1", at_least=0, at_most=1,
         help="the number of the first option, if answers are numbers of options (default: detected)",
     )
     ask: str | None = option(
-        None,
-        group=DATA,
-        is_common=True,
-        metavar="TEXT",
+        None, group=DATA, affects="data", is_common=True, metavar="TEXT",
         help="one question for every image of a folder, or for every row of a file without questions",
     )
     answers: str | None = option(
-        None,
-        group=DATA,
-        metavar="FILE|PATTERN|folder",
-        is_path=True,
+        None, group=DATA, affects="data", metavar="FILE|PATTERN|folder", is_path=True,
         help="with --ask and a folder: a table of file names and answers, the part of the file name that is "
         "the answer ('{answer}_*'), or the name of each image's folder",
     )
     image_root: str | None = option(
-        None,
-        group=DATA,
-        metavar="DIR",
-        is_path=True,
+        None, group=DATA, affects="data", identified_by="requests", metavar="DIR", is_path=True,
         help="another folder for relative image paths (default: the file's own)",
     )
     allow_urls: bool = option(
-        True,
-        "--no-urls",
-        group=DATA,
+        True, "--no-urls", group=DATA, affects="data", identified_by="requests",
         help="do not download images from URLs (default: downloaded once, then cached)",
     )
     allow_private_urls: bool = option(
-        False, group=DATA, help="allow image URLs on private networks (default: refused)"
+        False, group=DATA, affects="request", identified_by="requests",
+        help="allow image URLs on private networks (default: refused)",
     )
 
     limit: int | None = option(
-        None, group=QUESTIONS, is_common=True, metavar="N", at_least=1, help="the first N samples"
+        None, group=QUESTIONS, affects="data", is_common=True, metavar="N", at_least=1,
+        help="the first N samples",
     )
     ids: tuple[str, ...] = option(
-        (),
-        group=QUESTIONS,
-        metavar="ID,…",
-        parse=read_ids,
+        (), group=QUESTIONS, affects="data", metavar="ID,…", parse=read_ids,
         help="only these samples; @FILE reads the ids from a file",
     )
     where: dict[str, str] = option(
-        {},
-        group=QUESTIONS,
-        is_common=True,
-        metavar="FIELD=VALUE",
-        parse=read_pairs,
+        {}, group=QUESTIONS, affects="data", is_common=True, metavar="FIELD=VALUE", parse=read_pairs,
         help="only samples with this value, e.g. category=map or category=map,chart",
     )
     trials: int = option(
-        1,
-        "--trials",
-        "--epochs",
-        "--repeats",
-        group=QUESTIONS,
-        metavar="K",
-        at_least=1,
-        at_most=100_000,
-        help="ask each question K times",
+        1, "--trials", "--epochs", "--repeats", group=QUESTIONS, affects="score", metavar="K", at_least=1,
+        at_most=100_000, help="ask each question K times",
     )
     vote: bool = option(
-        False,
-        group=QUESTIONS,
+        False, group=QUESTIONS, affects="score",
         help="with --trials: the answer that most trials give is the one that counts (self-consistency)",
     )
     separate_trials: bool = option(
-        False,
-        group=QUESTIONS,
+        False, group=QUESTIONS, affects="pace",
         help="one request per trial (default: one for all trials, if the endpoint returns several replies)",
     )
 
     shard: str | None = option(
-        None,
-        group=QUESTIONS,
-        metavar="K/N",
+        None, group=QUESTIONS, affects="pace", metavar="K/N",
         help="only part K of N, for array jobs; eyechart merge joins all parts (eyechart docs scale)",
     )
 
     input: Literal["image", "any", "none", "caption", "ocr", "blank", "shuffled"] = option(
-        "image",
-        group=PROMPT,
+        "image", group=PROMPT, affects="request",
         help="image (default): a row without an image fails if other rows have one; any: such a row is asked "
         "as text; none: no images are sent; caption, ocr: a text in place of each image; blank: a white "
         "image of the same size; shuffled: an image of another question (eyechart docs audit)",
     )
     captions: str | None = option(
-        None,
-        group=PROMPT,
-        metavar="FILE|COLUMN",
-        is_path=True,
+        None, group=PROMPT, affects="request", metavar="FILE|COLUMN", is_path=True,
         help="the texts of --input caption: a file with a text per sample or image, or a column of the "
         "source (default: its column caption)",
     )
     ocr_texts: str | None = option(
-        None,
-        group=PROMPT,
-        metavar="FILE|COLUMN",
-        is_path=True,
+        None, group=PROMPT, affects="request", metavar="FILE|COLUMN", is_path=True,
         help="the texts of --input ocr, as --captions (default: read from the images, with eyechart[ocr])",
     )
     reword: Literal["please", "task", "end"] | None = option(
-        None,
-        group=PROMPT,
+        None, group=PROMPT, affects="request",
         help="a neutral sentence around the question that should not change the answer (eyechart docs audit)",
     )
     system: str | None = option(
-        None, group=PROMPT, metavar="TEXT", help="a system message before the question"
+        None, group=PROMPT, affects="request", metavar="TEXT", help="a system message before the question",
     )
     prompt_template: str | None = option(
-        None,
-        group=PROMPT,
-        metavar="FILE|TEXT",
-        is_path=True,
+        None, group=PROMPT, affects="request", metavar="FILE|TEXT", is_path=True,
         help="your own prompt: Jinja over question, options, hint, category, ... (eyechart docs prompts)",
     )
     shots: int = option(
-        0,
-        group=PROMPT,
-        metavar="K",
-        at_least=0,
-        at_most=100,
+        0, group=PROMPT, affects="request", metavar="K", at_least=0, at_most=100,
         help="few-shot: K other questions with their answers before each question, drawn with --seed",
     )
     shots_from: str | None = option(
-        None,
-        group=PROMPT,
-        metavar="SOURCE",
-        is_path=True,
+        None, group=PROMPT, affects="request", metavar="SOURCE", is_path=True,
         help="where the examples of --shots come from (default: the questions themselves)",
     )
     circular: bool = option(
-        False,
-        group=PROMPT,
+        False, group=PROMPT, affects="data",
         help="CircularEval: ask every rotation of the options; a question is correct if all rotations are",
     )
 
     max_pixels: int | None = option(
-        None, group=IMAGES, metavar="N", at_least=1, help="shrink larger images (default: no limit)"
+        None, group=IMAGES, affects="request", metavar="N", at_least=1,
+        help="shrink larger images (default: no limit)",
     )
     max_side: int | None = option(
-        None, group=IMAGES, metavar="N", at_least=1, help="shrink images whose longer side has more pixels"
+        None, group=IMAGES, affects="request", metavar="N", at_least=1,
+        help="shrink images whose longer side has more pixels",
     )
     jpeg_quality: int | None = option(
-        None,
-        group=IMAGES,
-        metavar="Q",
-        at_least=1,
-        at_most=100,
+        None, group=IMAGES, affects="request", metavar="Q", at_least=1, at_most=100,
         help="re-encode every image as JPEG of this quality (default: the original bytes)",
     )
     pass_urls: bool = option(
-        False, group=IMAGES, help="pass image URLs to the model, which downloads the images itself"
+        False, group=IMAGES, affects="request",
+        help="pass image URLs to the model, which downloads the images itself",
     )
 
     scorer: str | None = option(
-        None,
-        group=SCORING,
-        is_common=True,
-        metavar="NAME",
+        None, group=SCORING, affects="score", is_common=True, metavar="NAME",
         help="the scorer, see eyechart score --list; python:file.py:name for your own function",
     )
     also_scorers: tuple[str, ...] = option(
-        (),
-        "--also-scorer",
-        group=SCORING,
-        metavar="NAME",
+        (), "--also-scorer", group=SCORING, affects="score", metavar="NAME",
         help="an additional scorer, shown beside the score; repeatable",
     )
     thinking: Literal["auto", "keep", "split"] | None = option(
-        None,
-        group=SCORING,
+        None, group=SCORING, affects="score",
         help="thoughts in a reply (<think>…</think>): keep scores the text as it came, split the answer "
         "alone (default: auto, keep for official scorers and result files, split for others)",
     )
     cluster: str | None = option(
-        None,
-        group=SCORING,
-        metavar="KEY|none",
+        None, group=SCORING, affects="score", metavar="KEY|none",
         help="count samples with the same value in this column as one cluster when computing intervals; "
         "none: all samples are independent (default: the same image, rotations of one question, and what the "
         "benchmark declares)",
     )
     judge: str | tuple[str, ...] | None = option(
-        None,
-        group=SCORING,
-        is_common=True,
-        metavar="MODEL",
+        None, group=SCORING, affects="score", is_common=True, metavar="MODEL",
         help="a model that judges replies which rules cannot decide; repeatable: the majority decides",
     )
     judge_base_url: str | tuple[str, ...] | None = option(
-        None,
-        group=SCORING,
-        metavar="URL",
+        None, group=SCORING, affects="score", identified_by="endpoint", metavar="URL",
         help="endpoint of the judge; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
     )
     judge_endpoint_name: str | None = option(
-        None, group=SCORING, metavar="NAME", help="as --endpoint-name, for the judge"
+        None, group=SCORING, affects="score", identified_by="endpoint", metavar="NAME",
+        help="as --endpoint-name, for the judge",
     )
     judge_api_key: str | None = option(
-        None,
-        group=SCORING,
-        metavar="KEY",
+        None, group=SCORING, affects="pace", metavar="KEY", is_secret=True,
         help="the judge's key; never written to disk (default: $OPENAI_API_KEY)",
-        is_secret=True,
     )
     judge_api_key_env: str | None = option(
-        None, group=SCORING, metavar="NAME", help="the environment variable with the judge's key"
+        None, group=SCORING, affects="pace", metavar="NAME",
+        help="the environment variable with the judge's key",
     )
     judge_params: dict[str, Any] = option(
-        {},
-        "--judge-param",
-        group=SCORING,
-        metavar="NAME=VALUE",
-        parse=read_parameters,
+        {}, "--judge-param", group=SCORING, affects="score", metavar="NAME=VALUE", parse=read_parameters,
         help="a parameter of the judge, e.g. temperature=0",
     )
     judge_prompts: str | None = option(
-        None,
-        group=SCORING,
-        metavar="FILE",
-        is_path=True,
+        None, group=SCORING, affects="score", metavar="FILE", is_path=True,
         help="your own prompts for the judge (eyechart docs scoring)",
     )
     judge_repeat: int = option(
-        0,
-        group=SCORING,
-        metavar="N",
-        at_least=0,
+        0, group=SCORING, affects="score", metavar="N", at_least=0,
         help="ask the judge twice about N of the replies it judged: does it agree with itself? (default: 0)",
     )
     judge_check: int = option(
-        0,
-        group=SCORING,
-        metavar="N",
-        at_least=0,
+        0, group=SCORING, affects="score", metavar="N", at_least=0,
         help="ask the judge about N replies that rules decided: do they agree? (default: 0)",
     )
 
     concurrency: int = option(
-        64,
-        "--concurrency",
-        "--max-connections",
-        "--api-nproc",
-        group=REQUESTS,
-        is_common=True,
-        metavar="N",
-        at_least=1,
+        64, "--concurrency", "--max-connections", "--api-nproc", group=REQUESTS, affects="pace",
+        is_common=True, metavar="N", at_least=1,
         at_most=65_535,  # the ports of a machine; each slot takes memory
         help="maximum requests in flight; reduced while the endpoint is overloaded (default: 64)",
     )
     adaptive: bool = option(
-        True, "--no-adapt", group=REQUESTS, help="do not reduce --concurrency when the endpoint is overloaded"
+        True, "--no-adapt", group=REQUESTS, affects="pace",
+        help="do not reduce --concurrency when the endpoint is overloaded",
     )
-    rpm: float | None = option(None, group=REQUESTS, metavar="N", above=0, help="maximum requests per minute")
-    tpm: float | None = option(None, group=REQUESTS, metavar="N", above=0, help="maximum tokens per minute")
+    rpm: float | None = option(
+        None, group=REQUESTS, affects="pace", metavar="N", above=0, help="maximum requests per minute",
+    )
+    tpm: float | None = option(
+        None, group=REQUESTS, affects="pace", metavar="N", above=0, help="maximum tokens per minute",
+    )
     retries: int = option(
-        5, group=REQUESTS, metavar="N", at_least=0, help="retries of a failed request (default: 5)"
+        5, group=REQUESTS, affects="pace", metavar="N", at_least=0,
+        help="retries of a failed request (default: 5)",
     )
     give_up_after: int = option(
-        8,
-        group=REQUESTS,
-        metavar="N",
-        at_least=1,
+        8, group=REQUESTS, affects="pace", metavar="N", at_least=1,
         help="stop after N consecutive failures (default: 8)",
     )
 
     batch: bool = option(
-        False,
-        group=COST,
+        False, group=COST, affects="request",
         help="use the provider's batch API (OpenAI, Anthropic): half the price, replies within 24 hours; the "
         "same command collects them (eyechart docs cost)",
     )
     max_cost: float | None = option(
-        None,
-        group=COST,
-        is_common=True,
-        metavar="USD",
-        above=0,
+        None, group=COST, affects="pace", is_common=True, metavar="USD", above=0,
         help="stop before the cost exceeds this, including the judge",
     )
     max_total_tokens: int | None = option(
-        None,
-        group=COST,
-        metavar="N",
-        at_least=1,
+        None, group=COST, affects="pace", metavar="N", at_least=1,
         help="stop before more tokens are used, including the judge",
     )
     prices: str | None = option(
-        None,
-        group=COST,
-        metavar="FILE|TEXT",
-        is_path=True,
+        None, group=COST, affects="output", metavar="FILE|TEXT", is_path=True,
         help="your own prices: a file (eyechart docs cost), or input=2.5,output=10 (USD per million tokens)",
     )
     cache: bool = option(
-        True,
-        "--no-cache",
-        group=COST,
+        True, "--no-cache", group=COST, affects="pace",
         help="do not use the response cache shared by all runs (--fresh asks everything again)",
     )
 
     executor: Literal["local", "ray"] = option(
-        "local",
-        group=RUN,
+        "local", group=RUN, affects="pace",
         help="ray: the same run on a Ray cluster, with one model per worker (eyechart docs scale)",
     )
     ray_address: str | None = option(
-        None,
-        group=RUN,
-        metavar="ADDR",
+        None, group=RUN, affects="pace", metavar="ADDR",
         help="the Ray cluster: auto, or HOST:PORT (default: $RAY_ADDRESS, one that runs on this machine, "
         "or a new one for this run)",
     )
     workers: int | None = option(
-        None,
-        group=RUN,
-        metavar="N",
-        at_least=1,
-        at_most=10_000,
+        None, group=RUN, affects="pace", metavar="N", at_least=1, at_most=10_000,
         help="workers on the cluster (default: one per node, or as many as fit with --gpus-per-worker)",
     )
     gpus_per_worker: float | None = option(
-        None,
-        group=RUN,
-        metavar="G",
-        above=0,
-        at_most=64,
+        None, group=RUN, affects="pace", metavar="G", above=0, at_most=64,
         help="GPUs of each worker, for local weights; 0.5: two workers share one (default: none)",
     )
     ship_images: bool = option(
-        False,
-        group=RUN,
+        False, group=RUN, affects="pace",
         help="send images through Ray's object store (default: only if a node cannot read the files)",
     )
 
     out: str = option(
-        "runs",
-        "--out",
-        "--work-dir",
-        "--log-dir",
-        group=RUN,
-        is_common=True,
-        metavar="DIR",
-        is_path=True,
-        help="folder for run folders (default: runs)",
+        "runs", "--out", "--work-dir", "--log-dir", group=RUN, affects="output", is_common=True,
+        metavar="DIR", is_path=True, help="folder for run folders (default: runs)",
     )
     exporters: tuple[str, ...] = option(
-        (),
-        "--exporter",
-        group=RUN,
-        metavar="NAME",
+        (), "--exporter", group=RUN, affects="output", metavar="NAME",
         help="also write the files of this exporter, into the run folder; python:file.py:name for your own",
     )
-    fresh: bool = option(False, group=RUN, is_common=True, help="start over instead of resuming")
-    progress: bool = option(True, "-q", "--quiet", group=RUN, help="no progress line")
+    fresh: bool = option(
+        False, group=RUN, affects="output", is_common=True, help="start over instead of resuming",
+    )
+    progress: bool = option(True, "-q", "--quiet", group=RUN, affects="output", help="no progress line")
+    # fmt: on
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -693,8 +539,7 @@ class Options:
 
     def make_model_settings(self) -> ModelSettings:
         """The settings from which the model is made."""
-        common = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        said = {name: value for name, value in common.items() if value is not None}
+        said = {name: value for name in SAMPLING if (value := getattr(self, name)) is not None}
         return ModelSettings(
             base_url=self.base_url,
             endpoint_name=self.endpoint_name,
@@ -732,32 +577,35 @@ class Options:
             concurrency=self.concurrency,
         )
 
+    def list_given(self, *affects: Affects) -> dict[str, Any]:
+        """The options that affect one of these and differ from their defaults."""
+        return {
+            name: value
+            for name, one in list_options(type(self)).items()
+            if one.affects in affects and (value := getattr(self, name)) != one.default
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """The options that make this another run: those that affect the data or the requests.
+
+        Left out is what the model, the benchmark or each request is identified by.
+
+        >>> Options(limit=5, input="none", temperature=0, scorer="exact", retries=0).identity()
+        {'limit': 5, 'input': 'none'}
+        """
+        declared = list_options(type(self))
+        given = self.list_given("data", "request")
+        return {name: value for name, value in given.items() if not declared[name].identified_by}
+
     def get_reading(self) -> dict[str, Any]:
-        """Options on how a source is read that differ from the defaults."""
-        usual = Options()
-        names = (
-            "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", *EVERYDAY_OPTIONS,
-        )  # fmt: skip
-        return {name: value for name in names if (value := getattr(self, name)) != getattr(usual, name)}
+        """Options on how a file is read that differ from the defaults; other sources do not take them."""
+        names = set(list_option_names(Options, BENCHMARK, DATA)) - {"name", "plugins", "allow_urls"}
+        return {name: value for name, value in self.list_given("data").items() if name in names}
 
     def get_judging(self) -> dict[str, Any]:
         """Options on the judge that are set."""
         names = [name for name in SCORING_OPTIONS if name.startswith("judge")]
         return {name: value for name in names if (value := getattr(self, name))}
-
-    def get_asking(self) -> dict[str, Any]:
-        """Options that change the requests, besides the benchmark's own settings."""
-        names = ("input", "system", "max_pixels")
-        more = (
-            "prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular", "captions", "ocr_texts",
-            "reword", "batch",
-        )  # fmt: skip
-        said = {name: getattr(self, name) for name in more if getattr(self, name)}
-        if self.input == "shuffled":
-            said["shuffled_by"] = self.seed or 0
-        if self.shots:
-            said |= {"shots": self.shots, "shots_from": self.shots_from, "shots_by": self.seed or 0}
-        return {name: getattr(self, name) for name in names} | said
 
     def fill_from(self, official: Mapping[str, Any]) -> Options:
         """These options, with the `official` ones wherever an option has its default."""
@@ -773,8 +621,8 @@ class Options:
 
     def get_selection(self) -> dict[str, Any]:
         """Which samples are selected; empty for all."""
-        chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
-        return {name: value for name, value in chosen.items() if value}
+        names = list_option_names(Options, QUESTIONS)
+        return {name: value for name, value in self.identity().items() if name in names}
 
 
 # The options that decide how a reply is scored, and nothing else.

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.option import list_options
 from eyechart.run.inputs import apply_shuffle, find_text_files, make_loader, put_texts
-from eyechart.run.options import EVERYDAY_OPTIONS, Options
+from eyechart.run.options import DATA, QUESTIONS, Options
 from eyechart.run.plugins import find_exporter, find_scorer
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.terminal import print_note
@@ -122,17 +123,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     prompt = choose_prompt(benchmark, options)
     if options.circular:
         refuse_hidden_options(benchmark, prompt)
-    identity = {
-        "origin": benchmark.source.origin,
-        "selection": options.get_selection(),
-        "model": dict(the_model.identity),
-        "asked": options.get_asking(),
-        "read": {"format": options.format, "fields": options.fields, "cells": options.cells or "text"},
-    }
-    if reading := {name: value for name in EVERYDAY_OPTIONS if (value := getattr(options, name)) is not None}:
-        identity["reading"] = reading
-    if benchmark.settings:
-        identity["settings"] = dict(benchmark.settings)
+    identity = make_identity(benchmark, the_model, options)
     plan = Plan(
         benchmark=benchmark,
         model=the_model,
@@ -144,6 +135,30 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         prices=find_prices(the_model, scorers.judges, options),
     )
     return plan if plan.shard is None else replace(plan, folder=plan.shard.name_folder(plan.folder))
+
+
+def make_identity(benchmark: Benchmark, model: Model, options: Options) -> dict[str, Any]:
+    """What the hash in the name of a run's folder is computed from.
+
+    Folders keep their names from version to version, so the first six options are there even if not given,
+    and an option that comes later enters the section of its group only where it is given.
+    """
+    asked = {"input": options.input, "system": options.system, "max_pixels": options.max_pixels}
+    read = {"format": options.format, "fields": options.fields, "cells": options.cells or "text"}
+    sections: dict[str, dict[str, Any]] = {"asked": asked, "read": read, "reading": {}, "selection": {}}
+    declared = list_options(type(options))
+    for name, value in options.identity().items():
+        section = {DATA: "reading", QUESTIONS: "selection"}.get(declared[name].group, "asked")
+        if name not in read and (value != "" or section != "asked"):  # an empty text changes no request
+            sections[section][name] = value
+    if options.input == "shuffled":
+        asked["shuffled_by"] = options.seed or 0
+    if options.shots:
+        asked |= {"shots_from": options.shots_from, "shots_by": options.seed or 0}
+    if not sections["reading"]:
+        del sections["reading"]
+    settings = {"settings": dict(benchmark.settings)} if benchmark.settings else {}
+    return {"origin": benchmark.source.origin, "model": dict(model.identity), **sections, **settings}
 
 
 def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from eyechart.errors import StoreError, UsageError, join_names
+from eyechart.option import list_options
 from eyechart.run.evaluate import Session, finish_run
+from eyechart.run.options import Options
 from eyechart.run.results import Run
 from eyechart.store.batches import has_pending
 from eyechart.store.folder import SHARDS
@@ -34,13 +36,6 @@ if TYPE_CHECKING:
 _MOST = 100_000  # shards of a run
 _END_BYTES = 16 * 1024  # of a file, at its beginning and at its end
 _MERGED = "merged"  # in the journal of a merged run: a digest of the shards' manifest
-# What may differ between the shards of one run: none of it changes a reply or a score.
-_OWN_OPTIONS = frozenset({
-    "shard", "out", "fresh", "progress", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after",
-    "timeout_s", "max_cost", "max_total_tokens", "cache", "base_url", "judge_base_url", "api_key",
-    "api_key_env", "judge_api_key", "judge_api_key_env", "executor", "ray_address", "workers",
-    "gpus_per_worker", "ship_images", "separate_trials",
-})  # fmt: skip
 
 
 class Shard(NamedTuple):
@@ -295,11 +290,19 @@ def _refuse_strangers(parts: Sequence[_Part]) -> None:
 
 
 def _describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """All of a manifest that the shards of one run have in common."""
+    """All of a manifest that the shards of one run have in common: what changes a reply or a score.
+
+    Each process may ask another endpoint: the identity of the model and of the judge has its name or URL.
+    """
     said = {name: value for name, value in manifest.items() if name not in ("options", "kept")}
     options = manifest.get("options")
     if isinstance(options, Mapping):
-        said |= {f"--{name}": value for name, value in options.items() if name not in _OWN_OPTIONS}
+        own = {
+            name
+            for name, one in list_options(Options).items()
+            if one.affects in ("pace", "output") or one.identified_by == "endpoint"
+        }
+        said |= {f"--{name}": value for name, value in options.items() if name not in own}
     return said
 
 

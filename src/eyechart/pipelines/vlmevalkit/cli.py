@@ -16,7 +16,7 @@ from eyechart.console import load_dotenv, note, print_json, reserve_stdout
 from eyechart.errors import UsageError
 from eyechart.option import add_option, add_options, list_option_names, list_options, read_given_options
 from eyechart.registry import ConfigReader, Execute, command, configurations
-from eyechart.run.options import Options
+from eyechart.run.options import COST, IMAGES, QUESTIONS, REQUESTS, Options
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.config import Task
@@ -198,10 +198,9 @@ def _read_literal(text: str) -> Any:
 
 # Flags that may stand beside the file: which samples, how often, how fast, at what cost, and where to.
 _BESIDE = frozenset({
-    "limit", "ids", "where", "trials", "separate_trials", "concurrency", "adaptive", "rpm", "tpm", "retries",
-    "give_up_after", "timeout_s", "cache", "fresh", "allow_urls", "allow_private_urls", "max_pixels",
-    "max_side", "jpeg_quality", "max_cost", "max_total_tokens", "prices", "thinking", "out", "progress",
-})  # fmt: skip
+    *list_option_names(Options, QUESTIONS, IMAGES, REQUESTS, COST),
+    "timeout_s", "thinking", "allow_urls", "allow_private_urls", "out", "fresh", "progress",
+}) - {"vote", "shard", "pass_urls", "batch"}  # fmt: skip
 # Flags that have a key in the file: in the entry of a model, or beside `model` and `data`.
 _KEYS: Mapping[str, str] = {
     "base_url": "api_base, in the model's entry", "api_key": "key, in the model's entry",

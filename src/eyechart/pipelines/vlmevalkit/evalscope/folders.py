@@ -22,7 +22,9 @@ import msgspec
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.model.redact import HIDDEN, redact_parameters
+from eyechart.option import list_option_names
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
+from eyechart.run.options import Options
 from eyechart.store.folder import discard_folder, lock_folder, prepare_folder, write_json
 
 MARKER = "eyechart_task.json"
@@ -34,8 +36,7 @@ _PASSWORD = re.compile(r"(://)[^\s/@'\"]+@")
 _FORMAT = "%Y%m%d_%H%M%S"
 # Options that change no reply: with other values of these, it is still the same task.
 _PACE = frozenset({
-    "api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress", "allow_private_urls",
-    "thinking",
+    *list_option_names(Options, affects=["pace", "output"]), "allow_private_urls", "thinking",
 })  # fmt: skip
 
 
