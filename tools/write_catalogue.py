@@ -14,13 +14,16 @@ from pathlib import Path
 
 from eyechart import registry
 from eyechart.run.sources import list_setting_choices, make_benchmark
+from eyechart.score.judged import PROMPTS, list_names
 from eyechart.types import Benchmark, ImageRef, Sample
 
 FOLDER = Path(registry.__file__).parent / "catalogue"
 PACKAGE = "eyechart.catalogue"
 MMBENCH = "eyechart.pipelines.vlmevalkit.benchmark"
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
+SCORING = PAGE.with_name("scoring.md")
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
+_STAGES = "<!-- stages -->", "<!-- end of stages -->"
 _LONGEST = 160  # characters of a prompt in the table
 _IMAGE = ImageRef(kind="file", location="")
 _APART = ("__init__", "declare", "demo", "prompts", "suites")
@@ -101,6 +104,17 @@ def show_prompt(made: Benchmark) -> str:
     return f"`{text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}`"
 
 
+def write_stages() -> str:
+    """The text of docs/scoring.md with the table of the prompts that --judge-prompts replaces."""
+    begin, end = _STAGES
+    before, _, rest = SCORING.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    lines = ["", "", "| stage | names |", "|---|---|"]
+    names = {stage: [f"`{name}`" for name in dict.fromkeys(list_names(stage))] for stage in PROMPTS}
+    lines += [f"| `{stage}` | {', '.join(listed)} |" for stage, listed in names.items()]
+    return before + begin + "\n".join(lines) + "\n\n" + end + after
+
+
 def write_all() -> dict[Path, str]:
     """Every file that is written, with its text."""
     mmbench = FOLDER.parent.joinpath(*MMBENCH.split(".")[1:-1], "names.txt")
@@ -108,6 +122,7 @@ def write_all() -> dict[Path, str]:
         FOLDER / "names.txt": write_names(list_modules()),
         mmbench: write_names([MMBENCH]),
         PAGE: write_page(),
+        SCORING: write_stages(),
     }
 
 

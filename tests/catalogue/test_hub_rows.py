@@ -10,9 +10,11 @@ import pytest
 from catalogue.made import IMAGE, MADE, write_clone, write_file
 from eyechart.data.images import ImageLoader
 from eyechart.errors import DataError
+from eyechart.registry import scorers
 from eyechart.run.sources import make_benchmark
-from eyechart.types import Sample
-from support.files import picture
+from eyechart.types import Reply, Sample
+from support.files import picture, picture_base64
+from support.tables import write_tsv
 
 
 def read(name: str, **settings: str) -> list[Sample]:
@@ -49,6 +51,44 @@ def test_several_questions_of_a_row_are_numbered_over_all_files(tmp_path: Path) 
     found = read("mtvqa", file=f"hf:{clone}")
     assert [(one.id, one.question) for one in found] == list(zip("01234", "abcde", strict=True))
     assert all(load(one) == picture() for one in found)
+
+
+QUESTION = {"index": 1, "question": "Which values?", "image": picture_base64()}
+
+
+@pytest.mark.parametrize(
+    ("name", "kit", "cell", "right", "wrong"),
+    [
+        ("chartqa", "vlmevalkit", "['[10, 20]']", "[10, 20]", "10"),
+        ("chartqa", "vlmevalkit", "[10, 20]", "10", "[10, 20]"),
+        ("chartqa", "lmms-eval", "['[10, 20]']", "[10, 20]", "10"),
+        ("docvqa-val", "vlmevalkit", "['[10, 20]']", "[10, 20]", "10"),
+        ("docvqa-val", "vlmevalkit", "['[10, 20]', 'ten']", "ten", "10"),
+        ("gqa", "vlmevalkit", "['[10, 20]']", "[10, 20]", "10"),
+        ("ocrbench", "vlmevalkit", "['[10, 20]']", "[10, 20]", "10"),
+        ("zerobench", "vlmevalkit", "[10, 20]", "{[10, 20]}", "{10}"),
+        ("mathvision", "vlmevalkit", "[10, 20]", "[10, 20]", "10"),
+        ("mmlongbench-doc", "vlmevalkit", "['ten', 'two']", "['two', 'ten']", "ten"),
+    ],
+)
+def test_a_cell_that_spells_a_list_is_evaluated_once_or_not_at_all(
+    tmp_path: Path, name: str, kit: str, cell: str, right: str, wrong: str
+) -> None:
+    """As by the official code: once for several accepted answers, else the text is the answer."""
+    row = {**QUESTION, "answer": cell, "answer_format": "List", "category": "Doc-oriented VQA"}
+    file = write_tsv(tmp_path / "a.tsv", list(row), list(row.values()))
+    benchmark = make_benchmark(name, {"file": str(file), "kit": kit})
+    [sample] = benchmark.source
+    scorer = scorers.get(benchmark.scorer)
+    assert [scorer(Reply(text=said), sample).value == 1 for said in (right, wrong)] == [True, False]
+
+
+def test_a_text_on_the_hub_is_not_evaluated_for_lmms_eval(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    row = {"image": IMAGE, "question": "Which values?", "answer": "[10, 20]", "type": "human_test"}
+    clone = write_shards(tmp_path / "clone", "test", [row])
+    [theirs], [ours] = (read("chartqa", file=f"hf:{clone}", kit=kit) for kit in ("lmms-eval", "vlmevalkit"))
+    assert (theirs.golds, ours.golds) == (("[10, 20]",), ("10", "20"))
 
 
 def test_a_list_that_cannot_be_read_names_the_row(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ VERSIONS = {
     "text": "6",
     "number": "5",
     "yes-no": "5",
+    **dict.fromkeys(("anls", "relaxed", "vqa-accuracy", "ocrbench"), "2"),
     **dict.fromkeys(("choice-vlmevalkit", "choice-vlmevalkit-2026-06", "choice-vlmevalkit-2025-08"), "2"),
 }
 

@@ -28,6 +28,12 @@ VLMEVALKIT = "vlmevalkit"
 LMMS_EVAL = "lmms-eval"
 # The result files of a kit's own.
 _FILES = {LMMS_EVAL: "lm-eval"}  # else VLMEvalKit's
+# Scorers whose official code evaluates an answer that spells a list; the others compare with the cell's text.
+_EVALUATING = (
+    "anls", "chartqapro", "gqa", "mmmu", "mmmu-pro-composite-lmms", "mmmu-pro-cot-vlmevalkit", "mmmu-vlmevalkit",
+    "ocrbench", "ocrbench-lmms", "ocrbench-v2", "ocrvqa", "relaxed", "rouge-l", "rouge-l-words", "vqa-accuracy",
+    "vqa-accuracy-lmms", "vqav2-lmms",
+)  # fmt: skip
 ALL = "all"  # --set split=all
 
 
@@ -147,8 +153,10 @@ def declare(
             image_root=image_root,
             allow_urls=allow_urls,
             is_official=True,
+            spells_lists=ways[kit].scorer in _EVALUATING,
         )
-        rows = _Rows(change_row, change_file_row, images, fields or {})
+        table_scorer = ways[VLMEVALKIT].scorer if VLMEVALKIT in ways else ways[kit].scorer
+        rows = _Rows(change_row, change_file_row, images, fields or {}, table_scorer in _EVALUATING)
         source: Source = LazySource(
             name,
             resolve_origin(file) if file else card.file or parts[0],
@@ -205,6 +213,7 @@ class _Rows:
     change_file: ChangeRow | None
     images: Apart | None
     fields: Mapping[str, str]
+    spells_lists: bool  # in tables, which are VLMEvalKit's
 
 
 def _open(
@@ -245,7 +254,12 @@ def _open_file(path: Path, options: SourceOptions, rows: _Rows, *, has_cells: bo
     if is_table and not has_cells:
         options = replace(options, cells="pandas")
     if is_table:
-        options = replace(options, change_row=rows.change_file, change_formats=_TABLES)
+        options = replace(
+            options,
+            change_row=rows.change_file,
+            change_formats=_TABLES,
+            spells_lists=rows.spells_lists,
+        )
     else:
         options = replace(options, change_row=rows.change)
     return _open_with_fields(path, options, rows.fields)

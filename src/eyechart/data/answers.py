@@ -78,13 +78,15 @@ def _list_choices(texts: list[str], where: str) -> dict[str, str]:
     return label_choices(texts)
 
 
-def read_golds(value: Any) -> tuple[str, ...]:
+def read_golds(value: Any, *, spells_lists: bool = True) -> tuple[str, ...]:
     """The accepted answers of a cell: one text, a list, or annotations as VQA and SQuAD publish them.
+
+    `spells_lists`: a text may spell such a list.
 
     >>> read_golds(["12", 12]), read_golds([{"answer": "net", "answer_id": 1}, {"answer": "mesh"}])
     (('12', '12'), ('net', 'mesh'))
     """
-    if isinstance(value, str):
+    if isinstance(value, str) and spells_lists:
         literal = read_literal(value)
         items = literal if isinstance(literal, list) else [literal]
         if literal is not None and all(isinstance(_unwrap(item), str | int | float) for item in items):

@@ -96,6 +96,7 @@ class Detection:
     has_named_images: bool = False  # the user named the image columns
     separator: str = ""  # between the options of one text without letters
     is_official: bool = False  # a benchmark's own file: golds stay as published
+    spells_lists: bool = True  # an answer that spells a list is that list
     first_option: int | None = None  # answers are numbers of options: the number of the first one
     has_decimal_commas: bool = False  # answers are numbers such as 1.234,5
     reasons: tuple[str, ...] = ()
@@ -185,6 +186,7 @@ def detect(
     further: Iterable[Row] = (),
     first_option: int | None = None,
     is_official: bool = False,
+    spells_lists: bool = True,
     asks: bool = False,
 ) -> Detection:
     """Decide what the columns mean, from their names and the first rows.
@@ -268,6 +270,7 @@ def detect(
         has_named_images=has_named_images,
         separator=separator,
         is_official=is_official,
+        spells_lists=spells_lists,
         first_option=base,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
         remarks=tuple(remarks),
@@ -473,7 +476,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     if not isinstance(question, str):
         hint = "--field question=COLUMN must name a text column"
         question = read_plain(question, f"{where}: the question", hint)
-    golds = read_golds(take("answer"))
+    golds = read_golds(take("answer"), spells_lists=detection.spells_lists)
     if detection.has_decimal_commas:
         golds = tuple(map(write_with_point, golds))
     if not detection.is_official:

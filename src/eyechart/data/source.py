@@ -67,6 +67,7 @@ class SourceOptions:
     first_option: int | None = None  # the number of the first option, where answers are numbers of options
     ask: str | None = None  # the question of every row, in a file without questions
     is_official: bool = False  # a benchmark's own file: nothing is guessed, golds stay as published
+    spells_lists: bool = True  # an answer that spells a list is that list
     image_root: Path | str | None = None
     allow_urls: bool = True
     allow_absolute: bool = True  # not in data from a hub, a URL or an archive
@@ -405,6 +406,7 @@ def detect_rows(
         further=_skip_problems(further),
         first_option=options.first_option,
         is_official=options.is_official or options.change_row is not None,
+        spells_lists=options.spells_lists,
         asks=options.ask is not None,
     )
 

@@ -31,13 +31,13 @@ _SMALL, _TINY = 1e-9, 1e-15
 Gram = tuple[str, ...]
 
 
-@scorer("rouge-l", version="1", parity="official")
+@scorer("rouge-l", version="2", parity="official")
 def score_rouge(reply: Reply, sample: Sample) -> Score:
     """ROUGE-L of a caption against the most similar of its references."""
     return _score(reply, sample, "rouge-l", str)
 
 
-@scorer("rouge-l-words", version="1")
+@scorer("rouge-l-words", version="2")
 def score_rouge_words(reply: Reply, sample: Sample) -> Score:
     """ROUGE-L of a caption's words, without case and punctuation."""
     return _score(reply, sample, "rouge-l-words", tokenize)

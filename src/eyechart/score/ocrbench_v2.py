@@ -60,7 +60,7 @@ PARTS: Mapping[str, str] = {
 }
 
 
-@scorer("ocrbench-v2", version="1", parity="official")
+@scorer("ocrbench-v2", version="2", parity="official")
 def score_ocrbench_v2(reply: Reply, sample: Sample) -> Score:
     """OCRBench v2: the metric of the row's task."""
     task = get_fact(sample, "category", "type")

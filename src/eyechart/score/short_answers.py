@@ -40,7 +40,7 @@ def _score(
 # -- Exact matches
 
 
-@scorer("gqa", version="1", parity="official")
+@scorer("gqa", version="2", parity="official")
 def score_gqa(reply: Reply, sample: Sample) -> Score:
     """VLMEvalKit's rule for GQA: equal, ignoring case and surrounding whitespace.
 
@@ -60,7 +60,7 @@ def gqa(reply: str, answers: Sequence[str]) -> float:
     return sum(answer.strip().lower() == text for answer in answers) / len(answers) if answers else 0.0
 
 
-@scorer("ocrvqa", version="1", parity="official")
+@scorer("ocrvqa", version="2", parity="official")
 def score_ocrvqa(reply: Reply, sample: Sample) -> Score:
     """VLMEvalKit's rule for OCR-VQA: an accepted answer, ignoring case and surrounding whitespace."""
     hit = any(gqa(reply.text, [answer]) for answer in list_accepted(get_answers(sample)))
