@@ -146,3 +146,21 @@ def test_a_program_that_cuts_thoughts_off_does_so_by_its_own_rule(questions: Pat
     done = ask(questions, server, scorer="seedbench-lmms")
     assert (done.score, done.summary.parity) == (1.0, "official")
     assert ask(questions, server, scorer="seedbench-lmms", thinking="split").score == 0.0
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "inspect", "lm-eval"])
+def test_a_file_that_was_exported_gives_the_same_scores(kind: str, questions: Path, server: Server) -> None:
+    done = ask(questions, server, scorer="choice-vlmevalkit")
+    if kind in ("csv", "jsonl"):
+        file = questions.parent / f"out.{kind}"
+        assert eyechart("report", done.folder, f"--{kind}", file, cwd=questions.parent).code == 0
+    else:
+        written = done.write_files(questions.parent / "log", kind)
+        file = next(path for path in written if kind == "inspect" or path.name.startswith("samples"))
+    for scorer, expected in (("choice-vlmevalkit", 0.0), ("exact", 1.0)):
+        options = {"scorer": scorer, "out": str(questions.parent / "again"), "progress": False}
+        again = score_replies(questions, file, Options.of(options))
+        assert again.score == expected
+        assert [one.reply.content for one in again.samples() if one.reply] == [
+            one.reply.content for one in done.samples() if one.reply
+        ]

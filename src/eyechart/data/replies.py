@@ -20,7 +20,7 @@ import msgspec
 from eyechart.data.columns import ALIASES, detect, to_text
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow, translate_json_errors
-from eyechart.data.rows import OnProblem, Reader, Row, name_row, raise_problem
+from eyechart.data.rows import OnProblem, Reader, Row, name_row, raise_problem, read_literal
 from eyechart.data.sheets import SheetReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.data.tables import BOM
@@ -38,7 +38,8 @@ _FULL_CELL = 32_767  # UTF-16 units: the limit of a spreadsheet cell, longer tex
 _ENCODING = re.compile(r"--encoding ([\w-]+)")
 _EXAMINED_KEYS = 16
 _PICKLE = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
-_THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them
+_THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them, and in our own exports
+_TAGS = "thinking_tags"  # in our own exports: what stood around the thoughts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +175,9 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
             raise DataError(f"{where}: {what}", hint="keep one of them")
         first[name] = where
         text = row.values[text_column]
+        if (own := _read_own(row.values, text)) is not None:
+            found[name] = own
+            continue
         is_kit = (id_column, text_column) == ("index", "prediction")
         if text is None and not (is_kit and format in _CELLS):
             continue
@@ -189,6 +193,18 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
     if not found and not failed:
         raise DataError(f"{file.name}: no replies found")
     return TableReplies(by_id=found, skipped=failed, places=first)
+
+
+def _read_own(values: Mapping[str, Any], text: Any) -> Reply | None:
+    """The reply of a record or a row that eyechart exported with its thoughts; None for any other."""
+    if isinstance(text, Mapping) and isinstance(text.get("text"), str) and "tags" in text:
+        text, thinking, tags = text["text"], text.get(_THINKING), text["tags"]
+    else:
+        thinking, tags = values.get(_THINKING), read_literal(str(values.get(_TAGS) or ""))
+    is_known = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) and len(tags) in (0, 2, 3)
+    if not is_known or not isinstance(text, str):
+        return None
+    return Reply(text=text, thinking=thinking if isinstance(thinking, str) else "", tags=tuple(tags))
 
 
 def open_questions(path: str | Path) -> FileSource:

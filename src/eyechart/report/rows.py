@@ -26,6 +26,7 @@ Cell: TypeAlias = str | int | float | None
 PEEK = 1000  # results read for their meta keys before the first row is written
 MAX_META = 100  # columns; keys beyond these share one
 OTHER_META = "other_meta"
+TAGS = "thinking_tags"  # with these, `eyechart score --replies` has the text as it came
 
 _OPENING = (
     "id", "trial", "question", "hint", "choices", "gold", "reply", "read", "outcome", "score", "route",
@@ -33,7 +34,7 @@ _OPENING = (
 )  # fmt: skip
 _CLOSING = (
     "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost", "latency_s", "attempts", "images",
-    "position", "cluster",
+    "position", "cluster", TAGS,
 )  # fmt: skip
 INTEGERS = frozenset(
     {"trial", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempts", "position"}
@@ -75,6 +76,7 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
             "latency_s": reply.latency_s,
             "evidence": dict(reply.evidence),
             "earlier": list(reply.earlier),
+            "tags": None if reply.tags is None else list(reply.tags),
         },
         "cost": compute_cost(result, price),
         "failure": asdict(result.failure) if result.failure else None,
@@ -159,6 +161,7 @@ def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) ->
         to_json_text(result.sent) if result.sent else None,
         result.position,
         result.cluster or sample.id,
+        to_json_text(reply.tags) if reply and reply.tags else None,
     ]
     return cells
 
