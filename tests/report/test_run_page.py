@@ -10,11 +10,14 @@ import pytest
 from PIL import Image
 
 from eyechart.data.images import ImageLoader
+from eyechart.option import list_options
 from eyechart.report import run_page
+from eyechart.report.conditions import describe_conditions
 from eyechart.report.page import ASSETS, MODULES, read_script, write_policy
 from eyechart.report.run_page import RunFacts, list_conditions, write_run_page
 from eyechart.report.summary import summarise
 from eyechart.report.thumbnails import ImagePolicy
+from eyechart.run.options import Options
 from eyechart.types import ImageRef, Result
 from support.files import noisy_picture, picture
 from support.pages import list_images, read_blocks
@@ -164,16 +167,25 @@ def test_conditions_tell_how_to_repeat_the_run() -> None:
         "limit": 5, "trials": 2,
     }  # fmt: skip
     manifest = {"options": options, "versions": {"choice": "4"}, "origin": "/home/me/questions.tsv"}
-    facts = RunFacts(name="m-1", manifest=manifest, summary=summary, n_rows=1, started_at=1_700_000_000)
+    manifest |= {"model": "openai/m", "scorer": "choice", "parity": "official"}
+    conditions = describe_conditions(manifest, list_options(Options))
+    facts = RunFacts(
+        name="m-1",
+        manifest=manifest,
+        summary=summary,
+        conditions=conditions,
+        n_rows=1,
+        started_at=1_700_000_000,
+    )
     told = dict(list_conditions(facts, "0123456789abcdef0123"))
     assert told["endpoint"] == "host.example:8000, other"
-    assert told["parameters"] == "temperature 0, seed 3, top_p 0.9"
-    assert told["images"] == "at most 1,000,000 pixels"
-    assert told["prompt"] == "the benchmark's own; system message: Be brief."
+    assert told["parameters"] == "temperature 0, seed 3, top_p=0.9"
+    assert told["images"] == "max pixels 1000000"
+    assert told["prompt"] == "the benchmark's own, system Be brief."
     assert told["scorer"] == "choice (version 4), parity: official"
     assert told["data"] == "questions.tsv"
     assert told["data hash"] == "sha256 0123456789abcdef"
-    assert told["selection"] == "--limit 5, 2 trials"
+    assert told["selection"] == "limit 5, trials 2"
     assert told["date"] == "2023-11-14 22:13 UTC"
     assert "secret" not in str(told)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.console import JSON_HELP, RUN_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.run.listing import find_run
+from eyechart.run.listing import find_run, tell_selection
 from eyechart.types import OUTCOMES
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def _list(done: Run, args: argparse.Namespace) -> int:
         from eyechart.report.rows import to_record
 
         samples = [to_record(result, done.price()) for result in shown]
-        print_json({"run": str(done.folder), "n": n, "offset": start, "samples": samples})
+        head = {"run": str(done.folder), "conditions": done.conditions, "n": n, "offset": start}
+        print_json({**head, "samples": samples})
         return 0
     if shown:
         from eyechart.report.show import make_samples_table
@@ -120,6 +121,7 @@ def _list(done: Run, args: argparse.Namespace) -> int:
         end = start + len(shown)
         more = f"; --offset {end} shows the next" if end < len(found) else ""
         note(f"{start + 1:,} to {end:,} of {len(found):,}{more}" if n != len(shown) else f"{n:,} in all")
+        _note_selection(done)
         note(f"one in full: eyechart show {args.run} {_quote(shown[0].sample.id)}")
     else:
         counts = ", ".join(f"{name} {count:,}" for name, count in done.outcomes.items() if count)
@@ -224,12 +226,19 @@ def _show(done: Run, args: argparse.Namespace) -> int:
     prices: dict[str, Any] = {who: done.price(who) for who in ("model", "judge")}
     prices |= {f"judge:{name}": price for name, price in read_judge_prices(done.journal).items()}
     if args.json:
-        print_json(show_json(result, asked, calls, prices))
+        print_json({**show_json(result, asked, calls, prices), "conditions": done.conditions})
         return 0
     if protocol != "none":
         _show_images(done, result, protocol)
     print_rich(show_sample(result, asked, calls, prices))
+    _note_selection(done)
     return 0
+
+
+def _note_selection(done: Run) -> None:
+    """Tell how the run was asked, where it is not the whole benchmark once with its images."""
+    if told := tell_selection(done.manifest):
+        note(f"the run: {told}")
 
 
 def _show_images(done: Run, result: Result, protocol: Any) -> None:

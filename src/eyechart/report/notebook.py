@@ -28,19 +28,21 @@ _NUMBER = "text-align:right"
 _SYMBOLS = {"correct": "✓", "partial": "½", "wrong": "✗", "failed": "!"}
 
 
-def show_run(summary: Summary, report: str = "") -> str:
-    """The headline of a run, its outcomes, and its groups. `report`: where its page is."""
+def show_run(summary: Summary, conditions: Mapping[str, str], report: str = "") -> str:
+    """The headline of a run, its outcomes, groups and conditions. `report`: where its page is."""
     overall = summary.overall
     score = f"{format_percent(overall.score)} %" if overall.score is not None else "—"
     ends = f"95 % interval {_range(overall.ci95)}" if overall.ci95 else "nothing could be scored"
     chance = f", chance {format_percent(overall.chance)} %" if overall.chance is not None else ""
     outcomes = [f"{overall.outcomes[name]:,} {name}" for name in OUTCOMES if overall.outcomes[name]]
     outcomes += [f"{overall.pending:,} pending"] if overall.pending else []
+    told = [f"{_text(name)}: {_text(value)}" for name, value in conditions.items()]
     parts = [
         f"<strong>{_text(summary.benchmark)} · {_text(summary.model)}</strong>",
         f'<span style="font-size:1.6em;font-weight:600">{score}</span> {ends}{chance}',
         f'<span style="{_MUTED}">{overall.n:,} questions: {", ".join(outcomes)}</span>',
         *(_show_groups(key, groups) for key, groups in summary.by.items()),
+        f"<details><summary>conditions</summary>{'<br>'.join(told)}</details>" if told else "",
         f'<span style="{_MUTED}">page: <code>{_text(report)}</code></span>' if report else "",
     ]
     return _stack(parts)

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,7 +29,7 @@ from eyechart.report.page import PageWriter, open_page
 from eyechart.report.rows import compute_cost, to_json_text
 from eyechart.report.show import explain_outcome
 from eyechart.report.summary import Summary
-from eyechart.report.table import describe_scorer, list_metrics
+from eyechart.report.table import list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
@@ -78,6 +78,7 @@ class RunFacts(SampleFacts):
 
     name: str  # of its folder
     summary: Summary
+    conditions: Mapping[str, str] = field(default_factory=dict)  # by name (report.conditions)
     started_at: float = 0.0  # seconds since 1970
     levels: Sequence[Level] = ()
     notes: Sequence[str] = ()  # what a reader must know before the numbers
@@ -409,32 +410,13 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
 
 
 def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str, str]]:
-    """Under which conditions the score was measured: enough to repeat the run."""
-    manifest, summary = facts.manifest, facts.summary
-    options: Mapping[str, Any] = manifest.get("options") or {}
-    yield "model", summary.model
-    if hosts := _list_hosts(manifest):
-        yield "endpoint", ", ".join(hosts)
-    if options:
-        yield "parameters", _tell_parameters(options)
-        yield "images", _tell_images(options)
-        yield "prompt", _tell_prompt(options)
-    elif "replies" in manifest:
-        files = manifest["replies"] if isinstance(manifest["replies"], list) else [manifest["replies"]]
-        yield "replies", ", ".join(PurePath(str(file)).name for file in files)
-    version = (manifest.get("versions") or {}).get(summary.scorer, "")
-    scorer = f"{summary.scorer} (version {version})" if version else summary.scorer
-    yield "scorer", describe_scorer(scorer, summary.parity, summary.rules)
+    """Under which conditions the score was measured, and what it took: enough to repeat the run."""
+    summary = facts.summary
+    yield from facts.conditions.items()
     if summary.thinking is not None:
         yield "thinking", "; ".join(summary.thinking.lines())
-    if manifest.get("judge"):
-        judge = manifest["judge"]
-        yield "judge", judge if isinstance(judge, str) else to_json_text(judge)
-    if origin := str(manifest.get("origin") or ""):
-        yield "data", PurePath(origin).name if PurePath(origin).is_absolute() else origin
     if data_hash:
         yield "data hash", f"sha256 {data_hash[:16]}"
-    yield "selection", _tell_selection(options)
     if facts.started_at:
         started = datetime.fromtimestamp(facts.started_at, UTC)
         yield "date", f"{started:%Y-%m-%d %H:%M} UTC"
@@ -453,58 +435,6 @@ def _list_spent(summary: Summary) -> Iterator[tuple[str, str]]:
     if any(tokens.values()):
         yield "tokens", f"{tokens.get('prompt', 0):,} in, {tokens.get('completion', 0):,} out"
     yield "cost", "not known" if summary.cost is None else f"{format_usd(summary.cost)} USD"
-
-
-def _list_hosts(manifest: Mapping[str, Any]) -> list[str]:
-    """Host and port of the endpoints, without paths and credentials."""
-    identity = manifest.get("identity")
-    named = (manifest.get("options") or {}).get("base_url")
-    if not named and isinstance(identity, Mapping):
-        named = identity.get("endpoint")
-    urls = [named] if isinstance(named, str) else named if isinstance(named, (list, tuple)) else []
-    # By hand: what a user's class states as its endpoint need not be a URL.
-    hosts = [str(url).rpartition("://")[2].partition("/")[0].rpartition("@")[2] for url in urls]
-    return list(dict.fromkeys(hosts))
-
-
-def _tell_parameters(options: Mapping[str, Any]) -> str:
-    given = {name: options.get(name) for name in ("temperature", "max_tokens", "seed")}
-    given |= options.get("params") or {}
-    told = [f"{name} {value if isinstance(value, (int, float, str)) else to_json_text(value)}"
-            for name, value in given.items() if value is not None]  # fmt: skip
-    return ", ".join(told) or "defaults"
-
-
-def _tell_images(options: Mapping[str, Any]) -> str:
-    kind = options.get("input") or "image"
-    if kind not in ("image", "any"):
-        return {"none": "not sent", "blank": "blank ones sent in their place"}.get(kind, f"--input {kind}")
-    told = [
-        f"at most {options['max_pixels']:,} pixels" if options.get("max_pixels") else "",
-        f"longer side at most {options['max_side']:,}" if options.get("max_side") else "",
-        f"JPEG of quality {options['jpeg_quality']}" if options.get("jpeg_quality") else "",
-        "sent as URLs" if options.get("pass_urls") else "",
-    ]
-    return ", ".join(filter(None, told)) or "as published"
-
-
-def _tell_prompt(options: Mapping[str, Any]) -> str:
-    template, system = options.get("prompt_template"), options.get("system")
-    told = [f"template {_shorten(str(template), 80)}" if template else "the benchmark's own"]
-    told += [f"system message: {_shorten(str(system), 80)}"] if system else []
-    told += [f"reworded: {options['reword']}"] if options.get("reword") else []
-    return "; ".join(told)
-
-
-def _tell_selection(options: Mapping[str, Any]) -> str:
-    told = [
-        f"--limit {options['limit']}" if options.get("limit") else "",
-        f"{len(options['ids'])} ids" if options.get("ids") else "",
-        f"where {to_json_text(options['where'])}" if options.get("where") else "",
-        f"{options['trials']} trials" if (options.get("trials") or 1) > 1 else "",
-        "CircularEval" if options.get("circular") else "",
-    ]
-    return ", ".join(filter(None, told)) or "all questions"
 
 
 def _tell_trials(summary: Summary) -> Iterator[str]:

@@ -13,23 +13,11 @@ from itertools import chain
 from typing import Any
 
 from eyechart.errors import UsageError, join_names, shorten
-from eyechart.option import list_option_names, list_options
-from eyechart.run.options import IMAGES, PROMPT, QUESTIONS, Options
+from eyechart.option import list_options
+from eyechart.report.conditions import list_options_apart, tell_judges
+from eyechart.run.options import BENCHMARK, DATA, IMAGES, PROMPT, Options
 from eyechart.run.results import Run
 
-# The options that can change a score besides the model itself. The seed is not among them: two runs that
-# differ in it alone are two draws of the same thing.
-_ASKED = tuple(
-    name
-    for name in (
-        *list_option_names(Options, PROMPT, IMAGES, QUESTIONS),
-        *("temperature", "max_tokens", "parity", "read_as", "format", "fields", "cells"),
-    )
-    if name not in ("trials", "separate_trials", "circular")
-)
-_BY_NAME = ("params", "settings")  # options with names and values of their own
-_PROMPTING = frozenset({"input", "system", "prompt_template", "parity", "settings", "reword", "shots"})
-_SIZING = frozenset({"input", "max_pixels", "max_side"})
 _LOOKED_AT = 30  # samples whose prompts and images are compared
 _CONTEXT = 30  # characters around the first difference of two prompts
 
@@ -97,45 +85,37 @@ def list_differences(
         yield f"how {join_names(of_files)} was asked is not known: it was scored from a file of replies"
     asked = [run for run in runs if run.manifest.get("options")]
     theirs = [label for label in labels if label not in of_files]
-    different = list(_list_options_apart([run.manifest["options"] for run in asked]))
+    # The seed is left out: runs that differ in it alone are two draws of the same thing.
+    found = list_options_apart([run.manifest["options"] for run in asked], list_options(Options))
+    different = [one for one in found if one[0] != "seed"]
     yield from (f"{flag} differs: {_tell_values(values, theirs)}" for _, flag, values in different)
     if len(asked) > 1:
         yield from _list_asked_apart(asked, theirs, ids, {option for option, _, _ in different})
     yield from _list_scoring_apart(runs, labels, scorer)
 
 
-def _list_options_apart(given: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:
-    """Option, flag and values of every option that is not the same for all."""
-    for name in _ASKED:
-        values = [_tell(options.get(name)) for options in given]
-        if len(set(values)) > 1:
-            yield name, list_options(Options)[name].flag, values
-    for option in _BY_NAME:
-        for name in dict.fromkeys(name for options in given for name in options.get(option) or {}):
-            values = [_tell((options.get(option) or {}).get(name)) for options in given]
-            if len(set(values)) > 1:
-                yield option, f"{list_options(Options)[option].flag} {name}", values
-
-
 def _list_asked_apart(
     runs: Sequence[Run], labels: Sequence[str], ids: Sequence[str], known: Set[str]
 ) -> Iterator[str]:
     """Prompts and images that differ although no option does: another version of the benchmark."""
+    groups = {list_options(Options)[name].group for name in known}
+    has_other_prompt = not groups.isdisjoint({PROMPT, BENCHMARK, DATA})
+    has_other_size = IMAGES in groups or "input" in known
     for name in dict.fromkeys(ids[place * (len(ids) - 1) // (_LOOKED_AT - 1)] for place in range(_LOOKED_AT)):
         asked = [run.journal.asked(name) for run in runs]
         if not all(asked):
             return
         texts = ["\n".join(_list_texts(turns)) for turns in asked]
-        if len(set(texts)) > 1 and not _PROMPTING & known:
+        if len(set(texts)) > 1 and not has_other_prompt:
             told = _tell_values(_cut_to_difference(texts), labels)
             yield f"the prompts differ, e.g. of sample {name}: {told}"
             return
         sizes = [", ".join(_list_sizes(turns)) or "no image" for turns in asked]
-        if len(set(sizes)) > 1 and not _SIZING & known:
+        if len(set(sizes)) > 1 and not has_other_size:
             yield f"the images differ in size, e.g. of sample {name}: {_tell_values(sizes, labels)}"
             return
         contents = [list(_list_contents(turns)) for turns in asked]
-        if "" not in chain(*contents) and any(one != contents[0] for one in contents) and not _SIZING & known:
+        if "" not in chain(*contents) and any(one != contents[0] for one in contents) and not has_other_size:
             digests = [", ".join(one) or "no image" for one in contents]
             yield f"the images differ, e.g. of sample {name}: SHA-256 {_tell_values(digests, labels)}"
             return
@@ -183,24 +163,12 @@ def _list_scoring_apart(runs: Sequence[Run], labels: Sequence[str], scorer: str)
     versions = [str((run.manifest.get("versions") or {}).get(scorer, "unknown")) for run in runs]
     if len(set(versions)) == 1:
         return
-    judges = [_tell_judges(run.manifest.get("judge")) for run in runs]
+    judges = [tell_judges(run.manifest.get("judge")) for run in runs]
     if len(set(judges)) > 1:  # they are part of the version
         yield f"the judge differs: {_tell_values(judges, labels)}"
     else:
         add = "score the older run again with: eyechart score RUN"
         yield f"the version of the scorer {scorer} differs: {_tell_values(versions, labels)}; {add}"
-
-
-def _tell_judges(judge: Mapping[str, Any] | None) -> str:
-    """The names of the judges with their parameters, and the user's own prompts."""
-    if not judge:
-        return "none"
-    several = [judge, *(judge.get("further") or ())]
-    told = ", ".join(
-        " ".join([str(one.get("model")), *([_tell(one["identity"])] if one.get("identity") else [])])
-        for one in several
-    )
-    return f"{told} with prompts {_tell(judge['prompts'])}" if judge.get("prompts") else told
 
 
 def _tell_values(values: Sequence[str], labels: Sequence[str]) -> str:
@@ -213,20 +181,3 @@ def _tell_values(values: Sequence[str], labels: Sequence[str]) -> str:
     for value, label in zip(values, labels, strict=True):
         holders.setdefault(value, []).append(label)
     return " and ".join(f"{shorten(value)} ({join_names(names)})" for value, names in holders.items())
-
-
-def _tell(value: Any) -> str:
-    """A value as people write it.
-
-    >>> _tell(None), _tell(0.0), _tell(["a", "b"]), _tell({"b": 1})
-    ('not given', '0', 'a, b', 'b=1')
-    """
-    if value is None or value in ((), [], {}):
-        return "not given"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_tell(one)}" for name, one in sorted(value.items()))
-    return ", ".join(map(_tell, value)) if isinstance(value, list | tuple) else str(value)

@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,8 @@ import msgspec
 
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import read_json
+from eyechart.option import list_options
+from eyechart.report.conditions import describe_briefly, describe_conditions, list_endpoints
 from eyechart.run.options import Options
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ class ListedRun:
     benchmark: str = ""
     model: str = ""
     address: str = ""  # of the endpoint; empty where none was asked
-    selection: str = ""  # what is not the whole benchmark asked once, as flags say it
+    selection: str = ""  # what is not the whole benchmark asked once
+    conditions: Mapping[str, str] = field(default_factory=dict)  # by name (report.conditions)
     n: int = 0  # samples
     n_done: int = 0  # sample-trials with an outcome
     n_total: int = 0
@@ -256,8 +259,9 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
         name=name,
         benchmark=str(manifest.get("benchmark", "")),
         model=str(manifest.get("model", "")),
-        address=_tell_address(manifest),
+        address=", ".join(list_endpoints(manifest)),
         selection=tell_selection(manifest),
+        conditions=describe_conditions(manifest, list_options(Options)),
         n=numbers.n,
         n_done=n_done,
         n_total=n_done + numbers.pending,
@@ -309,43 +313,13 @@ def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> _Numbers:
     )
 
 
-def _tell_address(manifest: Mapping[str, Any]) -> str:
-    """Where the model was asked: the name or the host of its endpoint, or of each of them."""
-    from urllib.parse import urlsplit
-
-    identity = manifest.get("identity")
-    endpoint = identity.get("endpoint", "") if isinstance(identity, Mapping) else ""
-    several = endpoint if isinstance(endpoint, list) else [endpoint]
-    return ", ".join(urlsplit(str(one)).netloc.rpartition("@")[2] or str(one) for one in several)
-
-
-# What a run was asked with, besides its model, that makes it another run: as its flags say it.
-_TOLD = ("limit", "ids", "where", "trials", "input", "circular", "reword", "max_pixels", "max_side", "system")
-
-
 def tell_selection(manifest: Mapping[str, Any]) -> str:
     """Which samples were asked, and how, where it is not the whole benchmark once with its images.
 
     >>> tell_selection({"options": {"limit": 50, "where": {"category": "map"}, "input": "none"}})
-    'limit 50, category=map, input none'
+    'limit 50, category=map, images not sent'
     """
-    options = manifest.get("options")
-    given = options if isinstance(options, Mapping) else {}
-    usual = Options()
-    parts = []
-    for name in _TOLD:
-        value = given.get(name)
-        if not value or value == getattr(usual, name) or value == "any":
-            continue
-        if isinstance(value, Mapping):
-            parts += [f"{key}={one}" for key, one in value.items()]
-        elif isinstance(value, list):
-            parts.append(f"{len(value)} {name}")
-        else:
-            parts.append(name if value is True or name == "system" else f"{name.replace('_', ' ')} {value}")
-    if "replies" in manifest:
-        parts.append("scored from a file")
-    return ", ".join(parts)
+    return describe_briefly(manifest, list_options(Options))
 
 
 # -- Runs that are going on

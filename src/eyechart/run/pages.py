@@ -12,6 +12,9 @@ import msgspec
 
 from eyechart.errors import StoreError
 from eyechart.files import read_json
+from eyechart.option import list_options
+from eyechart.report.conditions import list_options_apart, read_options
+from eyechart.run.options import IMAGES, Options
 from eyechart.run.results import Run
 
 if TYPE_CHECKING:
@@ -29,8 +32,6 @@ _SHARE = 0.02
 _MOST_S, _LEAST_S = 10.0, 0.25  # a larger run with less than that has no copies at all
 _FEW_ROWS, _OF_FEW_S = 500, 1.0
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
-# Options that decide which questions are asked, and how: a run without the images must share them.
-_SAME = ("limit", "ids", "where", "trials", "circular", "scorer", "prompt_template", "system", "parity")
 
 
 def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> None:
@@ -75,6 +76,7 @@ def gather_facts(run: Run) -> RunFacts:
         name=run.folder.name,
         manifest=run.manifest,
         summary=run.summary,
+        conditions=run.conditions,
         n_rows=_count_rows(run),
         started_at=run.journal.read_last_start(),
         price=run.price(),
@@ -93,7 +95,7 @@ def make_page_loader(run: Run) -> ImageLoader:
     from eyechart.data.images import ImageLoader
     from eyechart.store.folder import find_cache_folder
 
-    options = _read_options(run.manifest)
+    options = read_options(run.manifest)
     return ImageLoader(
         max_pixels=options.get("max_pixels"),
         max_side=options.get("max_side"),
@@ -123,7 +125,7 @@ def _find_blind_levels(run: Run) -> Iterator[Level]:
     for journal in islice(find_siblings(run.folder), _MAX_SIBLINGS):
         with contextlib.suppress(StoreError, OSError, msgspec.DecodeError, KeyError, TypeError, ValueError):
             manifest = Journal.open(journal).read_mapping("manifest")
-            if _read_options(manifest).get("input") != "none" or not _is_alike(run.manifest, manifest):
+            if read_options(manifest).get("input") != "none" or not _is_alike(run.manifest, manifest):
                 continue
             found = read_json(journal.parent / SUMMARY_NAME, dict[str, Any])
             if found is not None and found["score"] is not None and not found["pending"]:
@@ -137,16 +139,12 @@ def _find_blind_levels(run: Run) -> Iterator[Level]:
 
 
 def _is_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    mine, theirs = _read_options(one), _read_options(other)
-    names = ("origin", "benchmark", "identity", "scorer", "circular")
+    """Whether both runs ask the same questions of the same model in the same way, but for the images."""
+    names = ("origin", "benchmark", "identity", "scorer", "circular", "trials")
+    apart = list_options_apart([read_options(one), read_options(other)], list_options(Options))
     return all(one.get(name) == other.get(name) for name in names) and all(
-        mine.get(name) == theirs.get(name) for name in _SAME
+        name == "input" or list_options(Options)[name].group == IMAGES for name, _, _ in apart
     )
-
-
-def _read_options(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    options = manifest.get("options")
-    return options if isinstance(options, Mapping) else {}
 
 
 # -- Comparisons

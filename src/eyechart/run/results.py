@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, MissingExtra, ModelError, UsageError
+from eyechart.option import list_options
+from eyechart.run.options import Options
 from eyechart.types import Reply, Result, Score, Usage
 
 if TYPE_CHECKING:
@@ -64,7 +66,14 @@ class Run:
         from eyechart.store.folder import REPORT_NAME
 
         report = self.folder / REPORT_NAME
-        return show_run(self.summary, str(report) if report.is_file() else "")
+        return show_run(self.summary, self.conditions, str(report) if report.is_file() else "")
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The conditions under which the score was measured, by name."""
+        from eyechart.report.conditions import describe_conditions
+
+        return describe_conditions(self.manifest, list_options(Options))
 
     @cached_property
     def _plain(self) -> Summary:

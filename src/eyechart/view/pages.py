@@ -19,7 +19,7 @@ from eyechart.data.boxes import describe_boxes
 from eyechart.errors import UsageError
 from eyechart.report.compare import RIGHT, Comparison, format_points
 from eyechart.report.show import explain_outcome
-from eyechart.report.table import describe_scorer, format_percent
+from eyechart.report.table import format_percent
 from eyechart.run.listing import ListedRun, select_runs
 from eyechart.run.sent import SentImage, count_images, load_sent_image
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
@@ -432,32 +432,10 @@ def _list_facts(
     from eyechart.model.prices import format_usd
     from eyechart.report.live import format_duration
 
-    options = manifest.get("options")
-    given = options if isinstance(options, Mapping) else {}
-    asked = [
-        f"{name.replace('_', ' ')} {given[name]}"
-        for name in ("temperature", "max_tokens", "seed")
-        if given.get(name) is not None
-    ]
-    images = [
-        f"{name.replace('_', ' ')} {given[name]}"
-        for name in ("max_pixels", "max_side", "jpeg_quality")
-        if given.get(name)
-    ]
     requests = summary.get("requests") if isinstance(summary.get("requests"), Mapping) else {}
     tokens = summary.get("tokens") if isinstance(summary.get("tokens"), Mapping) else {}
-    versions = manifest.get("versions")
-    scorer = str(manifest.get("scorer", ""))
-    version = versions.get(scorer, "") if isinstance(versions, Mapping) else ""
-    followed = [str(manifest.get(name) or "") for name in ("parity", "rules")]
     facts = [
-        ("Model", line.model),
-        ("Endpoint", line.address),
-        ("Data", str(manifest.get("origin", ""))),
-        ("Selection", line.selection or "all samples"),
-        ("Parameters", ", ".join(asked) or "the endpoint's own"),
-        ("Images", ", ".join(images) or "as they are"),
-        ("Scorer", describe_scorer(f"{scorer} {version}".strip(), *followed)),
+        *((name.capitalize(), value) for name, value in line.conditions.items()),
         ("Thinking", _tell_thinking(summary.get("thinking"))),
         ("Started", _format_date(line.at)),
         ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),

@@ -101,8 +101,8 @@ def test_runs_of_eyechart_are_gathered_by_model_and_benchmark(tmp_path: Path) ->
     assert cells == {
         "openai/big": right,
         "openai/own": {"treebench": "N/A", "vstar": "100.0±0.0 @1"},
-        "openai/small (max pixels 1200)": right,
-        "openai/small (max pixels 300)": right,
+        "openai/small (max pixels 1200, jpeg quality 75)": right,
+        "openai/small (max pixels 300, jpeg quality 75)": right,
     }
     assert "openai/own · vstar: scored by default, not by InSight-o3's rules" in found.err
 
