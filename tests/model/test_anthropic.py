@@ -116,7 +116,9 @@ def test_usage_counts_cached_input_and_prices_it() -> None:
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("refusal", "refusal"),
-        ("something_new", "stop"),
+        ("tool_use", "tool_use"),
+        ("pause_turn", "pause_turn"),
+        ("something_new", "something_new"),
         (None, ""),
     ],
 )

@@ -66,6 +66,8 @@ def test_thinking_of_claude() -> None:
     ("said", "finish_reason"),
     [
         ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("tool_use", "tool_use"),
         ("max_tokens", "length"),
         ("guardrail_intervened", "content_filter"),
         ("content_filtered", "content_filter"),

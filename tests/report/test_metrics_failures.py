@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,3 +128,21 @@ def test_resamples_without_a_category_do_not_count(monkeypatch: pytest.MonkeyPat
     found = compute_metrics("mme", rows)
     assert found.score == 400.0
     assert found.overall["total"].ci95 == (400.0, 400.0)
+
+
+def test_hallusionbench_takes_the_index_or_the_columns_as_its_kit_does() -> None:
+    """By the index there are four figures, three of them right; by the columns there is one, which is wrong."""
+    rows = []
+    for k, is_right in enumerate([True, True, True, False]):
+        row = make_row("hallusion", k, is_right)
+        meta = {
+            "category": "VD",
+            "l2-category": "map",
+            "set_id": "0",
+            "figure_id": "1",
+            "question_id": str(k),
+        }
+        sample = replace(row.sample, id=f"VD_map_1_0_{k}_0", meta=meta)
+        rows.append(replace(row, sample=sample))
+    assert compute_metrics("hallusion", rows).overall["fAcc"].value == 0.75
+    assert compute_metrics("hallusion-lmms", rows).overall["fAcc"].value == 0.0

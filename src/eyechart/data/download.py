@@ -19,7 +19,14 @@ from typing import Any, NoReturn
 import msgspec
 
 from eyechart.data.formats import UnknownFile, find_file
-from eyechart.data.hub import choose_part_files, find_part_files, get_first_line, is_reachable, names_file
+from eyechart.data.hub import (
+    choose_part_files,
+    find_part_files,
+    get_first_line,
+    is_reachable,
+    names_file,
+    raise_if_unavailable,
+)
 from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.types import Card
 
@@ -148,15 +155,8 @@ def refuse_offline(place: str, without: str = "") -> None:
 
 
 def _raise_explained(place: str, err: Exception) -> NoReturn:
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-
+    raise_if_unavailable(place, err)
     page = f"https://huggingface.co/datasets/{place}"
-    if isinstance(err, GatedRepoError):
-        hint = f"accept its conditions at {page}, then set HF_TOKEN or run: hf auth login"
-        raise DataError(f"{place}: access has to be requested", hint=hint) from err
-    if isinstance(err, RepositoryNotFoundError):
-        hint = f"see {page}; a private data set needs HF_TOKEN or: hf auth login"
-        raise DataError(f"{place}: no such data set on the hub", hint=hint) from err
     raise DataError(f"{place}: {type(err).__name__}: {get_first_line(err)}", hint=f"see {page}") from err
 
 

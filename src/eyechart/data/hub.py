@@ -224,6 +224,8 @@ def raise_explained(spec: HubSpec, err: Exception) -> NoReturn:
         if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _OFFLINE):
             hint = "HF_HUB_OFFLINE is set: unset it to download, or set HF_HOME to a cache with this data set"
         raise DataError(f"{spec}: not in the cache, and the hub cannot be reached", hint=hint) from err
+    if not spec.is_local:
+        raise_if_unavailable(spec.place, err)
     if isinstance(err, FileNotFoundError) and spec.is_local:
         raise DataError(
             f"{spec}: no data files in this folder",
@@ -239,6 +241,20 @@ def raise_explained(spec: HubSpec, err: Exception) -> NoReturn:
         f"{spec}: cannot be loaded: {type(cause).__name__}: {get_first_line(cause)}",
         hint="check that its files are complete; a git clone needs git lfs for large files",
     ) from err
+
+
+def raise_if_unavailable(place: str, err: BaseException) -> None:
+    """Raise `DataError` if the hub has no such data set, or wants a login for it."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    causes = (err, err.__cause__, err.__context__)
+    page = f"https://huggingface.co/datasets/{place}"
+    if any(isinstance(one, GatedRepoError) for one in causes):
+        hint = f"accept its conditions at {page}, then set HF_TOKEN or run: hf auth login"
+        raise DataError(f"{place}: access has to be requested", hint=hint) from err
+    if any(isinstance(one, RepositoryNotFoundError) for one in causes):
+        hint = f"see {page}; a private data set needs HF_TOKEN or: hf auth login"
+        raise DataError(f"{place}: no such data set on the hub", hint=hint) from err
 
 
 def get_first_line(err: BaseException) -> str:

@@ -15,8 +15,10 @@ from eyechart.types import Image, ImageRef, Message, Part, Reply, Usage
 
 _VERSION = "2023-06-01"
 _DEFAULT_MAX_TOKENS = 4096  # the API requires one; every Claude model with vision accepts this
-_FINISHED = {
+_FINISHED = {  # others, such as tool_use and pause_turn, by their own name
     None: "",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
@@ -103,7 +105,7 @@ class Anthropic(ChatEndpoint):
             Reply.read(
                 "".join(block.text for block in said.content if block.type == "text"),
                 thinking="\n\n".join(block.thinking for block in said.content if block.type == "thinking"),
-                finish_reason=_FINISHED.get(said.stop_reason, "stop"),
+                finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
                 usage=usage,
                 model=said.model,
                 latency_s=latency_s,

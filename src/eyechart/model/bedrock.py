@@ -21,8 +21,10 @@ _CONFIG = {
     "max_tokens": "maxTokens",
     "stop": "stopSequences",
 }
-_FINISHED = {
+_FINISHED = {  # others, such as tool_use, by their own name
     None: "",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "guardrail_intervened": "content_filter",
@@ -103,7 +105,7 @@ class Bedrock(ChatEndpoint):
             Reply.read(
                 "".join(block.text for block in blocks),
                 thinking="\n\n".join(thought.text for thought in thoughts if thought),
-                finish_reason=_FINISHED.get(said.stop_reason, "stop"),
+                finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
                 usage=_read_usage(said.usage),
                 latency_s=latency_s,
             )

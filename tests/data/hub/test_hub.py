@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.hub import is_reachable, list_splits, load_split, open_hub
+from eyechart.data.hub import is_reachable, list_splits, load_split, open_hub, parse_hub, raise_explained
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check_source
 from eyechart.data.source import SourceOptions, open_source
@@ -413,3 +413,15 @@ def test_who_listens_is_reached_through_a_proxy_too(
         assert not is_reachable(there)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         assert is_reachable(there)
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_data_set_that_does_not_exist_is_named(is_wrapped: bool) -> None:
+    """The library raises the error of its HTTP client, whose message is about files."""
+    errors = pytest.importorskip("huggingface_hub.errors")
+    missing = errors.RepositoryNotFoundError.__new__(errors.RepositoryNotFoundError)
+    err: Exception = RuntimeError("cannot load")
+    err.__cause__ = missing
+    with pytest.raises(DataError, match="me/nosuch: no such data set on the hub") as caught:
+        raise_explained(parse_hub("hf:me/nosuch:test"), err if is_wrapped else missing)
+    assert "huggingface.co/datasets/me/nosuch" in caught.value.hint

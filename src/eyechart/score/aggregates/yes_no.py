@@ -164,12 +164,15 @@ declare_aggregate(
 # Guan et al., 2023 (https://arxiv.org/abs/2310.14566). Leaderboards quote the mean of the three.
 
 
-def _read_hallusion(row: ScoredRow) -> tuple[str, str, str, str]:
-    """The finer category, and the numbers of set, figure and question: columns, or parts of the index."""
+def _read_hallusion(row: ScoredRow, *, is_lmms: bool) -> tuple[str, str, str, str]:
+    """The finer category, and the numbers of set, figure and question.
+
+    They are parts of the index (VLMEvalKit) or columns (lmms-eval); if a file has only one of them, that one.
+    """
     finer = get_column(row, "l2-category", "subcategory")
-    if "set_id" in row.meta:
-        return finer, get_column(row, "set_id"), get_column(row, "figure_id"), get_column(row, "question_id")
     parts = row.id.split("_")
+    if "set_id" in row.meta and (is_lmms or len(parts) < 6):
+        return finer, get_column(row, "set_id"), get_column(row, "figure_id"), get_column(row, "question_id")
     if len(parts) < 6:
         raise CannotAggregate(
             f"HallusionBench: the index {row.id!r} does not name set, figure and question",
@@ -183,7 +186,7 @@ def _count_hallusion(*, is_lmms: bool, keeps_all: bool = False) -> Callable[[Seq
         found: Counter[Hashable] = Counter()
         figures: dict[tuple[str, ...], list[ScoredRow]] = {}
         for row in rows:
-            finer, part, figure, question = _read_hallusion(row)
+            finer, part, figure, question = _read_hallusion(row, is_lmms=is_lmms)
             coarse = get_column(row, "category")
             for group in dict.fromkeys((ALL, coarse, finer)):
                 if row.is_scored:
@@ -217,14 +220,14 @@ def _combine_hallusion(total: Counts) -> MetricTable:
 
 
 def _find_hallusion_set(row: ScoredRow) -> Hashable:
-    finer, part, _, _ = _read_hallusion(row)
+    finer, part, _, _ = _read_hallusion(row, is_lmms=True)
     return get_column(row, "category"), finer, part
 
 
 declare_aggregate(
     name="hallusion",
     about="accuracy by question, by figure, and by question over its figures",
-    unit=lambda row: _read_hallusion(row)[:2],
+    unit=lambda row: _read_hallusion(row, is_lmms=False)[:2],
     count=_count_hallusion(is_lmms=False),
     combine=_combine_hallusion,
     headline="mean",
