@@ -131,7 +131,7 @@ def test_resamples_without_a_category_do_not_count(monkeypatch: pytest.MonkeyPat
 
 
 def test_hallusionbench_takes_the_index_or_the_columns_as_its_kit_does() -> None:
-    """By the index there are four figures, three of them right; by the columns there is one, which is wrong."""
+    """By the index there are four figures, three of them right; by the columns one, wrong."""
     rows = []
     for k, is_right in enumerate([True, True, True, False]):
         row = make_row("hallusion", k, is_right)
