@@ -79,7 +79,7 @@ bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 simulate: $(VENV)/.dev ## how often the intervals of ec.stats contain the true value: the table of docs/intervals.md
 	@$(BIN)/python bench/simulate.py
 
-catalogue: $(VENV)/.dev ## write the names of the catalogue's benchmarks, after a change of a declaration
+catalogue: $(VENV)/.dev ## write what follows from declarations: names of benchmarks, tables of options in docs
 	$(BIN)/python tools/write_catalogue.py
 
 map: $(VENV)/.dev     ## packages, modules, lines, imports between packages, repeated names, the files that a sample passes through
