@@ -17,7 +17,7 @@ from typing import Any
 
 from PIL import Image
 
-from support.server import Asked
+from support.server import Answer, Asked
 
 _WORDS = [
     "a",
@@ -148,8 +148,10 @@ def make_vqa(
         for n in range(n_rows):
             marker = f"[{ending}-{n}]"
             gold = make_text(rng)
-            row = _vqa_row(rng, marker, pictures)
-            rows.append({**row, "answer": rng.choice([gold, f" {gold}\n"])})
+            row = _vqa_row(rng, marker, pictures, is_json=ending == "jsonl")
+            several = [gold, f" {gold}", make_text(rng)]
+            is_list = ending == "jsonl" and rng.random() < 0.1
+            rows.append({**row, "answer": several if is_list else rng.choice([gold, f" {gold}\n"])})
             made.replies[marker] = style(rng, make_reply(rng, gold))
         name = f"open{number}" + rng.choice(["", "_test"])
         write_rows(folder / f"{name}.{ending}", rows)
@@ -170,8 +172,10 @@ def make_vmcq(
         rows = []
         for n in range(n_rows):
             marker = f"[{ending}-{n}]"
-            options = rng.sample(_OPTIONS, k=rng.randint(2, 6))
-            labels = "ABCDEF"[: len(options)]
+            options: list[Any] = rng.sample(_OPTIONS, k=rng.randint(2, 6))
+            if rng.random() < 0.1:
+                options = list(range(rng.choice([3, 28])))
+            labels = [chr(ord("A") + i) if i < 26 else str(i - 25) for i in range(len(options))]
             gold = rng.choice(labels)
             row: dict[str, Any] = {
                 "question": f"{rng.choice(['', '<image 1> ', '<image 2>'])}Which? {marker}"
@@ -183,6 +187,8 @@ def make_vmcq(
                 row |= {f"image_{i}": _image(rng, pictures, ending) for i in range(1, rng.randint(2, 5))}
             as_text = ending == "tsv" or rng.random() < 0.1
             row["options"] = _list_text(rng, options) if as_text and ending != "parquet" else options
+            if ending == "parquet":
+                row["options"] = [str(one) for one in options]
             row["answer"] = rng.choice([gold] * 6 + [gold.lower(), f" {gold} "])
             rows.append(row)
             made.replies[marker] = style(rng, make_choice_reply(rng, gold, labels))
@@ -212,7 +218,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
                 writer.writerow([one if isinstance(one, str) else json.dumps(one) for one in cells])
 
 
-def _vqa_row(rng: random.Random, marker: str, pictures: Sequence[Path]) -> dict[str, Any]:
+def _vqa_row(rng: random.Random, marker: str, pictures: Sequence[Path], *, is_json: bool) -> dict[str, Any]:
     row: dict[str, Any] = {}
     messages: list[dict[str, Any]] = []
     if rng.random() < 0.3:
@@ -231,7 +237,9 @@ def _vqa_row(rng: random.Random, marker: str, pictures: Sequence[Path]) -> dict[
     else:
         begin = rng.choice(["", "<image 1> ", "Is <image_1> like <image 2>?", "<image 3>"])
         text = f"{begin} {make_text(rng)} {marker}"
-        row |= {f"image_{i}": _place(rng, rng.choice(pictures)) for i in range(1, rng.randint(2, 4))}
+        places = [_place(rng, rng.choice(pictures)) for _ in range(rng.randint(1, 3))]
+        is_listed = is_json and rng.random() < 0.3
+        row |= {"images": places} if is_listed else {f"image_{i}": one for i, one in enumerate(places, 1)}
         messages.append({"role": "user", "content": text})
     return {"messages": messages, **row}
 
@@ -254,7 +262,7 @@ def _image(rng: random.Random, pictures: Sequence[Path], ending: str) -> Any:
     )
 
 
-def _list_text(rng: random.Random, options: Sequence[str]) -> str:
+def _list_text(rng: random.Random, options: Sequence[Any]) -> str:
     return rng.choice(
         [json.dumps(list(options)), json.dumps(list(options), ensure_ascii=False), repr(list(options))]
     )
@@ -281,7 +289,7 @@ def make_reply(rng: random.Random, gold: str) -> str:
     return " ".join(words)
 
 
-def make_choice_reply(rng: random.Random, gold: str, labels: str) -> str:
+def make_choice_reply(rng: random.Random, gold: str, labels: Sequence[str]) -> str:
     said, other = rng.choice([gold, gold, rng.choice(labels)]), rng.choice(labels)
     return rng.choice([
         f"ANSWER: {said}", f"Let me see.\n\nANSWER: {said}", f"answer: **{said}**", f"**ANSWER: {said}**",
@@ -309,16 +317,20 @@ def style(rng: random.Random, text: str) -> str:
 # -- What the server answers
 
 
-def make_answer(sets: Mapping[str, Files]) -> Callable[[Asked], str]:
+def make_answer(sets: Mapping[str, Files]) -> Callable[[Asked], Answer | str]:
     """The server's answer to any request about these files."""
 
-    def answer(asked: Asked) -> str:
+    def answer(asked: Asked) -> Answer | str:
         marker = _MARKER.search(asked.text)
         assert marker, asked.text
         if asked.body["model"] == JUDGE:
             return _judge(asked.text)
         is_choice = "Which?" in asked.text and marker[0] in sets["general_vmcq"].replies
-        return sets["general_vmcq" if is_choice else "general_vqa"].replies[marker[0]]
+        reply = sets["general_vmcq" if is_choice else "general_vqa"].replies[marker[0]]
+        kind = sum(map(ord, marker[0])) % 10
+        if kind == 1 and "<think" not in reply.lower():
+            return Answer(reply, message={"reasoning_content": "Hm, ANSWER: A."})
+        return Answer(reply, finish_reason="length" if kind == 2 else "stop")
 
     return answer
 

@@ -302,6 +302,10 @@ class _BoundScorer(msgspec.Struct, frozen=True):
     def rules(self) -> str:
         return getattr(self.scorer, "rules", "")
 
+    @property
+    def cut(self) -> Callable[[str], str] | None:
+        return getattr(self.scorer, "cut", None)
+
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return self.scorer(reply, sample)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class EvalBackend:
-    """The backends; eyechart replaces VLMEvalKit only."""
+    """The backends; eyechart replaces VLMEvalKit, and Native for two data sets."""
 
     NATIVE = "Native"
     OPEN_COMPASS = "OpenCompass"
@@ -16,8 +16,8 @@ class EvalBackend:
 class EvalType:
     """How EvalScope's native backend calls a model."""
 
-    CHECKPOINT = "checkpoint"
-    SERVICE = "openai_api"
+    CHECKPOINT = "llm_ckpt"
+    OPENAI_API = SERVICE = "openai_api"
     CUSTOM = "custom"
 
 

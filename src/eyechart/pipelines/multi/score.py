@@ -17,6 +17,7 @@ from typing import Literal
 
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import scorer
+from eyechart.score import rouge
 from eyechart.score.chinese_words import cut_words
 from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
@@ -303,14 +304,7 @@ GENERATIONS = {
 }
 
 
-# -- ROUGE-L over Chinese words, for open questions
-#
-# The numbers are those of `jieba` 0.42 words in `rouge_chinese` 1.0: the longest common subsequence of the
-# two word lists, as an F-measure. rapidfuzz finds the subsequence about a hundred times faster.
-
-# Sentences end after these, unless a closing quote follows. The split consumes the character after the mark
-# (a space, between words), so the next piece begins with it.
-_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
+# -- ROUGE-L over Chinese words, for open questions: `jieba` 0.42 words in `rouge_chinese` 1.0
 
 
 def compute_rouge_l(prediction: str, label: str) -> float:
@@ -319,31 +313,16 @@ def compute_rouge_l(prediction: str, label: str) -> float:
     >>> round(compute_rouge_l("今天天气很好", "今天天气不错。"), 6), compute_rouge_l("略", "略")
     (0.333333, 0.999999995)
     """
-    from rapidfuzz.distance import LCSseq
-
-    numbers: dict[str, int] = {}
-    said, wanted = (
-        [numbers.setdefault(token, len(numbers)) for token in split_tokens(text)]
-        for text in (prediction, label)
-    )
-    if not said or not wanted:
-        return 0.0
-    common = LCSseq.similarity(said, wanted)
-    precision, recall = common / len(said), common / len(wanted)
-    return 2.0 * ((precision * recall) / (precision + recall + 1e-8))
+    return rouge.compute_rouge_l(split_tokens(prediction), split_tokens(label)).f_measure
 
 
 def split_tokens(text: str) -> list[str]:
-    r"""The words of a text as they are compared.
-
-    Quirk kept: a sentence of white space is one empty word, so a blank line after a full stop costs two.
+    r"""The words of a text as they are compared. A blank line after a full stop costs two empty ones.
 
     >>> split_tokens("第一段。\n\n第二段。")
     ['第一段', '。', '', '', '第二段', '。']
     """
-    spaced = _SENTENCE_END.sub(r"\1\n\2", " ".join(cut_words(text))).rstrip()
-    pieces = [piece.split() or [""] for piece in spaced.split("\n") if piece]
-    return [token for piece in pieces for token in piece]
+    return rouge.split_words(" ".join(cut_words(text)))
 
 
 # -- The scorers of a run: `multi`, `multi-end`, and one per earlier generation

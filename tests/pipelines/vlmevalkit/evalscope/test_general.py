@@ -356,7 +356,9 @@ def test_bleu_is_left_out_without_its_parts(
 
 
 def test_a_judge_is_asked_as_evalscope_asks(server: Server) -> None:
-    server.answer = lambda asked: '{"verdict": "A"}' if asked.body["model"] == "j" else "no idea"
+    server.answer = lambda asked: (
+        '{"verdict": "A"}' if asked.body["model"] == "j" else "<think>A dog?</think>no idea"
+    )
     models = {"model_id": "j", "api_url": server.base_url, "api_key": "sk-judge-12345678"}
     found = run_task(task(server, judge_strategy="llm", judge_model_args=models))["general_vqa"]
     assert (found.score, found.primary_metric_identity) == (1.0, None)
@@ -364,6 +366,7 @@ def test_a_judge_is_asked_as_evalscope_asks(server: Server) -> None:
     assert (metric.identity.name, found.judge_summary.judge_models) == ("accuracy", ["j"])
     body = next(asked.body for asked in server.asked if asked.body["model"] == "j")
     assert (body["temperature"], body["max_tokens"]) == (0.0, 4096)
+    assert "[Predicted Answer]\nno idea\n" in body["messages"][0]["content"]  # without the thought
     [folder] = Path("outputs").iterdir()
     assert not files_with(folder, "sk-judge-12345678")
     review, _ = read_lines(folder / "reviews/Model-2.5_7b/general_vqa_mine.jsonl")

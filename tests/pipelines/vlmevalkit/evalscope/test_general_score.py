@@ -22,6 +22,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
 from eyechart.registry import scorers
 from eyechart.score.chinese_words import cut_words
 from eyechart.score.judged import render_call
+from eyechart.score.thinking import show_reply
 from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, Reply, Sample, Score, answer_calls
 from support.golden import vectors
 
@@ -107,7 +108,8 @@ def judged(name: str, reply: str, one: Sample, *said: str) -> tuple[Score, list[
         except StopIteration:
             raise JudgeFailed("no reply") from None
 
-    return answer_calls(scorer.steps(Reply(text=reply), one), answer), asked
+    seen = show_reply(Reply.read(reply), scorer)
+    return answer_calls(scorer.steps(seen, one), answer), asked
 
 
 RIGHT, WRONG = '{"verdict": "A"}', '{"verdict": "B"}'

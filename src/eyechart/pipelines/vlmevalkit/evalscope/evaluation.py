@@ -298,7 +298,8 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
     write_report(export, one.data, one.model.name)
     for said in _uncounted(one, done, outcome, is_scored=True):
         print_note(f"{one.data}: {said}")
-    return replace(outcome, result=read_report(one.report_file))
+    scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
+    return replace(outcome, result=read_report(one.report_file), scorer=scorer, rules=rules)
 
 
 def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:

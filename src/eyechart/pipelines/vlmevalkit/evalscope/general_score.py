@@ -24,6 +24,7 @@ from eyechart.registry import judged_scorer
 from eyechart.score.reading import score_official
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
+RELEASE = "evalscope 1.14.1"
 RULES = "evalscope"  # in the meta of a sample: metrics, filters, judge, ... of its task
 TURNS = "turns"  # the messages of a sample: role and content, which is a text or a list of texts and images
 METRICS = "metrics"  # in the detail of a score: its values by EvalScope's names
@@ -52,7 +53,7 @@ def _cut_thought(text: str) -> str:
     return split_thought(text)[0]
 
 
-@judged_scorer("general-vqa", version="1", parity="official", cut=_cut_thought)
+@judged_scorer("general-vqa", version="1", parity="official", rules=RELEASE, cut=_cut_thought)
 def score_vqa(reply: Reply, sample: Sample) -> Judging[Score]:
     """ROUGE-L recall of an open answer, as EvalScope; BLEU and ROUGE in all forms are in the detail."""
     said = apply_filters(reply.text, _rules(sample))
@@ -67,7 +68,7 @@ def score_vqa(reply: Reply, sample: Sample) -> Judging[Score]:
     return _score(reply, sample, said, by_rule, VQA_MAIN)
 
 
-@judged_scorer("general-vmcq", version="1", parity="official", cut=_cut_thought)
+@judged_scorer("general-vmcq", version="1", parity="official", rules=RELEASE, cut=_cut_thought)
 def score_vmcq(reply: Reply, sample: Sample) -> Judging[Score]:
     """Whether the label that a reply gives is the right one, as EvalScope reads it."""
     rules = _rules(sample)

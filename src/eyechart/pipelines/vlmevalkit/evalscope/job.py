@@ -39,6 +39,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import (
 from eyechart.pipelines.vlmevalkit.evalscope.output import format_rate, format_summary, print_done
 from eyechart.pipelines.vlmevalkit.evalscope.report import format_report, read_report
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import read_accuracies
+from eyechart.report.table import describe_scorer
 from eyechart.terminal import print_note, print_text
 
 if TYPE_CHECKING:
@@ -208,7 +209,8 @@ def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
             if outcome.failure is not None:
                 failures.append(outcome.failure)
             elif one.questions.entry.general is not None:
-                print_text(format_report(outcome.result))
+                scorer = describe_scorer(outcome.scorer, rules=outcome.rules)
+                print_text(f"{format_report(outcome.result)}\nscorer {scorer}")
                 results[one.data] = outcome.result
                 results.n_failed += outcome.n_failed + outcome.n_unjudged
             else:

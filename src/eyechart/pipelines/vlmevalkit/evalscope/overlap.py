@@ -14,17 +14,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from eyechart.errors import MissingExtra, UsageError
+from eyechart.score import rouge
 from eyechart.score.chinese_words import cut_words
 
 MAX_N = 4
 _CHINESE = re.compile("[\u4e00-\u9fa5]")
-# Where a sentence ends: the character after the mark begins the next one. Applied one after the other.
-_SENTENCE_ENDS = (
-    re.compile("([。！？?])([^”’])"),
-    re.compile(r"(\.{6})([^”’])"),
-    re.compile("(…{2})([^”’])"),
-    re.compile("([。！？?][”’])([^，。！？?])"),
-)
 Values = dict[str, float]
 
 
@@ -95,31 +89,13 @@ def compute_rouge(said: str, wanted: str) -> Values:
     >>> round(values["Rouge-L-R"], 3), values["Rouge-2-P"]
     (0.667, 0.5)
     """
-    from rapidfuzz.distance import LCSseq
-
-    mine, theirs = (split_words(text) for text in (said, wanted))
-    found: Values = {}
-    for name, n in (("1", 1), ("2", 2), ("L", 0)):
-        if n:
-            grams = [set(zip(*(words[at:] for at in range(n)), strict=False)) for words in (mine, theirs)]
-            n_right, sizes = len(grams[0] & grams[1]), [len(one) for one in grams]
-        else:
-            n_right, sizes = int(LCSseq.similarity(mine, theirs)), [len(mine), len(theirs)]
-        precision, recall = (n_right / size if size and mine and theirs else 0.0 for size in sizes)
-        f_measure = 2.0 * ((precision * recall) / (precision + recall + 1e-8))
-        found |= {f"Rouge-{name}-R": recall, f"Rouge-{name}-P": precision, f"Rouge-{name}-F": f_measure}
-    return found
-
-
-def split_words(text: str) -> list[str]:
-    r"""The words of a text for ROUGE.
-
-    Quirks kept: marks end a sentence also within a word, and a sentence of white space is one empty word.
-
-    >>> split_words("Which?This one.\n\n \nYes")
-    ['Which?', 'This', 'one.', '', 'Yes']
-    """
-    spaced = " ".join(cut_words(text)) if is_chinese(text) else text
-    for end in _SENTENCE_ENDS:
-        spaced = end.sub(r"\1\n\2", spaced)
-    return [word for piece in spaced.rstrip().split("\n") if piece for word in piece.split() or [""]]
+    mine, theirs = (
+        rouge.split_words(" ".join(cut_words(text)) if is_chinese(text) else text) for text in (said, wanted)
+    )
+    found = {f"Rouge-{n}": rouge.compute_rouge_n(mine, theirs, n) for n in (1, 2)}
+    found["Rouge-L"] = rouge.compute_rouge_l(mine, theirs)
+    return {
+        f"{name}-{letter}": value
+        for name, values in found.items()
+        for letter, value in zip("RPF", values, strict=True)
+    }
