@@ -7,12 +7,15 @@ import json
 import os
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from PIL import Image
 
+from eyechart.errors import NO_ANSWER
 from parity.conftest import Programs
 from parity.replies import STYLES, Question, make_sets
 from support.server import Asked, Server
@@ -75,7 +78,37 @@ def _compare(name: str, rows: list[Question], *folders: Path) -> list[str]:
         hits = of_theirs.get(index), of_ours.get(index)
         if hits[0] != hits[1]:
             found.append(f"{name}: {row.style}: {hits[0]}, here {hits[1]}: {row.reply!r} {dict(row.values)}")
+    for ending in (".xlsx", f"_{RESULT}"):
+        found += _compare_sheets(*(_find(folder, f"{MODEL}_{name}{ending}") for folder in folders))
     return found
+
+
+def _compare_sheets(theirs: Path, ours: Path) -> Iterator[str]:
+    """Columns, their order, the order of rows, and every cell."""
+    rows, here = (_read_cells(path) for path in (theirs, ours))
+    if rows[0] != here[0] or len(rows) != len(here):
+        yield f"{ours.name}: {len(rows)} rows of {rows[0]}, here {len(here)} rows of {here[0]}"
+        return
+    for row, other in zip(rows, here, strict=True):
+        for name, cell, own in zip(rows[0], row, other, strict=True):
+            if cell != own:
+                yield f"{ours.name}: {name} of {row[0]}: {cell!r}, here {own!r}"
+
+
+def _read_cells(path: Path) -> list[list[Any]]:
+    rows = openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True)
+    return [[_plain(cell) for cell in row] for row in rows]
+
+
+def _plain(cell: Any) -> Any:
+    """Without what only the writers of the files differ in, and with one text for all failures.
+
+    An empty reply is a failure there.
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = cell.replace("_x000D_", "\r").replace("\r\n", "\n")
+    return None if text.strip() == NO_ANSWER else text
 
 
 def _find(folder: Path, name: str) -> Path:

@@ -380,6 +380,12 @@ def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(found) if {"a", "1"} & set(found.values()) else ()
 
 
+def list_text_columns(detection: Detection) -> list[str]:
+    """The columns without those that hold images themselves; paths of images are text."""
+    images = detection.fields.get("image", ())
+    return [name for name in detection.columns if name not in images or is_path_column(name)]
+
+
 def is_json(format: str) -> bool:
     """Whether rows name their own values, so that a later row may have further columns."""
     return format in ("json", "jsonl", "records")

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import overload
 
+from eyechart.data.columns import list_text_columns
 from eyechart.data.source import FileSource
 from eyechart.types import Sample, Source
 
@@ -136,9 +137,24 @@ def find_file_source(source: Source) -> FileSource | None:
 
     Opens a lazy source.
     """
+    source = _unwrap(source)
+    return source if isinstance(source, FileSource) else None
+
+
+def list_columns(source: Source) -> list[str]:
+    """The columns of the file that a source reads, without those that hold images; empty without a file.
+
+    A benchmark that reads a file in its own way says which one (`file`).
+    """
+    source = _unwrap(source)
+    file = getattr(source, "file", source)
+    return list_text_columns(file.detection) if isinstance(file, FileSource) else []
+
+
+def _unwrap(source: Source) -> Source:
     while isinstance(source, LazySource | ChangedSource | Samples):
         source = source.opened if isinstance(source, LazySource) else source.source
-    return source if isinstance(source, FileSource) else None
+    return source
 
 
 def get_reasons(source: Source) -> tuple[str, ...]:

@@ -295,6 +295,7 @@ def describe_run(
 ) -> dict[str, Any]:
     """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
     from eyechart import __version__
+    from eyechart.data.wrappers import list_columns
     from eyechart.model.redact import redact_parameters
     from eyechart.registry import aggregates
     from eyechart.report.clusters import choose_rules
@@ -306,6 +307,7 @@ def describe_run(
         "benchmark": benchmark.name,
         "about": benchmark.about,
         "origin": benchmark.source.origin,
+        "columns": list_columns(benchmark.source),
         "group_by": list(benchmark.group_by),
         "macro": benchmark.macro,
         "aggregate": benchmark.aggregate,

@@ -1,14 +1,21 @@
-"""The prompts for judges of published benchmarks, worded for eyechart; --judge-prompts FILE replaces them.
+"""The prompts for judges of published benchmarks; --judge-prompts FILE replaces them.
 
-Each keeps the form of reply that its benchmark's reader expects: a number, two numbers, JSON, letters. The
-official wording is the benchmark authors' and differs; a number for a paper names the prompts
-(docs/metrics.md).
+Most are worded for eyechart. Each keeps the form of reply that its benchmark's reader expects: a number, two
+numbers, JSON, letters. The official wording is the benchmark authors' and differs; a number for a paper names
+the prompts (docs/metrics.md). Those of VLMEvalKit's multiple choice are VLMEvalKit's, so that a judge is
+asked the same there and here: vlmevalkit_prompts.json, under the licence beside it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
+# The nearest option, Z for none of them; with two worked examples, and for Chinese questions in Chinese.
+VLMEVALKIT_PROMPTS: Mapping[str, str] = json.loads(
+    Path(__file__).with_name("vlmevalkit_prompts.json").read_text(encoding="utf-8")
+)
 BENCHMARK_PROMPTS: Mapping[str, str] = {
     # MULTI: the answer in a long reply, in the form of its type.
     "multi-extract": """\

@@ -21,7 +21,7 @@ from eyechart.files import read_yaml
 from eyechart.readers.decide import find_gold_letter
 from eyechart.registry import check_texts, find_near_names, judged_scorer
 from eyechart.score.default import find_written_choices, score_default
-from eyechart.score.judge_prompts import BENCHMARK_PROMPTS
+from eyechart.score.judge_prompts import BENCHMARK_PROMPTS, VLMEVALKIT_PROMPTS
 from eyechart.score.reading import check_finish_reason
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
@@ -287,51 +287,7 @@ Reference answer: {gold}
 Reply: {answer}
 
 Word:""",
-    # VLMEvalKit's multiple choice: the nearest option, Z for none, with two worked examples.
-    "choice": """\
-Match a model's answer to the options of a multiple-choice question.
-Find the option that says most nearly the same as the answer. If no option does, the result is Z.
-Write one capital letter (one of the options, or Z) and nothing else.
-
-Example 1
-Question: What animal is in the picture?
-Options: A. teddy bear B. rabbit C. cat D. dog
-Answer: a cute teddy bear
-Result: A
-
-Example 2
-Question: What animal is in the picture?
-Options: A. teddy bear B. rabbit C. cat D. dog
-Answer: a spider
-Result: Z
-
-Now yours
-Question: {question}?
-Options: {options}
-Answer: {answer}
-Result: """,
-    "choice-zh": """\
-请把模型的回答对应到单项选择题的选项上。
-找出与回答意思最接近的选项；如果没有任何选项与回答意思相近，结果为 Z。
-只输出一个大写字母（某个选项或 Z），不要输出其他内容。
-
-例 1
-问题：图中是什么动物？
-选项：A. 泰迪熊 B. 兔子 C. 猫 D. 狗
-回答：一只可爱的泰迪熊
-结果：A
-
-例 2
-问题：图中是什么动物？
-选项：A. 泰迪熊 B. 兔子 C. 猫 D. 狗
-回答：蜘蛛
-结果：Z
-
-现在请完成
-问题：{question}？
-选项：{options}
-回答：{answer}
-结果：""",
+    **VLMEVALKIT_PROMPTS,
     **BENCHMARK_PROMPTS,
 }
 _NAME = re.compile(r"\{([a-z]+)\}")
@@ -355,11 +311,13 @@ def fill_names(prompt: str, values: Mapping[str, str]) -> str:
 def name_prompts(own: Mapping[str, str]) -> dict[str, str]:
     """The version of every stage's prompt: whose wording it is, and a hash of it.
 
-    >>> name_prompts({"verdict": "Right? {answer}"})["verdict"]
-    'own-5fcf3863'
+    >>> found = name_prompts({"verdict": "Right? {answer}"})
+    >>> found["verdict"], found["choice"].partition("-")[0]
+    ('own-5fcf3863', 'vlmevalkit')
     """
+    whose = dict.fromkeys(VLMEVALKIT_PROMPTS, "vlmevalkit") | dict.fromkeys(own, "own")
     return {
-        stage: f"{'own' if stage in own else 'eyechart'}-{sha256(text.encode()).hexdigest()[:8]}"
+        stage: f"{whose.get(stage, 'eyechart')}-{sha256(text.encode()).hexdigest()[:8]}"
         for stage, text in {**PROMPTS, **own}.items()
     }
 

@@ -182,8 +182,8 @@ def test_a_split_without_answers_is_asked_and_not_scored(tmp_path: Path) -> None
     assert "submit" not in done.err
     [path] = tmp_path.glob("runs/mmbench-test-en/*/official/*")
     rows = list(openpyxl.load_workbook(path).active.iter_rows(values_only=True))  # type: ignore[union-attr]
-    assert rows[0] == (
-        "index", "question", "A", "B", "C", "D", "category", "l2_category", "prediction",
+    assert rows[0] == (  # the columns of the file, empty ones included, then those that only the note names
+        "index", "question", "hint", "A", "B", "answer", "category", "C", "D", "l2_category", "prediction",
     )  # fmt: skip
     assert [row[0] for row in rows[1:]] == [7, 1000007]
 

@@ -161,7 +161,7 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
         "vlmevalkit",
         origin="mine.jsonl",
     )
-    [first, second] = files["Qwen2_5-VL-7b_mine_exact_matching_result.xlsx"]
+    [second, first] = files["Qwen2_5-VL-7b_mine_exact_matching_result.xlsx"]  # sorted by index
     assert (first["index"], first["answer"], first["prediction"]) == ("q-1", '["red", "crimson"]', "=red")
     assert (first["hit"], second["hit"]) == (0.25, 0)
     assert (second["index"], second["odd"], second["real"], second["none"]) == ("007", "[1]", "True", None)

@@ -21,16 +21,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, TypeAlias
 
+import msgspec
+
 from eyechart.circular import merge_rotations
+from eyechart.data.answers import to_text
+from eyechart.data.image_columns import is_path_column
+from eyechart.data.rows import Blob
+from eyechart.data.tables import infer_kinds
 from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
 from eyechart.report.counting import compute_credit
 from eyechart.report.export import guard_formula, open_sheet
 from eyechart.report.rows import MAX_META, Cell, open_text_file, remove_files, to_json_text
-from eyechart.types import Export, Result
+from eyechart.types import Export, Result, Sample
 
 
 @exporter("mmbench", only_own=True)
@@ -54,18 +62,25 @@ class TrialFiles:
     accuracies: list[Line]
 
 
-def write_trials(export: Export, *, as_noted: bool = False) -> list[TrialFiles]:
-    """Write VLMEvalKit's files per trial; `as_noted`: with every column that MMBench's note names."""
+def write_trials(export: Export, *, as_noted: bool = False, file: Path | None = None) -> list[TrialFiles]:
+    """Write VLMEvalKit's files per trial; `as_noted`: with every column that MMBench's note names.
+
+    `file`: that of the questions, whose cells are copied.
+    """
     n_trials = int(export.manifest.get("trials") or 1)
-    written = [_write_trial(export, trial, as_noted) for trial in range(n_trials)]
+    written = [_write_trial(export, trial, as_noted, file) for trial in range(n_trials)]
     _drop_trials(export, n_trials)
     return written
 
 
-def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
+def _write_trial(export: Export, trial: int, as_noted: bool, file: Path | None) -> TrialFiles:
     stem = make_trial_stem(export.manifest, trial)
-    found = survey_results(_results(export, trial), as_noted=as_noted)
-    paths = _write_rows(export, trial, stem, found)
+    known = export.manifest.get("columns") or ()
+    found = survey_results(_results(export, trial), as_noted=as_noted, columns=known)
+    columns = found.columns
+    if file is not None:
+        columns = copy_columns(file, _results(export, trial), has_answers=columns.has_answers)
+    paths = _write_rows(export, trial, stem, columns, found.verdicts)
     table = export.folder / f"{stem}_acc.csv"
     if found.accuracies and found.columns.has_answers:
         write_accuracy_csv(found.accuracies, table)
@@ -75,22 +90,32 @@ def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
     return TrialFiles(stem=stem, paths=tuple(paths), accuracies=found.accuracies)
 
 
-def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Path]:
+def _write_rows(
+    export: Export, trial: int, stem: str, columns: Columns, verdicts: CircleVerdicts
+) -> list[Path]:
     """The file of predictions and, if there are answers, that of verdicts, in one pass."""
-    columns, verdicts = found.columns, found.verdicts
-    heading = (*columns.names, "prediction")
     paths = [export.folder / f"{stem}.xlsx"]
+    table = VerdictTable(columns.own, verdicts)
     with ExitStack() as stack:
-        add = stack.enter_context(open_sheet(heading, paths[0]))
+        add = stack.enter_context(open_sheet((*columns.names, "prediction"), paths[0]))
         add_verdict = None
         if columns.has_answers:
             paths.append(export.folder / f"{stem}_{format_judge_name(export.manifest)}_result.xlsx")
-            add_verdict = stack.enter_context(open_sheet((*heading, "hit", "log"), paths[1]))
+            add_verdict = stack.enter_context(open_sheet(table.heading, paths[1]))
+        unsorted: list[tuple[IndexOrder, list[Cell]]] = []
         for result in _results(export, trial):
             cells = columns.make_cells(result)
-            add(cells)
-            if add_verdict and verdicts.has(result):
-                add_verdict([*cells, *verdicts.of(result)])
+            add([*cells, get_prediction(result)])
+            if add_verdict is None or not verdicts.has(result):
+                continue
+            row = table.make_row(result, cells[: len(columns.own)])
+            if verdicts.is_sorted:
+                add_verdict(row)
+            else:  # all rows are kept in memory
+                unsorted.append((get_index_order(result.sample.id), row))
+        for _, row in sorted(unsorted, key=itemgetter(0)):
+            assert add_verdict is not None
+            add_verdict(row)
     return paths
 
 
@@ -130,6 +155,7 @@ SHORT_NAMES: Mapping[str, str] = {
     "attribute_reasoning": "AR",
 }
 
+_WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d{1,15}\.?\d*|\.\d+)", re.ASCII)
 
 Line: TypeAlias = dict[str, str | float]
@@ -229,6 +255,7 @@ def _text(value: Any) -> str:
 # -- File names: after the model, the dataset, the trial and the judge
 
 NO_JUDGE = "exact_matching"
+_SHORT_JUDGES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
 
 
 def make_trial_stem(manifest: Mapping[str, Any], trial: int) -> str:
@@ -262,10 +289,14 @@ def format_set_name(manifest: Mapping[str, Any]) -> str:
 
 
 def format_judge_name(manifest: Mapping[str, Any]) -> str:
-    """The judge in file names."""
+    """The judge in file names, with the short names that VLMEvalKit has for two of them.
+
+    >>> [format_judge_name({"judge": name}) for name in ("openai/gpt-4.1", "chatgpt-0125", "Qwen/Q", None)]
+    ['gpt-4.1', 'openai', 'Q', 'exact_matching']
+    """
     judge = manifest.get("judge")
-    name = judge.get("model") if isinstance(judge, Mapping) else judge
-    return format_model_name(str(name)) if name else NO_JUDGE
+    name = str((judge.get("model") if isinstance(judge, Mapping) else judge) or NO_JUDGE)
+    return _for_a_file(_SHORT_JUDGES.get(name, name.rstrip("/").rpartition("/")[2]))
 
 
 def _for_a_file(name: str) -> str:
@@ -274,11 +305,14 @@ def _for_a_file(name: str) -> str:
 
 # -- The rows of the files: a question, its `prediction`, its `hit` and its `log`
 #
-# Written in two passes: the first finds the columns and the verdicts of circles, the second writes.
+# Written in two passes: the first finds the columns and the verdicts of circles, the second writes. As
+# published, the file of verdicts is sorted by index, and its columns are in lower case but for the options.
 
 _OUR_OWN = frozenset({"rotation"})  # set by eyechart in a sample's meta
 NOTED = "l2_category"  # the note's name of the column `l2-category`
 _SAME = {NOTED: "l2-category"}
+_VERDICT = ("hit", "log")
+_WRITTEN = frozenset({"prediction", *_VERDICT})  # columns of a source cannot take their place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,8 +324,13 @@ class Survey:
     accuracies: list[Line]
 
 
-def survey_results(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
-    """The first pass over one trial; `as_noted`: with every column that MMBench's note names."""
+def survey_results(
+    results: Iterable[Result], *, as_noted: bool = False, columns: Sequence[str] = ()
+) -> Survey:
+    """The first pass over one trial.
+
+    `columns`: those of the file; `as_noted`: with every column that MMBench's note names.
+    """
     finder, verdicts = _Finder(), CircleVerdicts()
 
     def seen() -> Iterator[Result]:
@@ -306,7 +345,8 @@ def survey_results(results: Iterable[Result], *, as_noted: bool = False) -> Surv
             yield question
 
     lines = compute_run_accuracies(questions())
-    return Survey(columns=finder.columns(as_noted=as_noted), verdicts=verdicts, accuracies=lines)
+    found = finder.columns(columns, as_noted=as_noted)
+    return Survey(columns=found, verdicts=verdicts, accuracies=lines)
 
 
 @dataclass(slots=True)
@@ -326,47 +366,138 @@ class _Finder:
         self.has_hints |= bool(sample.hint)
         self.has_answers |= bool(sample.golds)
 
-    def columns(self, *, as_noted: bool) -> Columns:
-        noted_letters, noted_meta = ("ABCD", ("category", NOTED)) if as_noted else ("", ())
-        letters = {*self.letters, *noted_letters}
-        named = {"index", "question", "hint", "answer", "prediction", "hit", "log", *letters}
-        return Columns(
-            letters=tuple(sorted(letters)),
-            meta=tuple(key for key in dict.fromkeys((*self.meta, *noted_meta)) if key not in named),
-            has_hints=self.has_hints,
-            has_answers=self.has_answers,
-        )
+    def columns(self, of_file: Sequence[str], *, as_noted: bool) -> Columns:
+        """Those of the file, if it names them as VLMEvalKit does; else those that the samples have."""
+        names = [name for name in of_file if name not in _WRITTEN]
+        noted = ("A", "B", "C", "D", "category", NOTED) if as_noted else ()
+        if not {"index", "question", *self.letters} <= set(names):
+            letters = sorted({*self.letters, *(name for name in noted if len(name) == 1)})
+            hint, answer = ["hint"] * self.has_hints, ["answer"] * self.has_answers
+            names = ["index", "question", *hint, *letters, *answer, *self.meta]
+            names = [name for name in dict.fromkeys(names) if name not in _WRITTEN]
+        more = tuple(name for name in noted if name not in names)
+        return Columns(own=tuple(names), noted=more, has_answers=self.has_answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of a file: those of the source without images."""
+    """The columns of a file: those of the source without images, and those that only MMBench's note names."""
 
-    letters: tuple[str, ...]
-    meta: tuple[str, ...]
-    has_hints: bool
+    own: tuple[str, ...]
+    noted: tuple[str, ...] = ()
     has_answers: bool
+    copied: Mapping[int, list[Cell]] | None = None  # the cells of the file, by row
 
     @property
     def names(self) -> tuple[str, ...]:
         """The heading before `prediction`."""
-        hint = ("hint",) if self.has_hints else ()
-        answer = ("answer",) if self.has_answers else ()
-        return ("index", "question", *hint, *self.letters, *answer, *self.meta)
+        return (*self.own, *self.noted)
 
     def make_cells(self, result: Result) -> list[Cell]:
-        sample = result.sample
+        """The cells before `prediction`."""
+        if self.copied is not None and (cells := self.copied.get(result.sample.row)) is not None:
+            return cells
+        return [_make_cell(name, result.sample) for name in self.names]
+
+
+def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) -> Columns:
+    """The columns of the file of questions without its images, and the cells of the rows that were asked.
+
+    As pandas does, a column that holds only numbers is written as numbers.
+    """
+    from eyechart.data.columns import list_text_columns
+    from eyechart.data.source import open_source
+
+    source = open_source(file)
+    names = [name for name in list_text_columns(source.detection) if name not in _WRITTEN]
+    wanted = {result.sample.row for result in results}
+    cells: dict[int, list[Any]] = {}
+
+    def read() -> Iterator[dict[str, str]]:
+        for row, _ in source.rows_with_images():
+            values = [_get_text(row.values.get(name)) for name in names]
+            if row.number in wanted:
+                cells[row.number] = values
+            yield {name: to_text(value) for name, value in zip(names, values, strict=True)}
+
+    kinds = infer_kinds(names, read())
+    are_numbers = [kinds[name] in ("int", "float") for name in names]
+    copied = {
+        number: [_copy(value, is_number) for value, is_number in zip(values, are_numbers, strict=True)]
+        for number, values in cells.items()
+    }
+    return Columns(own=tuple(names), has_answers=has_answers, copied=copied)
+
+
+def _get_text(value: Any) -> Any:
+    return value.data.decode(errors="replace") if isinstance(value, Blob) else value
+
+
+def _copy(value: Any, is_number: bool) -> Cell:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        return _sheet_cell(value)
+    if not is_number or not _NUMBER.fullmatch(value):
+        return value
+    return int(value) if _WHOLE.fullmatch(value) else _number(float(value))
+
+
+def _make_cell(name: str, sample: Sample) -> Cell:
+    if name in sample.meta:
+        return _sheet_cell(sample.meta[name])
+    if name in sample.choices:
+        return sample.choices[name]
+    if name == "index":
+        return _index(sample.id)
+    if name == "question":
+        return sample.question
+    if name in ("hint", "context"):
+        return sample.hint or None
+    if name == "answer":
         golds = sample.golds
-        gold = golds[0] if len(golds) == 1 else to_json_text(golds) if golds else None
-        return [
-            _index(sample.id),
-            sample.question,
-            *([sample.hint] if self.has_hints else []),
-            *(sample.choices.get(letter) for letter in self.letters),
-            *([gold] if self.has_answers else []),
-            *(_sheet_cell(sample.meta.get(key, sample.meta.get(_SAME.get(key, "")))) for key in self.meta),
-            result.reply.content if result.reply else NO_ANSWER,
-        ]
+        return golds[0] if len(golds) == 1 else to_json_text(golds) if golds else None
+    if is_path_column(name) and sample.images:
+        places = [image.location for image in sample.images]
+        return places[0] if len(places) == 1 else str(places)
+    return _sheet_cell(sample.meta.get(_SAME.get(name, "")))
+
+
+def get_prediction(result: Result) -> str:
+    """The reply without surrounding blanks, or the text that marks a failure."""
+    return result.reply.content.strip() if result.reply else NO_ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictTable:
+    """The file of verdicts: a row per question, with its `hit` and `log`."""
+
+    columns: Sequence[str]  # of the source, without `prediction`
+    verdicts: CircleVerdicts
+
+    @property
+    def heading(self) -> tuple[str, ...]:
+        names = [name if name in ascii_uppercase else name.lower() for name in self.columns]
+        return (*names, "prediction", *self._further, *_VERDICT)
+
+    def make_row(self, result: Result, cells: Sequence[Cell]) -> list[Cell]:
+        """The row of a question, from its cells in the columns of the source."""
+        circle = [_index(result.sample.circle)] if self._further else []
+        return [*cells, get_prediction(result), *circle, *self.verdicts.of(result)]
+
+    @property
+    def _further(self) -> tuple[str, ...]:
+        """As published: rotations get their group."""
+        return ("g_index",) if self.verdicts.hits and "g_index" not in self.columns else ()
+
+
+IndexOrder: TypeAlias = tuple[bool, int, str]
+
+
+def get_index_order(sample_id: str) -> IndexOrder:
+    """The sort key of an index: numbers by value, before texts."""
+    index = _index(sample_id)
+    return (False, index, "") if isinstance(index, int) else (True, 0, sample_id)
 
 
 @dataclass(slots=True)
@@ -374,12 +505,16 @@ class CircleVerdicts:
     """The verdict on every circle, and how each of its rows was read."""
 
     hits: dict[str, float | None] = field(default_factory=dict)  # by the id of the question
-    logs: dict[str, list[str]] = field(default_factory=dict)  # by circle
+    rows: dict[str, list[RowVerdict]] = field(default_factory=dict)  # by circle
+    is_sorted: bool = True  # whether the rows come in the order of their indices
+    _last: IndexOrder = (False, 0, "")
 
     def see(self, result: Result) -> None:
-        sample = result.sample
-        if sample.circle:
-            self.logs.setdefault(sample.circle, []).append(f"{sample.id}: {_line(result)}")
+        order = get_index_order(result.sample.id)
+        self.is_sorted &= self._last <= order
+        self._last = order
+        if result.sample.circle:
+            self.rows.setdefault(result.sample.circle, []).append(RowVerdict.of(result))
 
     def settle(self, question: Result) -> None:
         if question.sample.circle:
@@ -394,15 +529,78 @@ class CircleVerdicts:
         """The `hit` and the `log` of a question."""
         sample = result.sample
         if not sample.circle:
-            return _number(compute_credit(result)), _line(result)
-        return _number(self.hits[sample.id]), "\n".join(self.logs[sample.circle])
+            return _number(compute_credit(result)), RowVerdict.of(result).describe()
+        rows = sorted(self.rows[sample.circle], key=lambda row: get_index_order(row.id))
+        return _number(self.hits[sample.id]), describe_circle(rows)
 
 
-def _line(result: Result) -> str:
-    if result.score is None:
-        return result.failure.reason if result.failure else "not asked yet"
-    score, wanted = result.score, ", ".join(result.sample.golds) or "unknown"
-    return f"{score.outcome}: read {score.read or 'nothing'}, answer {wanted} ({score.route})"
+# As published: what the log says of a reply that the rules cannot read, without a judge and with one.
+_NOT_READ = "Failed in Prefetch, no GPT-based answer matching under `exact_matching` policy."
+_NOT_JUDGED = "Failed to predict"
+
+
+class RowVerdict(msgspec.Struct, frozen=True):
+    """How one row was read, for its `log`."""
+
+    id: str
+    gold: str
+    prediction: str
+    read: str  # empty if nothing was
+    judge: str  # the judge's words, if it was asked
+    own: str  # the words of eyechart, for what VLMEvalKit has none: other scorers, and rows without a score
+
+    @classmethod
+    def of(cls, result: Result) -> RowVerdict:
+        score, gold = result.score, ", ".join(result.sample.golds)
+        own = ""
+        if score is None:
+            own = result.failure.reason if result.failure else "not asked yet"
+        elif not score.route.startswith("choice:vlmevalkit"):
+            read = score.read or "nothing"
+            own = f"{score.outcome}: read {read}, answer {gold or 'unknown'} ({score.route})"
+        judge = str(score.detail.get("judge", "")) if score else ""
+        read = (score.read or "") if score else ""
+        return cls(result.sample.id, gold, get_prediction(result), read, judge, own)
+
+    def describe(self) -> str:
+        """The log of a row that is scored on its own."""
+        return self.own or f"Match Log: {self.matched}. "
+
+    @property
+    def matched(self) -> str:
+        """The text in which the letter was found, or why there is none."""
+        if self.judge:
+            return self.judge if self.read else _NOT_JUDGED
+        return self.prediction if self.read else _NOT_READ
+
+
+def describe_circle(rows: Sequence[RowVerdict]) -> str:
+    """The log of a question with its rotations, which are in the order of their indices."""
+    if any(row.own for row in rows):
+        return "\n".join(f"{row.id}: {row.describe()}" for row in rows)
+    for turn, row in enumerate(rows):
+        if row.read and not row.judge and row.read != row.gold:
+            return (
+                f"Failed in Prefetching Rolling {turn}: Answer is {row.gold}, "
+                f"Prediction is {row.prediction}, Pre-fetched is {row.read}. "
+            )
+    if all(row.read and not row.judge for row in rows):
+        return "Succeed During Pre-fetching"
+    if not any(row.judge for row in rows):
+        return _NOT_READ
+    lines = []
+    for turn, row in enumerate(rows):
+        if row.read and not row.judge:
+            lines.append(f"Rolling {turn} Matched.\n")
+            continue
+        said = f"Answer is {row.gold}, Prediction is {row.prediction}, Pre-fetched is {row.read}"
+        if row.read == row.gold:
+            lines.append(f"Rolling {turn}: {said}.\n")
+            continue
+        said = said.replace(", Prediction", "; Prediction").replace(", Pre-fetched", "; Pre-fetched")
+        lines.append(f"Failed in Rolling {turn}: {said}; Match Log is {row.matched}.\n")
+        break
+    return "".join(lines)
 
 
 def _number(value: float | None) -> Cell:

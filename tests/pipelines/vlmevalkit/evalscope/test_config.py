@@ -275,6 +275,7 @@ def test_a_judge() -> None:
         "api_base": "http://127.0.0.1:9/v1", "key": SECRET, "temperature": 0, "max_tokens": 9,
     }  # fmt: skip
     assert any("judge_timeout" in note for note in task.notes)
+    assert any("gpt-4o-mini-2024-07-18" in note for note in task.notes)
     assert SECRET not in repr(task)
 
 

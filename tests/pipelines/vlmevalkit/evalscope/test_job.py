@@ -354,7 +354,7 @@ def test_a_category_cannot_replace_the_headline(
     assert done == {f"{M}_o_acc": accuracy}
     (folder,) = user.folders()
     said = status(folder / M)["datasets"]["o"]
-    assert (said["primary_metric"], said["metrics"]["split=none|Overall"]) == ("split=none|Overall", 0.75)
+    assert (said["primary_metric"], said["metrics"]["split=none|Overall"]) == ("Overall Acc", 0.75)
     assert re.search(r"^Overall +0\.75$", capsys.readouterr().out, re.MULTILINE)
     assert "0.75" in (folder / M / f"{M}_o_acc.{ending}").read_text()
 
@@ -509,10 +509,41 @@ def test_a_judge_reads_what_rules_cannot(user: User) -> None:
     judged = [asked for asked in user.server.asked if asked.body["model"] == "judge"]
     assert len(judged) == 8
     assert {asked.headers["Authorization"] for asked in judged} == {"Bearer sk-judge-987654321"}
+    for asked in judged:
+        assert {**asked.body, "messages": []} == {
+            "model": "judge", "messages": [], "temperature": 0, "max_tokens": 2048,
+        }  # fmt: skip
+        assert asked.text.startswith("You are an AI assistant who will help me to match an answer")
+        assert asked.text.endswith("Answer: the second, or the first, who knows\nYour output: ")
     (folder,) = user.folders()
     assert (folder / M / f"{M}_mine_judge_result.xlsx").is_file()
     assert status(folder / M)["datasets"]["mine"]["judge_model"] == "judge"
     assert not files_with(user.desk, "sk-judge-987654321")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("judge", "label"), [("chatgpt-0125", "openai"), ("gpt-4.1", "gpt-4.1"), (None, "gpt-4o-mini")]
+)
+def test_a_local_judge_replaces_the_named_one_and_not_its_name(
+    user: User, judge: str | None, label: str
+) -> None:
+    user.server.answer = lambda asked: "B" if asked.body["model"] == "local" else "no idea"
+    base = f"{user.server.base_url}/chat/completions"
+    run_task(user.config(judge=judge, LOCAL_LLM="local", OPENAI_API_BASE=base))
+    assert [asked.body["model"] for asked in user.server.asked].count("local") == 8
+    (folder,) = user.folders()
+    assert (folder / M / f"{M}_mine_{label}_result.xlsx").is_file()
+
+
+@pytest.mark.slow
+def test_a_short_name_of_a_judge_is_the_version_that_vlmevalkit_requests(user: User) -> None:
+    user.server.answer = lambda asked: "no idea" if asked.images else "B"
+    args = {"temperature": 0.5, "top_p": 0.9}
+    run_task(user.config(judge="gpt-4o", judge_base_url=user.server.base_url, judge_args=args))
+    judged = [asked.body for asked in user.server.asked if not asked.images]
+    assert {body["model"] for body in judged} == {"gpt-4o-2024-05-13"}
+    assert {(body["temperature"], body["max_tokens"], body["top_p"]) for body in judged} == {(0.5, 2048, 0.9)}
 
 
 @pytest.mark.slow

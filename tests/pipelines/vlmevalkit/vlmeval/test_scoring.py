@@ -49,7 +49,11 @@ def test_choices_have_vlmevalkits_verdicts(ending: str, root: Path, tmp_path: Pa
     verdicts = load(tmp_path / "m_mine_exact_matching_result.xlsx")
     assert verdicts["hit"].tolist() == [1, 0, 0, 1]
     assert list(verdicts.columns)[-3:] == ["prediction", "hit", "log"]
-    assert "read B, answer A" in verdicts["log"].iloc[1]
+    assert verdicts["log"].tolist()[1:] == [
+        "Match Log: Answer: B. ",
+        "Match Log: Failed in Prefetch, no GPT-based answer matching under `exact_matching` policy.. ",
+        "Match Log: (A) dog. ",
+    ]
 
 
 def test_failures_are_no_wrong_answers(

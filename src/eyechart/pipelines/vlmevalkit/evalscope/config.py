@@ -80,6 +80,8 @@ class Task:
     flags: Mapping[str, Any] = field(
         default_factory=dict, repr=False
     )  # of `Options`, given as flags beside the file
+    judge_name: str = ""  # of the judge in file names
+    local_judge: str = ""  # the model that is asked in place of the judge that a user's `evaluate` builds
     judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # arguments of a user's `evaluate`
     reuse: bool = False
     keep_failed: bool = False

@@ -17,9 +17,10 @@ from eyechart.errors import UsageError
 from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, format_model_name
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import format_judge_spec
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import REASONING, find_judge_spec, format_judge_spec
 from eyechart.registry import models, suggest_name
 
+DEFAULT_JUDGE = "gpt-4o-mini"  # of VLMEvalKit, for multiple choice
 # Every key with its default, as VLMEvalKit documents it.
 EVAL_KEYS: Mapping[str, Any] = {
     "model": (), "data": (), "mode": "all", "limit": None, "reuse": False, "reuse_aux": "all",
@@ -93,6 +94,8 @@ def read_eval_config(given: Any) -> Task:
         data=read_data(values.raw("data")),
         mode=values.one_of("mode", ("all", "infer", "eval"), "all"),  # type: ignore[arg-type]  # it is one
         options={name: value for name, value in options.items() if value is not None},
+        judge_name=_name_judge(values) if judge else "",
+        local_judge=values.text("LOCAL_LLM") or "",
         judging=_make_judging(values, judge, at_once, retry),
         reuse=values.truth("reuse"),
         keep_failed=values.truth("keep_failed"),
@@ -175,6 +178,9 @@ def _read_judge(values: Values) -> dict[str, Any]:
         arguments.note(pace, why)
     values.notes += arguments.notes
     parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
+    asked = name if local else find_judge_spec(name).removeprefix("openai/")
+    if asked != name.removeprefix("openai/"):
+        values.notes.append(f"judge {name}: requested as {asked}, as by VLMEvalKit")
     found = {
         "judge": format_judge_spec(name),
         "judge_base_url": read_url(base, values.who, "the URL of the judge") if base else None,
@@ -182,6 +188,12 @@ def _read_judge(values: Values) -> dict[str, Any]:
         "judge_params": parameters or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _name_judge(values: Values) -> str:
+    """The judge in file names: as published, a local one replaces the judge and not its name."""
+    named = values.mapping("judge_args").get("model") or values.text("judge")
+    return str(named or (DEFAULT_JUDGE if values.text("LOCAL_LLM") else ""))
 
 
 def _check_aux(values: Values, *, has_judge: bool) -> None:
@@ -233,8 +245,6 @@ _ENTRY_REFUSED: Mapping[str, tuple[str, str]] = {
 _MAX_FILE_SIZE = 1e9  # which no image reaches
 # Fields of the request that eyechart sets itself.
 _OWN_FIELDS = ("model", "messages", "n", "stream")
-# OpenAI's reasoning models: they take no temperature, and their token limit has another name.
-_REASONING = re.compile(r"(?<![a-z0-9])(?:o1|o3|o4|gpt-5)", re.IGNORECASE)
 
 
 def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[ModelEntry], list[str]]:
@@ -301,7 +311,7 @@ def _read_served_options(values: Values, kind: str, retry: int | None) -> dict[s
     params: dict[str, Any] = {"image_detail": values.one_of("img_detail", ("high", "low"), "high")}
     options["params"] = params
     max_tokens = values.whole("max_tokens", least=1) or 2048
-    if _REASONING.search(kind):
+    if REASONING.search(kind):
         params["max_completion_tokens"] = max_tokens
         values.note("temperature", f"{kind} takes none", unless=(0,))
     else:
@@ -333,7 +343,7 @@ def _read_base_url_options(shared: Values, name: str, retry: int | None) -> dict
         "retries": (retry or 6) - 1,
         "params": params,
     }
-    if _REASONING.search(name):
+    if REASONING.search(name):
         params["max_completion_tokens"] = limit
         return options
     temperature = shared.number("temperature")

@@ -35,20 +35,23 @@ from eyechart.pipelines.vlmevalkit.evalscope.output import (
     is_frame,
     make_cut_error,
     read_frame,
-    write_evalscope,
     write_predictions,
+    write_task_files,
 )
-from eyechart.pipelines.vlmevalkit.report import make_trial_stem
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, make_trial_stem
 from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
     convert_accuracies,
     count_unjudged,
     describe_unreadable,
+    fill_judge_params,
+    find_judge_spec,
     leave_out_unjudged,
     list_accuracy_files,
     read_accuracies,
     to_texts,
+    use_local_judge,
 )
 from eyechart.run.options import Options
 from eyechart.store.folder import find_siblings
@@ -94,8 +97,12 @@ class Evaluation:
 
     @property
     def judge(self) -> str | None:
-        judge = self.task.judging.get("model") if self.questions.dataset is not None else self.options.judge
-        return str(judge).removeprefix("openai/") if judge else None
+        """The judge as the task calls it, if there is one: files are named after it."""
+        if self.questions.dataset is not None:
+            judge = str(self.task.judging.get("model") or "")
+        else:
+            judge = self.task.judge_name if self.options.judge else ""
+        return judge.removeprefix("openai/") or None
 
     def failed(
         self, why: str, *, hint: str = "", counted: EvaluationOutcome | None = None
@@ -187,6 +194,9 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
         said |= {"pass_urls": True, "params": {**said.get("params", {}), "image_detail": questions.detail}}
     if not questions.takes_judge:
         said = {name: value for name, value in said.items() if not name.startswith("judge")}
+    if said.get("judge") and task.judge_name:
+        said["judge"] = said["judge"] if task.local_judge else find_judge_spec(task.judge_name)
+        said["judge_params"] = fill_judge_params(said["judge"], said.get("judge_params") or {})
     ours = {
         "out": str(folder.parent / RUNS),
         "cache": task.reuse and said.get("cache", True),
@@ -257,7 +267,7 @@ def run_evaluation(one: Evaluation, status: StatusFile) -> EvaluationOutcome:
     """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
     if one.questions.entry.general is not None:
         return _settle(one, lambda: _run_general(one))
-    said: dict[str, Any] = {"prediction_file": str(one.predictions), "judge_model": one.judge}
+    said: dict[str, Any] = {"prediction_file": str(one.predictions), "judge_model": one.judge or NO_JUDGE}
 
     def run() -> EvaluationOutcome:
         status.say(one.data, "infer" if one.plan else "eval", **said)
@@ -359,11 +369,12 @@ def _score_file(one: Evaluation) -> Run:
 
 def _write_accuracies(one: Evaluation, done: Run) -> None:
     """Write accuracies and verdicts under the names of the task's model and data."""
-    manifest = {**done.manifest, "model": one.model.name, "origin": f"{one.data}.tsv"}
+    manifest = {**done.manifest, "model": one.model.name, "origin": f"{one.data}.tsv", "judge": one.judge}
     their_stem = make_trial_stem(manifest, 0)
     # The exporter writes predictions, too, which must not replace the existing ones.
     with one.draft() as draft:
-        for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.list_for_files)):
+        export = Export(folder=draft, manifest=manifest, results=done.list_for_files)
+        for path in write_task_files(export, one.questions.file):
             if path.name != f"{their_stem}.xlsx":
                 path.replace(one.folder / f"{one.stem}{path.name.removeprefix(their_stem)}")
     convert_accuracies(one.folder, one.stem)
@@ -442,7 +453,12 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     kept: list[int] = []
     keeping = leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
-        with _file_of(one, part) as file, bridge.label_errors(one.data, "evaluate"), keeping:
+        with (
+            _file_of(one, part) as file,
+            bridge.label_errors(one.data, "evaluate"),
+            use_local_judge(one.task.local_judge),
+            keeping,
+        ):
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
         raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)

@@ -228,7 +228,7 @@ class StatusFile:
             "mode": task.mode,
             "reuse": task.reuse,
             "reuse_aux": "all",
-            "api_mode": True,
+            "api_mode": False,  # of VLMEvalKit's scheduler
             "world_size": 1,
             "pred_format": os.environ.get("PRED_FORMAT", "xlsx"),
             "eval_format": os.environ.get("EVAL_FORMAT", "csv"),

@@ -38,6 +38,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import (
 )
 from eyechart.pipelines.vlmevalkit.evalscope.output import format_rate, format_summary, print_done
 from eyechart.pipelines.vlmevalkit.evalscope.report import format_report, read_report
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, NO_SPLIT
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import read_accuracies
 from eyechart.report.table import describe_scorer
 from eyechart.terminal import print_note, print_text
@@ -239,9 +240,9 @@ def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcom
         one.data,
         "done" if is_done else "eval" if outcome.failure is not None and has_inferred else "infer",
         prediction_file=str(one.predictions),
-        judge_model=one.judge,
+        judge_model=one.judge or NO_JUDGE,
         error_message=error,
-        primary_metric=primary,
+        primary_metric=_name_primary(one, outcome, primary),
         metrics=metrics,
         scorer=outcome.scorer or None,
         rules=outcome.rules or None,
@@ -254,6 +255,13 @@ def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcom
         "primary_metric_value": str(metrics[primary]) if primary else "",
         "eval_error": error or "",
     }
+
+
+def _name_primary(one: Evaluation, outcome: EvaluationOutcome, primary: str | None) -> str | None:
+    """As published: the accuracy of multiple choice without splits has another name in the status file."""
+    dataset = one.questions.dataset
+    is_choice = outcome.scorer.startswith(("choice-", "mmmu-")) if dataset is None else dataset.TYPE == "MCQ"
+    return "Overall Acc" if is_choice and primary == f"split={NO_SPLIT}|Overall" else primary
 
 
 class TaskFailed(EyechartError):

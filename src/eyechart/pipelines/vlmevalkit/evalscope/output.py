@@ -9,17 +9,22 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from eyechart.data.rows import Blob
-from eyechart.errors import API_FAILURE, NO_ANSWER, DataError, UsageError
+from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
-from eyechart.pipelines.vlmevalkit.report import Line, survey_results, write_trials
+from eyechart.pipelines.vlmevalkit.report import (
+    Line,
+    copy_columns,
+    get_prediction,
+    survey_results,
+    write_trials,
+)
 from eyechart.registry import exporter
-from eyechart.report.rows import Cell, open_text_file, to_json_text
+from eyechart.report.rows import Cell, open_text_file
 from eyechart.report.table import describe_scorer
 from eyechart.run.options import Options
 from eyechart.terminal import print_note, print_text, to_one_line
@@ -117,13 +122,18 @@ def format_rate(part: int, whole: int) -> str:
 @exporter("evalscope")
 def write_evalscope(export: Export) -> Sequence[Path]:
     """Write VLMEvalKit's files and, per trial, the table that EvalScope prints."""
-    trials = write_trials(export)
+    return write_task_files(export)
+
+
+def write_task_files(export: Export, file: Path | None = None) -> Sequence[Path]:
+    """The same; `file` is that of the questions, whose cells are copied."""
+    trials = write_trials(export, file=file)
     paths = [path for trial in trials for path in trial.paths]
     for trial in trials:
         path = export.folder / f"{trial.stem}_acc.txt"
         if trial.accuracies:
-            with open_text_file(path) as file:
-                file.write(format_table(trial.accuracies) + "\n")
+            with open_text_file(path) as text:
+                text.write(format_table(trial.accuracies) + "\n")
             paths.append(path)
         else:
             path.unlink(missing_ok=True)
@@ -201,7 +211,6 @@ def _width(text: str) -> int:
 HOW_TO_FILL = "mode: all requests them, in a work_dir of another name if eyechart did not write the file"
 
 _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as `eyechart.report.export.fit` writes it
-_Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
 
 def choose_prediction_format() -> str:
@@ -220,7 +229,11 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     The columns are those of the `file` of questions without its images; without a file, those of the
     questions.
     """
-    heading, rows = _table_by_file(file, results) if file is not None else _table_by_samples(results)
+    columns = survey_results(results()).columns
+    if file is not None:
+        columns = copy_columns(file, results(), has_answers=columns.has_answers)
+    heading = (*columns.names, "prediction")
+    rows = ([*columns.make_cells(result), get_prediction(result)] for result in results())
     if path.suffix == ".xlsx":
         _write_sheet(heading, rows, path)
     elif path.suffix == ".tsv":
@@ -263,47 +276,6 @@ def make_cut_error(path: Path, name: str) -> DataError:
         f"{path.name}: the prediction of {name} was cut at the limit of a cell",
         hint="PRED_FORMAT=tsv with mode: all and reuse: true writes the whole text, without new requests",
     )
-
-
-def get_prediction(result: Result) -> str:
-    """The reply without surrounding blanks, or the text that marks a failure."""
-    return result.reply.content.strip() if result.reply else NO_ANSWER
-
-
-def _table_by_samples(results: Callable[[], Iterable[Result]]) -> _Table:
-    columns = survey_results(results()).columns
-    rows = ([*columns.make_cells(result)[:-1], get_prediction(result)] for result in results())
-    return (*columns.names, "prediction"), rows
-
-
-def _table_by_file(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
-    from eyechart.data.image_columns import is_path_column
-    from eyechart.data.source import open_source
-
-    source = open_source(file)
-    image_columns = [name for name in source.detection.fields.get("image", ()) if not is_path_column(name)]
-    kept = [name for name in source.detection.columns if name not in (*image_columns, "prediction")]
-    said = {result.sample.row: get_prediction(result) for result in results()}
-
-    def rows() -> Iterator[list[Cell]]:
-        for row, _ in source.rows_with_images():
-            if row.number in said:
-                cells = [_cell(name, row.values.get(name)) for name in kept]
-                yield [*cells, said[row.number]]
-
-    return (*kept, "prediction"), rows()
-
-
-def _cell(column: str, value: Any) -> Cell:
-    """A cell as in the file; a numeric index becomes a number, as other tools expect."""
-    if isinstance(value, Blob):
-        value = value.data.decode(errors="replace")
-    if value is None or value == "":
-        return None
-    if isinstance(value, str):
-        is_number = column == "index" and value.isascii() and value.isdigit() and len(value) < 16
-        return int(value) if is_number and str(int(value)) == value else value
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else to_json_text(value)
 
 
 def drop_other_formats(path: Path) -> None:

@@ -25,7 +25,15 @@ from eyechart.data.wrappers import MemorySource
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import NO_ANSWER, DataError, EyechartError, ModelError, UsageError
 from eyechart.model.specs import make_model
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import CHOICE, JUDGED, OPEN, is_circular, read_samples
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
+    CHOICE,
+    JUDGED,
+    OPEN,
+    fill_judge_params,
+    find_judge_spec,
+    is_circular,
+    read_samples,
+)
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     FOLDER,
     Frame,
@@ -322,6 +330,7 @@ def build_judge(
     said = {name: value for name, value in parameters.items() if name not in _NOT_THE_JUDGES}
     judge = ScriptJudge(
         model=model,
+        spec=find_judge_spec(model),
         settings=ModelSettings(base_url=api_base, api_key=key, parameters=said, timeout_s=timeout),
         retry=retry,
         system_prompt=system_prompt,
@@ -335,6 +344,7 @@ class ScriptJudge:
     """A judge for scripts: one blocking request per call, from any number of threads."""
 
     model: str
+    spec: str  # of the model that is asked
     settings: ModelSettings = field(repr=False)
     retry: int = 6
     system_prompt: str | None = None
@@ -345,10 +355,10 @@ class ScriptJudge:
         settings = ModelSettings(
             base_url=self.settings.base_url,
             api_key=self.settings.api_key,
-            parameters={"temperature": 0, **self.settings.parameters, **parameters},
+            parameters=fill_judge_params(self.spec, {**self.settings.parameters, **parameters}),
             timeout_s=self.settings.timeout_s,
         )
-        return make_model(f"openai/{self.model.removeprefix('openai/')}", settings)
+        return make_model(self.spec, settings)
 
     def generate(self, message: Any, dataset: str | None = None, **parameters: Any) -> str:
         """The reply to a text or a list of parts; raises `ModelError` if there is none."""

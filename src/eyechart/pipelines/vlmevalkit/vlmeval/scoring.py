@@ -6,11 +6,13 @@ import csv
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,10 @@ from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
 from eyechart.pipelines.vlmevalkit.report import (
     NO_JUDGE,
     Line,
-    format_model_name,
+    Survey,
+    VerdictTable,
+    format_judge_name,
+    get_index_order,
     survey_results,
     write_accuracy_csv,
 )
@@ -34,7 +39,6 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     is_missing,
     load_table,
     require,
-    select_rows,
     to_plain,
 )
 from eyechart.prompt.default import build_custom_prompt
@@ -86,17 +90,29 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     results = _score_by_rules(said) if _judge_name(judge) == NO_JUDGE else _score_by_judge(said, judge)
     found = survey_results(results)
     _note_uncounted(results, path.name)
-    hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
-    table = select_rows(frame, [verdict is not None for verdict in hits]).copy()
-    table["hit"] = [verdict[0] for verdict in hits if verdict is not None]
-    table["log"] = [verdict[1] for verdict in hits if verdict is not None]
-    dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
+    dump(
+        _list_verdicts(frame, results, found), path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx")
+    )
     if not found.accuracies and not any(said.replies):
         raise DataError(f"{path.name}: no row has a reply", hint="run again; failed requests are not replies")
     if not found.accuracies:
         raise DataError(f"{path.name}: no reply has a verdict", hint="try another judge")
     write_accuracies(found.accuracies, path.parent, path.stem)
     return import_pandas().DataFrame(found.accuracies)
+
+
+def _list_verdicts(frame: Frame, results: Sequence[Result], found: Survey) -> Frame:
+    """The questions with `hit` and `log`, sorted by index."""
+    columns = [str(name) for name in frame.columns if name != "prediction"]
+    table = VerdictTable(columns, found.verdicts)
+    cells = frame[columns].itertuples(index=False, name=None)
+    rows = [
+        (get_index_order(result.sample.id), table.make_row(result, row))
+        for result, row in zip(results, cells, strict=True)
+        if found.verdicts.has(result)
+    ]
+    rows.sort(key=itemgetter(0))
+    return import_pandas().DataFrame([row for _, row in rows], columns=list(table.heading))
 
 
 def _read_replies(frame: Frame) -> list[Reply | None]:
@@ -145,8 +161,7 @@ def _score_by_judge(said: _Answered, judge: Mapping[str, Any]) -> list[Result]:
 
 
 def _judge_name(judge: Mapping[str, Any]) -> str:
-    name = str(judge.get("model") or NO_JUDGE)
-    return name if name == NO_JUDGE else format_model_name(name)
+    return format_judge_name({"judge": judge.get("model")})
 
 
 def _note_uncounted(results: Sequence[Result], file: str) -> None:
@@ -288,6 +303,17 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
 # -- The judge: from the arguments of an `evaluate` to the options of a run
 
 _OURS = ("openai/", "python:", "baseline/")
+# As published: the versions that stand for the short names of judges.
+_VERSIONS = {
+    "gpt-4-turbo": "gpt-4-1106-preview", "gpt-4-0125": "gpt-4-0125-preview",
+    "gpt-4-0409": "gpt-4-turbo-2024-04-09", "chatgpt-1106": "gpt-3.5-turbo-1106",
+    "chatgpt-0125": "gpt-3.5-turbo-0125", "gpt-4o": "gpt-4o-2024-05-13",
+    "gpt-4o-0806": "gpt-4o-2024-08-06", "gpt-4o-1120": "gpt-4o-2024-11-20",
+    "gpt-4o-mini": "gpt-4o-mini-2024-07-18",
+}  # fmt: skip
+_JUDGE_TOKENS = 2048
+# OpenAI's reasoning models: they take no temperature, and their token limit has another name.
+REASONING = re.compile(r"(?<![a-z0-9])(?:o1|o3|o4|gpt-5)", re.IGNORECASE)
 # Arguments of an `evaluate`; all others are parameters of the judge.
 _KNOWN = ("model", "api_base", "key", "nproc", "retry", "timeout", "verbose")
 
@@ -301,18 +327,58 @@ def format_judge_spec(name: str) -> str:
     return name if name.startswith(_OURS) else f"openai/{name}"
 
 
+_LOCAL_JUDGE: ContextVar[str] = ContextVar("local judge", default="")
+
+
+@contextmanager
+def use_local_judge(name: str) -> Iterator[None]:
+    """Inside, the model of this name is asked in place of every judge that an `evaluate` names."""
+    before = _LOCAL_JUDGE.set(name)
+    try:
+        yield
+    finally:
+        _LOCAL_JUDGE.reset(before)
+
+
+def find_judge_spec(name: str) -> str:
+    """The model that is requested for a judge of this name: a local one, or the version that it stands for.
+
+    >>> [find_judge_spec(name) for name in ("gpt-4o", "openai/gpt-4o", "Qwen/Qwen3")]
+    ['openai/gpt-4o-2024-05-13', 'openai/gpt-4o', 'openai/Qwen/Qwen3']
+    """
+    return format_judge_spec(_LOCAL_JUDGE.get() or _VERSIONS.get(name, name))
+
+
+def fill_judge_params(spec: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a judge's requests: those that VLMEvalKit sends, where none are given.
+
+    >>> fill_judge_params("openai/j", {"top_p": 0.5}), fill_judge_params("openai/o3", {"temperature": 1})
+    ({'temperature': 0, 'max_tokens': 2048, 'top_p': 0.5}, {'max_completion_tokens': 2048})
+    >>> fill_judge_params("python:j.py:J", {})
+    {}
+    """
+    if not spec.startswith("openai/"):
+        return dict(given)
+    if not REASONING.search(spec):
+        return {"temperature": 0, "max_tokens": _JUDGE_TOKENS, **given}
+    kept = {name: value for name, value in given.items() if name not in ("temperature", "max_tokens")}
+    return {"max_completion_tokens": given.get("max_tokens", _JUDGE_TOKENS), **kept}
+
+
 def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a run, from the keyword arguments of an `evaluate`.
 
-    >>> make_judge_options({"model": "j", "retry": 3, "verbose": True, "temperature": 0})
-    {'judge': 'openai/j', 'judge_params': {'temperature': 0}, 'retries': 2}
+    >>> make_judge_options({"model": "j", "retry": 3, "verbose": True, "temperature": 1})
+    {'judge': 'openai/j', 'judge_params': {'temperature': 1, 'max_tokens': 2048}, 'retries': 2}
     """
+    spec = find_judge_spec(str(said["model"]))
+    given = {name: value for name, value in said.items() if name not in _KNOWN}
     found = {
-        "judge": format_judge_spec(str(said["model"])),
+        "judge": spec,
         "judge_base_url": said.get("api_base"),
         "judge_api_key": said.get("key")
         or ("EMPTY" if said.get("api_base") else None),  # never a key of the environment
-        "judge_params": {name: value for name, value in said.items() if name not in _KNOWN} or None,
+        "judge_params": fill_judge_params(spec, given) or None,
         "concurrency": said.get("nproc"),
         "retries": said["retry"] - 1 if said.get("retry") else None,
         "timeout_s": said.get("timeout"),
