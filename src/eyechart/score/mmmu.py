@@ -17,7 +17,7 @@ from eyechart.registry import judged_scorer, scorer, scorers
 from eyechart.score.choice_rules import RULES
 from eyechart.score.reading import score_official, unwrap
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.score.thinking import cut_reasoning
+from eyechart.score.thinking import cut_reasoning, show_reply
 from eyechart.types import JudgedScorer, Judging, Reply, Sample, Score
 
 RANDOM_PICK = "random pick"  # in the detail of a score: the probability that the pick is right
@@ -187,7 +187,7 @@ def to_choice(sample: Sample) -> Sample:
 def _judge_choice(reply: Reply, sample: Sample, rules: str = "choice-vlmevalkit") -> Judging[Score]:
     choice = scorers.get(rules)
     assert isinstance(choice, JudgedScorer)
-    return (yield from choice.steps(reply, sample))
+    return (yield from choice.steps(show_reply(reply, choice), sample))
 
 
 # -- MMMU-Pro
