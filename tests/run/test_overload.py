@@ -452,16 +452,18 @@ def test_an_endpoint_that_refuses_everything_is_not_asked_everything(
     assert done.json["pending"] == 500 - n
 
 
-@pytest.mark.parametrize(("first", "n_plain"), [(0, 2), (50, 0)])
+@pytest.mark.parametrize(
+    ("first", "status", "n_plain"), [(0, 400, 2), (50, 400, 0), (0, 403, 8), (50, 403, 6)]
+)
 def test_questions_that_are_refused_for_ever_do_not_end_a_run(
-    first: int, n_plain: int, tmp_path: Path
+    first: int, status: int, n_plain: int, tmp_path: Path
 ) -> None:
     """Neither at the beginning of a run, nor after replies that all come from the cache."""
 
     def answer(asked: Asked) -> Answer | str:
         found = re.search(r"Question (\d+)\?", asked.text)
         is_refused = found is not None and first <= int(found[1]) < first + 10
-        return Answer(status=400, body=b'{"error": {"message": "not this one"}}') if is_refused else "A"
+        return Answer(status=status, body=b'{"error": {"message": "not this one"}}') if is_refused else "A"
 
     with Server(answer) as server:
         for out in ("one", "two"):

@@ -44,7 +44,9 @@ class EndpointPool:
         self.members = tuple(members)
         self._only = self.members[0] if len(self.members) == 1 else None
         self._at_most = at_most  # in flight at all of them together; the caller sees to it
-        self._is_proven = is_proven  # they have answered in an earlier start of the run
+        self.is_proven = (
+            is_proven  # they have answered before: an earlier start, or a run whose replies are used
+        )
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._n_choosy = 0  # of those that wait: they cannot go everywhere
@@ -69,8 +71,8 @@ class EndpointPool:
 
     @property
     def is_unproven(self) -> bool:
-        """No endpoint has answered yet, in this start or an earlier one."""
-        return self.answered_at == NEVER and not self._is_proven
+        """No endpoint has answered yet, in this start or before."""
+        return self.answered_at == NEVER and not self.is_proven
 
     @property
     def is_unheard(self) -> bool:
@@ -134,7 +136,7 @@ class EndpointPool:
     def record_refusal(self, endpoint: Endpoint, error: ModelError, sent_at: float) -> None:
         """It will not answer this request, nor any other if the error is fatal."""
         if error.is_fatal:
-            endpoint.record_fatal(is_proven=self._is_proven)
+            endpoint.record_fatal(is_proven=self.is_proven)
         elif error.status is not None:
             self.last_refusal = error
         if self._only is None and endpoint.is_suspect:

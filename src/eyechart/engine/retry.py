@@ -52,6 +52,7 @@ from eyechart.types import (
 
 _STALE_S = 1.0  # a reservation that is used later than this belongs to another request by now
 _UNLIMITED = TokenReservation()  # where there are no rate limits
+_FORBIDDEN = 403  # for the key, or for this picture by some policy: unlike 401 and 404
 _BAD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of replies they cannot give
 
 _Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
@@ -155,7 +156,8 @@ class RetryingClient:
     gives_one_reply: bool = False  # it does not give several replies to one request
     _needs_start: bool = field(init=False)
     _starting: asyncio.Future[list[None]] | None = None
-    _plain: asyncio.Future[bool] | None = None  # whether a plain question is answered, once that is asked
+    _plain: asyncio.Future[bool] | None = None  # whether a plain question is answered, the last time
+    _is_announced: bool = False
 
     def __post_init__(self) -> None:
         queues = read_capabilities(self.model).usual_concurrency is not None
@@ -301,11 +303,11 @@ class RetryingClient:
 
     async def _give_up(self, reason: ModelError, request: Request) -> None:
         """End the run; but not if only questions such as these are refused, and others can be answered."""
-        if isinstance(reason, RefusesAll):
-            if self._plain is None:
+        if isinstance(reason, RefusesAll) or reason.status == _FORBIDDEN:
+            if self._plain is None or self._plain.done():
                 self._plain = asyncio.ensure_future(self._answers_plain_question(request))
             if await asyncio.shield(self._plain):
-                self.breaker.has_replies = True
+                self.pool.is_proven = True
                 return
         self.stop.give_up(reason)
 
@@ -320,7 +322,10 @@ class RetryingClient:
                 if error.is_retryable:
                     return True  # nobody knows: the other limits see to an endpoint that fails
             else:
-                self.pool.announce("a plain question is answered: the run goes on without those refused")
+                member.record_answer(time.monotonic())
+                if not self._is_announced:
+                    self._is_announced = True
+                    self.pool.announce("a plain question is answered: the run goes on without those refused")
                 return True
             finally:
                 self._release(plain, reservation, replies)
@@ -496,7 +501,6 @@ class CircuitBreaker:
         self._pool = pool
         self._give_up_after = give_up_after
         self._n_refused = 0  # requests that every endpoint refused, before one was ever answered
-        self.has_replies = False  # there are some, from the cache or an earlier run: not all is refused
 
     def check(self, error: ModelError, attempts: Attempts) -> ModelError | None:
         """What to end the run with after this failure; None to go on."""
@@ -540,9 +544,7 @@ class CircuitBreaker:
 
     def _is_refused(self, error: ModelError, attempts: Attempts) -> bool:
         """Whether whatever is sent is refused: an unknown parameter, images to a model that takes none."""
-        if error.status is None or error.is_retryable or attempts.may_go_on:
-            return False
-        if self.has_replies or not self._pool.is_unproven:
+        if error.status is None or error.is_retryable or attempts.may_go_on or not self._pool.is_unproven:
             return False
         if attempts.n_wanted > 1 and error.status in _BAD_REQUEST:  # asked for one reply, it may answer
             return False

@@ -92,7 +92,7 @@ class SampleRunner:
                 failures.append(TrialFailure(task=trial.task, failure=trial.failure))
             elif (reply := self._find(trial)) is not None:
                 assert trial.ask is not None
-                self.client.breaker.has_replies = True
+                self.client.pool.is_proven = True
                 replies.append(TrialReply(task=trial.task, ask=fill_rounds(trial.ask, reply), reply=reply))
             else:
                 to_ask.append(trial)
@@ -279,7 +279,7 @@ class Calls:
             return found
         reply = self._known.find(client.model, key, request)
         if reply is not None:
-            client.breaker.has_replies = True
+            client.pool.is_proven = True
             result = RequestResult([reply], 0)
         else:
             mark_claim_idle()  # the memory held for an earlier reply must not keep others from their replies
