@@ -5,14 +5,17 @@ benchmark.py                MMBench and CCBench, their prompts; published sets w
 score.py                    ``choice-vlmevalkit`` and its two earlier forms, with the judge
 report.py                   VLMEvalKit's result files: predictions, verdicts, accuracies
 mmbench_note.py             `MMBenchDataset` and `dump_submission`, as MMBench's note uses them
-cli.py                      ``eyechart vlmeval``; ``eyechart run FILE`` with a task of EvalScope
+cli.py                      ``eyechart vlmeval`` and ``evalscope``; ``eyechart run`` with a task of EvalScope
 evalscope/config.py         a task in every form; API keys; checked values
 evalscope/eval_config.py    the keys of `eval_config`: models, data, judge
+evalscope/native.py         the keys of a task for the native backend
+evalscope/general.py        `general_vqa` and `general_vmcq`: their files and prompts
+evalscope/general_score.py  their scorers; overlap.py has BLEU and ROUGE, wording.yaml EvalScope's prompts
 evalscope/job.py            `run_task`: every model on every dataset; `Summarizer`
 evalscope/evaluation.py     one model on one dataset: planned, asked, scored
 evalscope/folders.py        folders of tasks, ``status.json``
 evalscope/output.py         printed tables, files of predictions
-evalscope/report.py         the exporter ``evalscope-report``, for EvalScope's dashboard
+evalscope/report.py         EvalScope's reports, for its dashboard; lines.py has the lines beside them
 vlmeval/command.py          VLMEvalKit's run.py: flags, ``--config``
 vlmeval/dataset.py          the dataset classes that scripts change or inherit from
 vlmeval/bridge.py           a changed class as a benchmark; the judge of a script's `evaluate`

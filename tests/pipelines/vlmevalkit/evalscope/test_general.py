@@ -194,6 +194,19 @@ def test_tables_parquet_and_lists(server: Server) -> None:
     assert (found.score, found.num) == (1.0, 2)
 
 
+def test_urls_are_sent_as_they_are(server: Server) -> None:
+    place = "http://192.0.2.1/a.png"  # cannot be reached
+    parts = [
+        {"type": "image_url", "image_url": {"url": place, "detail": "low"}},
+        {"type": "text", "text": "?"},
+    ]
+    row = {"messages": [{"role": "user", "content": parts}], "answer": "a dog"}
+    Path("vqa/mine.jsonl").write_text(json.dumps(row))
+    assert rouge(run_task(task(server))) == 1.0
+    [asked] = server.asked
+    assert asked.body["messages"][0]["content"][0]["image_url"] == {"url": place, "detail": "low"}
+
+
 def test_a_file_in_place_of_a_folder(server: Server) -> None:
     given = task(server, args={"local_path": "vqa/mine.jsonl", "subset_list": None})
     del given["dataset_args"]["general_vqa"]["subset_list"]
@@ -402,6 +415,15 @@ def test_a_folder_is_continued_by_use_cache(server: Server) -> None:
     [folder] = Path("outputs").iterdir()
     assert rouge(run_task(task(server, use_cache=str(folder)))) == 0.75
     assert len(server.asked) == 2
+
+
+def test_another_prompt_or_judge_is_another_run(server: Server) -> None:
+    same: dict[str, Any] = {"work_dir": "out", "no_timestamp": True}
+    run_task(task(server, **same))
+    run_task(task(server, args={"system_prompt": "Look."}, **same))
+    assert [len(asked.body["messages"]) for asked in server.asked] == [1, 1, 2, 2]
+    run_task(task(server, args={"filters": {"remove_until": "a"}}, **same))
+    assert len(list(Path("out/runs").glob("*/*"))) == 3
 
 
 def test_files_of_evalscope_are_not_replaced(server: Server) -> None:

@@ -96,8 +96,14 @@ def open_general(data: GeneralData) -> GeneralSet:
         scorer="general-vqa" if data.name == "general_vqa" else "general-vmcq",
         judged_scorer="general-vqa" if data.name == "general_vqa" else "general-vmcq",
         group_by=("subset",) if len(data.subsets) > 1 else (),
-        files="evalscope-report",
-        settings={"subsets": list(data.subsets), "limit": data.limit, RULES: rules},
+        settings={
+            "subsets": list(data.subsets),
+            "limit": data.limit,
+            "shuffle_seed": data.shuffle_seed,
+            "system_prompt": data.system_prompt,
+            "template": data.template,
+            RULES: rules,
+        },
         about=f"{data.name}: questions of one's own, as EvalScope asks and scores them",
     )
     if len(reading.details) > 1:
