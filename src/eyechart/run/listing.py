@@ -253,6 +253,8 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
     is_active = is_running(folder, locked)
     numbers = (None if is_active else _read_summary(folder)) or _count(journal, manifest)
     n_done = sum(numbers.outcomes.values())
+    if numbers.pending or numbers.outcomes.get("failed"):  # no official number: see `Run.summary`
+        manifest = {**manifest, "parity": ""}
     state: State = "failures" if numbers.outcomes.get("failed") else "complete"
     return ListedRun(
         folder=folder,

@@ -73,7 +73,7 @@ class Run:
         """The conditions under which the score was measured, by name."""
         from eyechart.report.conditions import describe_conditions
 
-        return describe_conditions(self.manifest, list_options(Options))
+        return describe_conditions({**self.manifest, "parity": self.summary.parity}, list_options(Options))
 
     @cached_property
     def _plain(self) -> Summary:
