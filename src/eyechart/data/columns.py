@@ -97,6 +97,7 @@ class Detection:
     separator: str = ""  # between the options of one text without letters
     is_official: bool = False  # a benchmark's own file: golds stay as published
     spells_lists: bool = True  # an answer that spells a list is that list
+    keeps_golds: bool = False  # golds are as they are written, also the text of an option
     first_option: int | None = None  # answers are numbers of options: the number of the first one
     has_decimal_commas: bool = False  # answers are numbers such as 1.234,5
     reasons: tuple[str, ...] = ()
@@ -187,6 +188,7 @@ def detect(
     first_option: int | None = None,
     is_official: bool = False,
     spells_lists: bool = True,
+    keeps_golds: bool = False,
     asks: bool = False,
 ) -> Detection:
     """Decide what the columns mean, from their names and the first rows.
@@ -248,7 +250,7 @@ def detect(
         separator = find_separator(first, fields)
         remarks += [f"options are separated by {separator!r}"] * bool(separator)
     base = None
-    if not is_official:
+    if not is_official and not keeps_golds:
         base = find_first_option(path, GoldReader(fields, letters, separator), first, further, first_option)
     if base is not None and first_option is None:
         remarks.append(f"answers are numbers of options, counted from {base}")
@@ -271,6 +273,7 @@ def detect(
         separator=separator,
         is_official=is_official,
         spells_lists=spells_lists,
+        keeps_golds=keeps_golds or is_official,
         first_option=base,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
         remarks=tuple(remarks),
@@ -485,7 +488,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     golds = read_golds(take("answer"), spells_lists=detection.spells_lists)
     if detection.has_decimal_commas:
         golds = tuple(map(write_with_point, golds))
-    if not detection.is_official:
+    if not detection.keeps_golds:
         golds = as_letters(golds, choices, detection.first_option)
     parts = RowParts(
         id=sample_id,

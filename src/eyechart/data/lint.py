@@ -307,8 +307,16 @@ class Lint:
                     self.add("several-letters", sample.row, example)
             elif letter.upper() in sample.choices:
                 self.add("answer-case", sample.row, repr(gold))
-            # The rows of a circle are compared by letter, so the text of an option is never right.
-            elif sample.circle or not any(text.strip() == letter for text in sample.choices.values()):
+            # Official code compares letters, so the text of an option is never right.
+            elif (
+                sample.circle
+                or (
+                    self.file is not None
+                    and self.file.detection.keeps_golds
+                    and not self.file.options.is_official
+                )
+                or not any(text.strip() == letter for text in sample.choices.values())
+            ):
                 self.add("answer-not-an-option", sample.row, example)
 
     def _check_plain(self, sample: Sample, looks: MediaDetector) -> None:

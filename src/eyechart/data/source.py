@@ -68,6 +68,7 @@ class SourceOptions:
     ask: str | None = None  # the question of every row, in a file without questions
     is_official: bool = False  # a benchmark's own file: nothing is guessed, golds stay as published
     spells_lists: bool = True  # an answer that spells a list is that list
+    keeps_golds: bool = False  # the text of an option is not turned into its letter: for official scorers
     image_root: Path | str | None = None
     allow_urls: bool = True
     allow_absolute: bool = True  # not in data from a hub, a URL or an archive
@@ -407,6 +408,7 @@ def detect_rows(
         first_option=options.first_option,
         is_official=options.is_official or options.change_row is not None,
         spells_lists=options.spells_lists,
+        keeps_golds=options.keeps_golds,
         asks=options.ask is not None,
     )
 

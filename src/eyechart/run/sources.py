@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
 from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
-from eyechart.registry import benchmarks, find_hub_benchmarks, find_published_benchmark, suggest_name
+from eyechart.registry import (
+    benchmarks,
+    find_hub_benchmarks,
+    find_published_benchmark,
+    scorers,
+    suggest_name,
+)
 from eyechart.run.inputs import IN_PLACE, InputCheck
 from eyechart.run.options import Options
 from eyechart.run.plugins import find_python_benchmark, split_benchmark_spec
@@ -274,9 +280,16 @@ def _open_file(source: str | Path, options: Options) -> Source:
         sheet=options.sheet,
         decimal=options.decimal,
         first_option=options.first_option,
+        keeps_golds=_is_official_on_plain(options),
         ask=options.ask,
     )
     return open_source(source, chosen)
+
+
+def _is_official_on_plain(options: Options) -> bool:
+    """Whether a file is read without any benchmark's rules but scored by an official scorer, as by a task."""
+    scorer = options.scorer or ""
+    return options.read_as == PLAIN and scorer in scorers.names() and bool(scorers.get(scorer).parity)
 
 
 def _is_picture_folder(path: Path) -> bool:

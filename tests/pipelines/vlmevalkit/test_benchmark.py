@@ -266,8 +266,12 @@ def test_an_answer_stays_as_it_is_written(tmp_path: Path, options: tuple[str, ..
     cells = ["" if value is None else str(value) for value in row.values()]
     path.write_text("\t".join(row) + "\n" + "\t".join(cells) + "\n", encoding="utf-8")
     assert [sample.golds for sample in ec.load(path, read_as="mmbench")] == [(answer,)]
-    for benchmark in ("m_mine.tsv", "mmbench"):
-        flags = ("--as", "mmbench") if "." in benchmark else ()
+    task = ("--as", "plain", "--scorer", "choice-vlmevalkit-2026-06")  # as tasks of EvalScope read and score
+    for benchmark, flags in (
+        ("m_mine.tsv", ("--as", "mmbench")),
+        ("mmbench", ()),
+        *([] if answer == "A" else [("m_mine.tsv", task)]),
+    ):
         done = eyechart(
             "score", "--benchmark", benchmark, *flags, "--replies", path.name, "--json", cwd=tmp_path
         )

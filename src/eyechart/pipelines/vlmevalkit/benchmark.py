@@ -108,7 +108,7 @@ def _read_questions(replies: Path) -> Source:
     from eyechart.data.wrappers import ChangedSource
 
     file = open_questions(replies)
-    official = replace(file, detection=replace(file.detection, is_official=True))
+    official = replace(file, detection=replace(file.detection, keeps_golds=True))
     return ChangedSource(MMBenchSource(official), _add_missing_rotations)
 
 

@@ -201,7 +201,7 @@ def read_samples(frame: Frame, name: str) -> list[Sample]:
         Row(number, 0, dict(zip(columns, map(_value, values), strict=True)))
         for number, values in enumerate(records, 1)
     ]
-    detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], {})
+    detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], {}, keeps_golds=True)
     made = []
     for row in rows:
         parts = parse_row(row, detection, f"{name}: row {row.number}")
