@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,3 +125,11 @@ def test_a_name_of_the_catalogue_and_its_file_are_one_run(tmp_path: Path) -> Non
     (tmp_path / "other").mkdir()
     choice_tsv(tmp_path / "other" / "CCBench.tsv", 3)
     assert not here & folders("other/CCBench.tsv")
+
+
+@pytest.mark.parametrize(
+    "given", [{"decimal": "comma"}, {"sheet": "x"}, {"ask": "Why?"}, {"encoding": "gbk"}]
+)
+def test_options_on_reading_files_are_refused_for_rows_in_memory(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(given))}: the rows are in memory"):
+        ec.load([{"question": "How many?", "answer": "3,5"}], **given)

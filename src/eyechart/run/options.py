@@ -479,7 +479,7 @@ class Options:
                 "allow_private_urls has no effect: no image is downloaded",
                 hint="leave out --no-urls or --allow-private-urls",
             )
-        for name in ("max_pixels", "max_side", "jpeg_quality", "pass_urls"):
+        for name in list_option_names(Options, IMAGES):
             if self.input in ("none", "caption", "ocr") and getattr(self, name):
                 raise UsageError(
                     f"{name} has no effect: input is {self.input}, so no image is sent",

@@ -131,16 +131,11 @@ def _open_memory(rows: Any, options: Options) -> Source:
     from eyechart.data.records import open_memory
     from eyechart.data.source import SourceOptions
 
-    unused = ("read_as", "settings", "format", "encoding", "cells", "delimiter", "sheet", "answers", "ask")
-    if given := [name for name in options.get_reading() if name in unused]:
+    used = ("fields", "image_root", "first_option")
+    if given := [name for name in options.get_reading() if name not in used]:
         raise UsageError(f"{', '.join(given)}: the rows are in memory, not in a file", hint="leave it out")
-    chosen = SourceOptions(
-        fields=options.fields,
-        image_root=options.image_root,
-        allow_urls=options.allow_urls,
-        first_option=options.first_option,
-    )
-    return open_memory(rows, chosen, options.name)
+    chosen = {name: getattr(options, name) for name in (*used, "allow_urls")}
+    return open_memory(rows, SourceOptions(**chosen), options.name)
 
 
 def _merge_settings(name: str, options: Options) -> dict[str, Any]:
