@@ -72,6 +72,12 @@ def test_bytes_text_and_lists(tmp_path: Path) -> None:
     assert ImageLoader().load(refs[1]).width == 3
 
 
+def test_data_urls_in_a_column_of_texts(tmp_path: Path) -> None:
+    urls = [f"data:image/png;base64,{picture_base64(size=(n, 4))}" for n in (5, 6)]
+    assert colours(write(tmp_path / "a.parquet", {"question": ["?"] * 2, "image": urls})) == [(5, 4), (6, 4)]
+    assert colours(write(tmp_path / "b.parquet", {"question": ["?"], "images": [urls]})) == [(5, 4)]
+
+
 def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(DataError, match="not a Parquet file"):

@@ -139,7 +139,7 @@ def make_vqa(
     pictures: Sequence[Path],
     seed: int,
     n_rows: int,
-    endings: Sequence[str] = ("jsonl", "tsv", "csv"),
+    endings: Sequence[str] = ("jsonl", "tsv", "csv", "parquet"),
 ) -> Files:
     """Rows with messages, in several formats."""
     rng, made = random.Random(seed), Files(folder)
@@ -207,10 +207,13 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         import pyarrow.parquet as pq
 
         names = list(dict.fromkeys(name for row in rows for name in row))
-        pq.write_table(pa.table({name: [row.get(name) for row in rows] for name in names}), path)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        if "messages" in columns:  # whose shapes differ
+            columns["messages"] = [json.dumps(turns) for turns in columns["messages"]]
+        pq.write_table(pa.table(columns), path)
     else:
         names = list(dict.fromkeys(name for row in rows for name in row))
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with path.open("w", encoding="utf-8-sig" if path.suffix == ".csv" else "utf-8", newline="") as file:
             writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
             writer.writerow(names)
             for row in rows:

@@ -24,7 +24,7 @@ from parity.general import (
 )
 from support.server import Server
 
-N_ROWS = 120  # per file; a data set has three
+N_ROWS = 100  # per file; the data sets have four and three
 
 
 @pytest.fixture

@@ -125,14 +125,18 @@ def parse_item_column(column: str, known: Collection[str]) -> tuple[str, int | N
 
 
 def pick_image_data(value: Any, index: int | None, ref: ImageRef) -> bytes | str:
-    """The bytes, or base64 text, of an image in a cell: a value, a struct with bytes, or a list of these."""
+    """The bytes, or base64 text, of an image in a cell: a value, a struct with bytes, or a list of these.
+
+    A text may be a data URL.
+    """
     if index is not None:
         value = value[index] if isinstance(value, list) and index < len(value) else None
     if isinstance(value, dict):
         value = value.get("bytes")
     if not isinstance(value, bytes | str) or not value:
         raise ImageError(f"{ref}: no image in column {ref.column!r}")
-    return value
+    is_data_url = isinstance(value, str) and value[:64].lstrip()[:5].lower() == "data:"
+    return value.partition(",")[2] if isinstance(value, str) and is_data_url else value
 
 
 # -- Lists written as text: ``['a', 'b']`` (Python) or ``["a", "b"]`` (JSON)
