@@ -213,14 +213,18 @@ class FileKey(NamedTuple):
 
 
 def list_file_keys(cls: type) -> dict[str, FileKey]:
-    """The names that a configuration file may use: those of the options and of their flags."""
-    found = {}
-    for one in list_options(cls).values():
-        for flag in one.flags:
-            if flag.startswith("--"):
-                found[flag[2:].replace("-", "_")] = FileKey(one.name, one.is_switched_off)
-        found[one.name] = FileKey(one.name)
-    return found
+    """The names that a configuration file may use: those of the options and of their flags.
+
+    The name of an option is stronger than another's flag: ``fields`` are columns, not ``--fields``.
+    """
+    options = list_options(cls).values()
+    by_flag = {
+        flag[2:].replace("-", "_"): FileKey(one.name, one.is_switched_off)
+        for one in options
+        for flag in one.flags
+        if flag.startswith("--")
+    }
+    return by_flag | {one.name: FileKey(one.name) for one in options}
 
 
 def check_limits(options: Any) -> None:

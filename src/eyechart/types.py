@@ -135,6 +135,9 @@ class Message:
 MODELS_TURN = Message("assistant", ())
 
 
+FIELD_KINDS = "field kinds"  # of what is withheld: how the fields of a gold object are compared, by path
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """One question as the benchmark's authors published it.
@@ -642,6 +645,7 @@ class Aggregate:
     parity: str = ""
     has_interval: bool = True  # False where combining takes too long to be repeated
     sees_unscored: bool = False  # `count` also gets rows without a score
+    has_group_intervals: bool = False  # the metrics of groups have intervals, too
 
     def __call__(self, rows: Iterable[ScoredRow]) -> MetricTable:
         """The metrics of these rows, without intervals."""

@@ -80,7 +80,7 @@ def test_too_many_options() -> None:
         ("[{'answer': 'net', 'answer_id': 1}, {'answer': 2}]", ("net", "2")),
         ({"text": ["a", "b"], "answer_start": [3, 9]}, ("a", "b")),
         ({"total": 3}, ('{"total":3}',)),  # a form to fill in: its JSON
-        ('{"total": 3}', ('{"total": 3}',)),
+        ('{"total": 3}', ('{"total":3}',)),
         (3, ("3",)),
         (2.5, ("2.5",)),
         (True, ("true",)),

@@ -162,19 +162,3 @@ def test_any_source_will_do() -> None:
 
     report = check_source(Two(), ImageLoader())
     assert counts(report) == {"stopped": 1, "bad-image": 1}
-
-
-def test_golds_that_are_objects_are_named(tmp_path: Path) -> None:
-    rows = [
-        {"id": 1, "question": "Read the invoice.", "answer": {"total": 5, "date": "2024-01-02"}},
-        {"id": 2, "question": "Read it.", "answer": "{'total': 5}"},
-        {"id": 3, "question": "Which set?", "answer": "{1, 2}"},
-        {"id": 4, "question": "What?", "answer": [{"answer": "net", "answer_id": 1}]},
-        {"id": 5, "question": "Which?", "options": ["{}", "{a}"], "answer": "A"},
-    ]
-    report = looked_over(jsonl(tmp_path / "o.jsonl", rows))
-    assert counts(report) == {"object-answer": 2}
-    [finding] = report.findings
-    assert (finding.severity, finding.rows) == ("warning", [1, 2])
-    assert "compared as text" in finding.about
-    assert "--judge MODEL" in finding.hints[0]

@@ -51,7 +51,8 @@ def make_row(name: str, k: int, is_right: bool) -> Result:
     read = gold if is_right else ("No", "Yes")[k % 2]
     detail = {
         "grade": 8 if is_right else 3, "reference grade": 9, "iou": 0.8 * is_right, "centre": is_right,
-        "judged": "correct" if is_right else "incorrect", "parts": {"text edit": 0.1 if is_right else 0.6},
+        "judged": "correct" if is_right else "incorrect",
+        "fields": {"a": "right" if is_right else "wrong"}, "parts": {"text edit": 0.1 if is_right else 0.6},
     }  # fmt: skip
     sample = Sample(id=str(k + 1), question=f"Q{k // 2}?", golds=(gold,), meta=meta)
     score = Score(outcome="correct" if is_right else "wrong", value=float(is_right), read=read, detail=detail)

@@ -65,3 +65,14 @@ def test_no_address_with_a_password_gets_into_a_run(name: str) -> None:
         Options.of({name: "http://me:secret@host/v1"})
     assert "secret" not in str(refused.value)
     Options.of({name: "http://host/v1/@me"})
+
+
+def test_fields_in_a_configuration_file_are_columns_and_not_the_flag() -> None:
+    from eyechart.option import list_file_keys
+
+    keys = list_file_keys(Options)
+    assert (keys["fields"].option, keys["field"].option, keys["schema"].option) == (
+        "fields",
+        "fields",
+        "schema",
+    )

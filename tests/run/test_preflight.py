@@ -261,15 +261,3 @@ def test_a_configuration_names_several_columns(tmp_path: Path, server: Server) -
     (tmp_path / "c.yaml").write_text("\n".join(lines))
     assert eyechart("run", "c.yaml", "-q", cwd=tmp_path, OPENAI_API_KEY="k").code == 0
     assert [len(asked.images) for asked in server.asked] == [2]
-
-
-@pytest.mark.parametrize("is_file", [True, False])
-def test_golds_that_are_objects_are_told_where_texts_are_compared(
-    is_file: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [{"id": 1, "question": "Read the invoice.", "answer": {"total": 5}}]
-    source: Any = jsonl(tmp_path / "o.jsonl", rows) if is_file else rows
-    said = "answers that are JSON objects, which are compared as text"
-    for scorer, is_told in (("default", True), ("exact", True), (lambda reply, sample: True, False)):
-        ec.run(source, lambda text, images: "{}", scorer=scorer, out=str(tmp_path / "runs"), progress=False)
-        assert (said in capsys.readouterr().err) == is_told

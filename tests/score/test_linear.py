@@ -111,6 +111,10 @@ def samples(scorer: str) -> Iterator[Sample]:
         for meta in BY_COLUMNS.get(scorer, ({},)):
             yield Sample(id="row", question=QUESTION, golds=("12",), meta={**facts, **meta})
         return
+    if scorer == "fields":
+        yield Sample(id="object", question=QUESTION, golds=('{"a": 1, "answer": "A", "d": "2024-03-05"}',))
+        yield Sample(id="list", question=QUESTION, golds=('{"answer": [{"a": 1}, {"a": 2}], "b": [1, 2]}',))
+        return
     yield Sample(id="choice", question=QUESTION, golds=("B",), choices=CHOICES)
     if scorer.startswith(("choice", "insight")):
         return
@@ -160,6 +164,13 @@ def test_long_replies_to_choices_are_read_in_linear_time(piece: str) -> None:
     """A slice or a copy per name is cheap: only many names show that there is one."""
     sample = next(samples("choice"))
     assert is_linear("choice", piece, AROUND[0], sample, n_all=400_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ['{"a": "', '{"a": 1}', "{", '"a": [', '{"b": 1, ', "}", "/* ", "'", '\\"'])
+def test_long_replies_with_objects_are_read_in_linear_time(piece: str) -> None:
+    for around in (("", ""), ('{"a": [', "]}"), ('{"a": "', '"}')):
+        assert is_linear("fields", piece, around, next(samples("fields")), n_all=400_000)
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from eyechart.data.answers import (
 )
 from eyechart.data.answers import to_text as to_text  # readers of other formats import it from here
 from eyechart.data.choices import LETTERS
+from eyechart.data.fields import ObjectGolds, find_object_golds
 from eyechart.data.image_columns import (
     ALWAYS,
     MediaColumn,
@@ -45,7 +46,7 @@ from eyechart.data.names import find_candidates, find_option_columns
 from eyechart.data.rows import Blob, Row, read_literal
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import find_near_names, suggest_name
-from eyechart.types import ImageRef
+from eyechart.types import FIELD_KINDS, ImageRef
 
 # The fields of a sample, and the usual columns for each; the first that exists is used.
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -99,6 +100,7 @@ class Detection:
     spells_lists: bool = True  # an answer that spells a list is that list
     keeps_golds: bool = False  # golds are as they are written, also the text of an option
     first_option: int | None = None  # answers are numbers of options: the number of the first one
+    objects: ObjectGolds | None = None  # reads golds that are objects; None: golds stay as published
     has_decimal_commas: bool = False  # answers are numbers such as 1.234,5
     reasons: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # what was decided without the user and can change the score
@@ -190,19 +192,25 @@ def detect(
     spells_lists: bool = True,
     keeps_golds: bool = False,
     asks: bool = False,
+    schema: str | None = None,
 ) -> Detection:
     """Decide what the columns mean, from their names and the first rows.
 
     `further` rows are read only where the first ones do not decide whether options are counted from 0 or 1,
     unless the user said it (`first_option`). Of a benchmark's own file (`is_official`) nothing is guessed.
-    `asks`: the question is not the file's own.
+    `asks`: the question is not the file's own. `schema`: that of golds that are objects.
     """
     fields, letters = map_columns(path, columns, overrides)
     first = list(rows)
+    objects, announced = None, list[str]()
+    if not is_official:
+        objects, announced = find_object_golds(path, columns, first, fields.get("answer", ()), schema)
+    of_golds = set(objects.columns.values()) if objects else set()
     is_everyday = not is_official and (asks or not is_published_form(format, columns, overrides))
     remarks: list[str] = []
     if not is_official:
-        remarks = _add_further(path, fields, letters, columns, is_everyday=is_everyday)
+        free = [column for column in columns if column not in of_golds]
+        remarks = _add_further(path, fields, letters, free, is_everyday=is_everyday)
     if "question" not in fields:
         near = find_near_names("question", list(columns), at_most=1)
         hint = f"name the question column: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
@@ -275,8 +283,9 @@ def detect(
         spells_lists=spells_lists,
         keeps_golds=keeps_golds or is_official,
         first_option=base,
+        objects=objects,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
-        remarks=tuple(remarks),
+        remarks=(*remarks, *announced),
     )
 
 
@@ -456,6 +465,7 @@ class RowParts(msgspec.Struct, frozen=True):
     choices_text: str
     hint: str
     meta: dict[str, Any]
+    withheld: dict[str, Any]
     images: list[tuple[str, Any]]  # column and value, in order
 
 
@@ -485,7 +495,13 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     if not isinstance(question, str):
         hint = "--field question=COLUMN must name a text column"
         question = read_plain(question, f"{where}: the question", hint)
-    golds = read_golds(take("answer"), spells_lists=detection.spells_lists)
+    answer, withheld = take("answer"), dict[str, Any]()
+    golds = read_golds(answer, spells_lists=detection.spells_lists)
+    if detection.objects is not None and (not detection.keeps_golds or detection.objects.schema):
+        if (gold := detection.objects.read(answer, values, used)) is not None:
+            golds = (to_text(gold),)
+        if detection.objects.schema is not None:
+            withheld = {FIELD_KINDS: detection.objects.schema.kinds}
     if detection.has_decimal_commas:
         golds = tuple(map(write_with_point, golds))
     if not detection.keeps_golds:
@@ -498,6 +514,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         choices_text=choices_text,
         hint=to_text(take("hint")),
         meta={group: text for group in GROUPS if (text := to_text(take(group)))},
+        withheld=withheld,
         images=images,
     )
     _keep_rest(parts, values, used, fields.get("image", ()))

@@ -20,7 +20,7 @@ from eyechart.data.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.image_columns import MediaColumn, MediaDetector, guess_media
 from eyechart.data.images import ImageLoader, MissingImage
-from eyechart.data.rows import find_row_number, read_literal
+from eyechart.data.rows import find_row_number
 from eyechart.data.sample_reader import DuplicateId
 from eyechart.data.source import FileSource
 from eyechart.data.wrappers import find_file_source, get_reasons, get_remarks
@@ -49,11 +49,6 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = {
     "answer-case": ("warning", "lower-case answers to upper-case options"),
     "several-letters": ("warning", "answers of several letters, which single-choice scorers never accept"),
     "single-answer": ("warning", "rows with a single answer, for which VQA accuracy is always 0"),
-    "object-answer": (
-        "warning",
-        "answers that are JSON objects, which are compared as text: a reply with the keys in another order, "
-        "with other spaces or in a code fence is wrong",
-    ),
     "no-answer": ("note", "rows without an answer; they are asked but not scored"),
     "one-option": ("warning", "rows with a single option"),
     "repeated-option": ("warning", "rows with two options of the same text"),
@@ -332,7 +327,6 @@ class Lint:
         if ("![" in sample.question or "<" in sample.question) and _IMAGE_IN_TEXT.search(sample.question):
             self.add("text-images", sample.row)
         if not sample.choices:
-            self.check_objects(sample)
             return
         if self.n_samples < _OPTION_ROWS_CHECKED and (
             look := next((text for text in sample.choices.values() if guess_media(text) == "image"), "")
@@ -340,12 +334,6 @@ class Lint:
             self.add("option-images", sample.row, f"row {sample.row}: {look[:60]!r}")
         if not sample.circle and self._is_rotation(sample):
             self.add("rotations", sample.row, hint="--as mmbench scores a question by all of its rotations")
-
-    def check_objects(self, sample: Sample) -> None:
-        """Check for golds that a comparison of texts does not do justice to."""
-        if gold := next((gold for gold in sample.golds if _is_object(gold)), ""):
-            hint = "--judge MODEL compares what they say, --scorer python:FILE.py:NAME is your own rule"
-            self.add("object-answer", sample.row, f"row {sample.row}: {gold[:60]}", hint)
 
     def _is_rotation(self, sample: Sample) -> bool:
         """By the column with the question's index, or by the published numbering."""
@@ -412,15 +400,6 @@ class Lint:
             self.found.values(), key=lambda one: (_SEVERITIES.index(one.severity), order.index(one.code))
         )
         return report
-
-
-def _is_object(gold: str) -> bool:
-    """Whether a gold is an object with names, in JSON's or Python's spelling.
-
-    >>> [_is_object(gold) for gold in ('{"total": 5}', "{'total': 5}", "{a, b}", "[1]", "5")]
-    [True, True, False, False, False]
-    """
-    return gold.lstrip().startswith("{") and bool(value := read_literal(gold)) and isinstance(value, dict)
 
 
 def _flags(columns: Sequence[str]) -> str:

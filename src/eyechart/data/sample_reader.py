@@ -101,6 +101,7 @@ class SampleReader:
             choices_text=parts.choices_text,
             hint=parts.hint,
             meta=parts.meta,
+            withheld=parts.withheld,
             row=row.number,
         )
 

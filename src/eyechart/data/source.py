@@ -65,6 +65,7 @@ class SourceOptions:
     sheet: str | None = None  # of a workbook; None: the one that holds questions
     decimal: Literal["comma", "point"] | None = None  # in answers; None: by content
     first_option: int | None = None  # the number of the first option, where answers are numbers of options
+    schema: str | None = None  # of golds that are objects: a JSON schema, as a file or as text
     ask: str | None = None  # the question of every row, in a file without questions
     is_official: bool = False  # a benchmark's own file: nothing is guessed, golds stay as published
     spells_lists: bool = True  # an answer that spells a list is that list
@@ -410,6 +411,7 @@ def detect_rows(
         spells_lists=options.spells_lists,
         keeps_golds=options.keeps_golds,
         asks=options.ask is not None,
+        schema=options.schema,
     )
 
 

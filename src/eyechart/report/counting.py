@@ -143,6 +143,7 @@ class ResultCounter:
         self.retried = 0
         self.n_thoughts = 0  # replies with thoughts in their text
         self.n_unknown_thoughts = 0  # of an earlier version: it is not known where the thoughts were
+        self.has_fields = False  # some reply was scored field by field
         self._n_usages = 0
         self._n_uncounted = 0  # samples whose replies came without their tokens
         self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
@@ -172,6 +173,7 @@ class ResultCounter:
                 tally.pending += 1
             return
         lacks_score = is_open(result)
+        self.has_fields |= result.score is not None and "fields" in result.score.detail
         for tally in asked.tallies:
             tally.counts[outcome] += 1
             tally.open += lacks_score

@@ -274,7 +274,7 @@ def _metric_rows(summary: Summary) -> Iterator[list[Cell]]:
         yield ["overall", name, metric.value, *(metric.ci95 or (None, None))]
     for group, values in metrics.by.items():
         for name, value in values.items():
-            yield [group, name, value]
+            yield [group, name, value, *metrics.by_ci95.get(group, {}).get(name, ())]
     yield []
 
 

@@ -53,6 +53,7 @@ class Metrics:
     scale: str  # "fraction" or "points"
     overall: Mapping[str, Metric] = field(default_factory=dict)
     by: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    by_ci95: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)  # where computed
     method: str = ""
     problem: str = ""
 
@@ -72,6 +73,11 @@ class Metrics:
             "scale": self.scale,
             "overall": {name: metric.to_json() for name, metric in self.overall.items()},
             "by": {group: dict(values) for group, values in self.by.items()},
+            **(
+                {"by_ci95": {group: dict(ends) for group, ends in self.by_ci95.items()}}
+                if self.by_ci95
+                else {}
+            ),
             "method": self.method,
             "problem": self.problem,
         }
@@ -101,7 +107,8 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
         return Metrics(**named, problem="no group of rows has a score for each of its rows")
     columns = _Columns(clusters)
     table = _combine(aggregate, columns.add_up(columns.weights))
-    spread = _resample(aggregate, columns)
+    drawn = _resample(aggregate, columns)
+    spread = drawn.pop(ALL, {})
     method = f"bootstrap over {len(clusters):,} clusters" if spread else ""
     top = spread.get(aggregate.headline)
     if top in ((0.0, 0.0), (1.0, 1.0)) and aggregate.scale == "fraction":
@@ -109,15 +116,30 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
     overall = {
         name: Metric(
             value=value,
-            ci95=None if value is None else _widen(spread.get(name), len(clusters), aggregate.scale),
+            ci95=None
+            if value is None or name not in spread
+            else _widen(spread[name], len(clusters), aggregate.scale),
         )
         for name, value in table.get(ALL, {}).items()
     }
     by = {group: values for group, values in table.items() if group != ALL}
-    return Metrics(**named, overall=overall, by=by, method=method)
+    by_ci95 = {
+        group: {
+            name: _widen(ends, _count_units(values, len(clusters)), aggregate.scale)
+            for name, ends in drawn.get(group, {}).items()
+        }
+        for group, values in by.items()
+        if aggregate.has_group_intervals
+    }
+    return Metrics(**named, overall=overall, by=by, by_ci95=by_ci95, method=method)
 
 
-def _widen(ends: tuple[float, float] | None, n: int, scale: str) -> tuple[float, float] | None:
+def _count_units(values: Mapping[str, float | None], n_clusters: int) -> int:
+    """How many clusters a group can have: one per row at most."""
+    return min(n_clusters, int(values.get("n") or n_clusters))
+
+
+def _widen(ends: tuple[float, float], n: int, scale: str) -> tuple[float, float]:
     """The interval; of a share that is 0 or 1 in every resample, Wilson's with a trial per cluster.
 
     >>> low, high = _widen((0.0, 0.0), 30, "fraction")
@@ -126,7 +148,7 @@ def _widen(ends: tuple[float, float] | None, n: int, scale: str) -> tuple[float,
     """
     if ends not in ((0.0, 0.0), (1.0, 1.0)) or scale != "fraction":
         return ends
-    return compute_wilson(ends[0] * n, n)
+    return compute_wilson(ends[0] * n, n) or ends
 
 
 def to_row(result: Result) -> ScoredRow:
@@ -227,14 +249,17 @@ def _merge(clusters: Sequence[_Counted]) -> _Counted:
     return tuple(tuple(sums.items()) for sums in merged)
 
 
-def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, tuple[float, float]]:
-    """The 2.5 % and 97.5 % quantiles of every overall metric over resamples of the clusters."""
+def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, dict[str, tuple[float, float]]]:
+    """The 2.5 % and 97.5 % quantiles of the metrics of each group over resamples of the clusters.
+
+    Of most aggregates only those over all rows.
+    """
     n = sum(columns.weights)
     if n < MIN_CLUSTERS or not aggregate.has_interval:
         return {}
     rng = random.Random(SEED)  # noqa: S311 - the same interval at every call
     kinds, thresholds = range(len(columns.weights)), list(itertools.accumulate(columns.weights))
-    draws: dict[str, list[float]] = {}
+    draws: dict[str, dict[str, list[float]]] = {}
     for _ in range(min(MAX_DRAWS, max(MIN_DRAWS, _MOST_WORK // (columns.n_cells + 10 * n)))):
         drawn = Counter(rng.choices(kinds, cum_weights=thresholds, k=n))
         weights = [drawn[kind] for kind in kinds]
@@ -242,10 +267,13 @@ def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, tuple[float,
             table = _combine(aggregate, columns.add_up(weights))
         except ZeroDivisionError:  # a plug-in that does not expect a resample without some group
             continue
-        for name, value in table.get(ALL, {}).items():
-            if value is not None:
-                draws.setdefault(name, []).append(value)
-    return {name: _quantiles(values) for name, values in draws.items() if not _is_count(name)}
+        for group, metrics in table.items() if aggregate.has_group_intervals else [(ALL, table.get(ALL, {}))]:
+            for name, value in metrics.items():
+                if value is not None and not _is_count(name):
+                    draws.setdefault(group, {}).setdefault(name, []).append(value)
+    return {
+        group: {name: _quantiles(values) for name, values in found.items()} for group, found in draws.items()
+    }
 
 
 def _is_count(name: str) -> bool:

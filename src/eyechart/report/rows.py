@@ -1,7 +1,8 @@
 """One result as plain values: a nested record for JSON, a flat row for tables.
 
 A record is complete. A row has one cell per column, and all rows of a file have the same columns: the
-built-in ones first, then one for each key of the samples' meta, named as in the benchmark's file.
+built-in ones first, then one for the status of each field where answers are objects, then one for each key of
+the samples' meta, named as in the benchmark's file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import msgspec
 from eyechart.files import atomic_write
 from eyechart.model.prices import Price
 from eyechart.report.counting import compute_credit
-from eyechart.types import Result, Sample
+from eyechart.types import FIELD_KINDS, Result, Sample
 
 Cell: TypeAlias = str | int | float | None
 
@@ -59,7 +60,7 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
         "hint": sample.hint,
         "choices": dict(sample.choices),
         "golds": list(sample.golds),
-        "meta": {**sample.meta, **sample.withheld},
+        "meta": get_facts(sample),
         "outcome": result.outcome,
         "score": compute_credit(result),
         "read": score.read if score else None,
@@ -116,22 +117,33 @@ def to_rows(results: Iterable[Result], price: Price | None = None) -> Rows:
     """
     stream = iter(results)
     ahead = list(itertools.islice(stream, PEEK))
-    seen = list(dict.fromkeys(str(key) for result in ahead for key in _facts(result.sample)))
+    seen = list(dict.fromkeys(str(key) for result in ahead for key in get_facts(result.sample)))
     kept = seen[:MAX_META]
+    paths = list(dict.fromkeys(path for result in ahead for path in _list_fields(result) if path))[:MAX_META]
     is_open = len(ahead) == PEEK or len(seen) > MAX_META
     columns = (
         *_OPENING,
+        *(f"field.{path}" for path in paths),
+        *(("extra_fields",) if paths else ()),
         *(_column_name(key) for key in kept),
         *((OTHER_META,) if is_open else ()),
         *_CLOSING,
     )
-    return Rows(columns, (_row(result, kept, is_open, price) for result in itertools.chain(ahead, stream)))
+    results = itertools.chain(ahead, stream)
+    return Rows(columns, (_row(result, paths, kept, is_open, price) for result in results))
 
 
-def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) -> list[Cell]:
+def _list_fields(result: Result) -> dict[str, str]:
+    """The status of each field of the gold; under "" the names of extra fields."""
+    statuses: Mapping[str, str] = result.score.detail.get("fields", {}) if result.score else {}
+    extra = ", ".join(path for path, status in statuses.items() if status == "extra")
+    return {path: status for path, status in statuses.items() if status != "extra"} | {"": extra}
+
+
+def _row(result: Result, paths: list[str], keys: list[str], is_open: bool, price: Price | None) -> list[Cell]:
     sample, reply, score, failure = result.sample, result.reply, result.score, result.failure
     usage = reply.usage if reply else None
-    meta = {str(key): value for key, value in _facts(sample).items()}
+    meta = {str(key): value for key, value in get_facts(sample).items()}
     cells: list[Cell] = [
         sample.id,
         result.trial,
@@ -148,6 +160,9 @@ def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) ->
         reply.thinking if reply else None,
         reply.finish_reason if reply else None,
     ]
+    if paths:
+        statuses = _list_fields(result)
+        cells += [statuses.get(path) for path in (*paths, "")]
     cells += [_cell(meta.pop(key, None)) for key in keys]
     if is_open:
         cells.append(to_json_text(meta) if meta else None)
@@ -166,8 +181,9 @@ def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) ->
     return cells
 
 
-def _facts(sample: Sample) -> dict[str, Any]:
-    return {**sample.meta, **sample.withheld}
+def get_facts(sample: Sample) -> dict[str, Any]:
+    """The columns of a sample's row that are not part of the question, also those that models never see."""
+    return {**sample.meta, **{key: one for key, one in sample.withheld.items() if key != FIELD_KINDS}}
 
 
 def _column_name(key: str) -> str:

@@ -26,10 +26,10 @@ from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, get_gro
 from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
 from eyechart.report.page import PageWriter, open_page
-from eyechart.report.rows import compute_cost, to_json_text
+from eyechart.report.rows import compute_cost, get_facts, to_json_text
 from eyechart.report.show import explain_outcome
 from eyechart.report.summary import Summary
-from eyechart.report.table import list_metrics
+from eyechart.report.table import list_metric_cells, list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
@@ -266,14 +266,14 @@ class SampleBlocks:
             choices=list(sample.choices.items()),
             options="" if sample.choices else self._cut(sample.choices_text),
             golds=sample.golds,
-            meta=_limit_meta({**sample.meta, **sample.withheld} if sample.withheld else sample.meta),
+            meta=_limit_meta(get_facts(sample) if sample.withheld else sample.meta),
         )
         if sample.images:
             detail.boxes = read_boxes(sample)
             detail.images = self._list_images(result, detail.boxes, is_right=outcome == "correct")
         if score is not None:
             detail.read, detail.route = score.read, score.route
-        if outcome not in _TOLD_BY_ANSWERS:
+        if outcome not in _TOLD_BY_ANSWERS or (score is not None and "fields" in score.detail):
             detail.why = _shorten(explain_outcome(result), 1000)
         if reply is not None:
             detail.reply = reply.text if len(reply.text) <= limit else self._cut(reply.text)
@@ -401,7 +401,8 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         ],
         "notes": list(facts.notes),
         "trials": list(_tell_trials(summary)),
-        "metrics": list(list_metrics(summary)),
+        "metrics": list(list_metrics(summary, with_table=False)),
+        "metric_table": list_metric_cells(summary.metrics) if summary.metrics else [],
         "judge": list(summary.judge.lines()) if summary.judge else [],
         "conditions": list(list_conditions(facts, samples.data_hash)),
         "prompt": list(_list_prompt(facts.asked)),

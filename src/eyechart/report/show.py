@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from eyechart.errors import join_names
 from eyechart.model.prices import Price, format_usd
 from eyechart.report.rows import compute_cost, to_json_text, to_record
 from eyechart.store.reader import Call
@@ -25,6 +26,7 @@ _OUTCOME_STYLES = {
     "wrong": "bold red",
     "failed": "bold red",
 }
+_FIELD_STYLES = {"right": "green", "wrong": "red", "missing": "yellow", "extra": "yellow"}
 _MOST_SHOWN = 100_000  # characters of one text
 _FINISHED = {
     "": "(none given)",
@@ -61,6 +63,7 @@ def show_json(
             for call in calls
         ],
         "why": explain_outcome(result),
+        **({"fields": fields} if (fields := _list_fields(result)) else {}),
     }
 
 
@@ -131,10 +134,28 @@ def explain_outcome(result: Result) -> str:
             return f"the reply was cut off before an answer{rule}; counts 0"
         case "failed":
             return "no reply; not part of the score"
+        case _ if "fields" in score.detail:
+            return f"{_count_fields(score.detail['fields'])}{by}; worth {score.value:.3g}"
         case _:
             read = "nothing" if score.read is None else repr(score.read)
             worth = f"; worth {score.value:g}" if score.outcome == "partial" else ""
             return f"read {read}{by}; accepted: {golds or 'nothing public'}{worth}"
+
+
+def _count_fields(statuses: Mapping[str, str]) -> str:
+    """How many fields are right, and which are not.
+
+    >>> _count_fields({"a": "right", "b": "wrong", "c": "extra"})
+    '1 of 2 fields right; wrong: b; extra: c'
+    """
+    named: dict[str, list[str]] = {}
+    for path, status in statuses.items():
+        named.setdefault(status, []).append(path)
+    n = len(statuses) - len(named.get("extra", ()))
+    others = [
+        f"; {one}: {join_names(named[one], 20)}" for one in ("wrong", "missing", "extra") if one in named
+    ]
+    return f"{len(named.get('right', ()))} of {n} fields right{''.join(others)}"
 
 
 def _why_failed(failure: Failure) -> str:
@@ -181,8 +202,32 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
     outcome = result.outcome or "pending"
     yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
     yield _body(explain_outcome(result))
-    if result.score is not None and result.score.detail:
+    if fields := _list_fields(result):
+        yield from _section("fields")
+        for one in fields:
+            told = f"{one['status']}: {one['name']} · gold {_value(one['gold'])} · read {_value(one['read'])}"
+            yield _body(told, _FIELD_STYLES[one["status"]])
+    elif result.score is not None and result.score.detail:
         yield _body(to_json_text(result.score.detail), "dim")
+
+
+def _list_fields(result: Result) -> list[dict[str, Any]]:
+    """The fields of an answer that is an object: status, value in the gold, value that was read."""
+    score = result.score
+    if score is None or "fields" not in score.detail:
+        return []
+    from eyechart.score.objects import list_fields, pair_values, read_object
+
+    statuses = score.detail["fields"]
+    golds = [gold for text in result.sample.golds if (gold := read_object(text)) is not None]
+    answer = read_object(score.read or "") or {}
+    names = ("name", "status", "gold", "read")
+    gold = max(golds, key=lambda one: len(statuses.keys() & set(list_fields(one))), default={})
+    return [dict(zip(names, one, strict=True)) for one in pair_values(statuses, gold, answer)]
+
+
+def _value(value: Any) -> str:
+    return "—" if value is None else _brief(value)
 
 
 def _answers(sample: Sample) -> Iterator[RenderableType]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
 
+    from eyechart.report.metrics import Metrics
+
 
 _GAP = 2  # blank columns between two columns
 _STYLES = {
@@ -69,8 +71,11 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
     return Stack(title, table, *official, *(Text(note, style="dim") for note in _notes(summary)))
 
 
-def list_metrics(summary: Summary) -> Iterator[str]:
-    """The lines of the benchmark's official number: over all rows with its interval, then by group."""
+def list_metrics(summary: Summary, *, with_table: bool = True) -> Iterator[str]:
+    """The lines of the benchmark's official number: over all rows with its interval, then by group.
+
+    `with_table`: also groups that `list_metric_cells` has.
+    """
     metrics = summary.metrics
     if metrics is None:
         return
@@ -94,11 +99,33 @@ def list_metrics(summary: Summary) -> Iterator[str]:
     rest = join((name, one.value) for name, one in metrics.overall.items() if name != metrics.headline)
     headline = join([(metrics.headline, top.value if top else None)])
     yield to_one_line(f"{metrics.aggregate}: {headline}{interval}" + (f" · {rest}" if rest else ""))
+    if rows := list_metric_cells(metrics):
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for first, *rest_of_row in rows if with_table else ():
+            yield "  ".join((f"  {first:<{widths[0]}}", *map(str.rjust, rest_of_row, widths[1:])))
+        if len(rows) <= len(metrics.by):
+            yield f"  … {len(metrics.by) - len(rows) + 1} more: --json"
+        return
     for number, (group, values) in enumerate(metrics.by.items()):
         if number == _MOST_GROUPS:
             yield f"  … {len(metrics.by) - number} more groups: --json"
             return
         yield "  " + to_one_line(f"{group}: {join(values.items())}")
+
+
+def list_metric_cells(metrics: Metrics) -> list[list[str]]:
+    """A table of groups whose metrics have intervals, with a row of headings; empty for other metrics."""
+    if not metrics.by_ci95:
+        return []
+    rows = [["", *next(iter(metrics.by.values()))]]
+    for group, values in list(metrics.by.items())[:_MOST_GROUPS]:
+        cells = [_make_name(group)]
+        for name, value in values.items():
+            ends = metrics.by_ci95[group].get(name)
+            shown = f"{value or 0:,.0f}" if name == "n" else format_percent(value)
+            cells.append(f"{shown} ({'–'.join(map(format_percent, ends))})" if ends else shown)
+        rows.append(cells)
+    return rows
 
 
 def _is_told_by_name(key: str, summary: Summary) -> bool:

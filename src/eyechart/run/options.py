@@ -166,6 +166,11 @@ class Options:
         None, group=DATA, affects="data", metavar="0|1", at_least=0, at_most=1,
         help="the number of the first option, if answers are numbers of options (default: detected)",
     )
+    schema: str | None = option(
+        None, "--fields", group=DATA, affects="data", metavar="SCHEMA", is_path=True,
+        help="answers are objects with the properties of this JSON schema (a file or its text); golds are in "
+        "the answer, or in columns with the properties' names (eyechart docs scoring)",
+    )
     ask: str | None = option(
         None, group=DATA, affects="data", is_common=True, metavar="TEXT",
         help="one question for every image of a folder, or for every row of a file without questions",

@@ -164,6 +164,10 @@ def make_identity(benchmark: Benchmark, model: Model, options: Options) -> dict[
 def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
     """The benchmark with the selected questions, and the options with the files they name read in."""
     refuse_stray_judge(options)
+    if options.schema:
+        from eyechart.data.fields import read_schema
+
+        options = replace(options, schema=read_schema(options.schema).text)
     benchmark = find_benchmark(source, options)
     options = apply_parity(options, benchmark)
     if options.prompt_template:

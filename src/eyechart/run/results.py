@@ -100,6 +100,7 @@ class Run:
         from eyechart.report.summary import make_summary
         from eyechart.run.cost import compute_paid_cost, count_judge_requests
 
+        self._has_fields = counter.has_fields
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
         plain = make_summary(
@@ -178,8 +179,8 @@ class Run:
         )
 
     def _compute_metrics(self) -> Metrics | None:
-        """The benchmark's official number, if it declares one that is not the mean over rows."""
-        name = self.manifest.get("aggregate")
+        """The benchmark's official number, if it is not the mean over rows; the table of fields."""
+        name = self.manifest.get("aggregate") or ("fields" if self._has_fields else "")
         if not name:
             return None
         from eyechart.report.metrics import compute_metrics

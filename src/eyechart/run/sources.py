@@ -42,7 +42,7 @@ _STOPS = ("other-benchmark", "unused-images", "unused-media")
 # Findings that can change the score.
 _TOLD = (
     *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "single-answer",
-    "object-answer", "one-option",
+    "one-option",
     "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image", "rotations", "published-file", "remark",
 )  # fmt: skip
@@ -51,7 +51,6 @@ _OF_IMAGES = (
     "no-image", "unused-images", "unused-media", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image",
 )  # fmt: skip
-_COMPARE_TEXTS = ("default", "default-strict", "text", "exact")  # an object is a text to them
 _COUNT_PEOPLE = ("vqa-accuracy", "vqa-accuracy-lmms", "vqav2-lmms")  # score by how many others agree
 _MAX_LINES = 8
 
@@ -131,7 +130,7 @@ def _open_memory(rows: Any, options: Options) -> Source:
     from eyechart.data.records import open_memory
     from eyechart.data.source import SourceOptions
 
-    used = ("fields", "image_root", "first_option")
+    used = ("fields", "image_root", "first_option", "schema")
     if given := [name for name in options.get_reading() if name not in used]:
         raise UsageError(f"{', '.join(given)}: the rows are in memory, not in a file", hint="leave it out")
     chosen = {name: getattr(options, name) for name in (*used, "allow_urls")}
@@ -276,6 +275,7 @@ def _open_file(source: str | Path, options: Options) -> Source:
         decimal=options.decimal,
         first_option=options.first_option,
         keeps_golds=_is_official_on_plain(options),
+        schema=options.schema,
         ask=options.ask,
     )
     return open_source(source, chosen)
@@ -417,8 +417,6 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
         lint.check_sample(sample)  # after the consumer accepted it as a sample
         if counts_people and len(list_accepted(get_answers(sample))) == 1:
             lint.add("single-answer", sample.row, hint="--scorer default accepts the answer itself")
-        if lint.file is None and not sample.choices:
-            lint.check_objects(sample)
         if check is not None:
             check.add(sample)
     report = lint.finish()
@@ -430,8 +428,6 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     if check is not None:
         check.finish()
     codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*list_excused(plan.options)}
-    if plan.scorer.name not in _COMPARE_TEXTS:
-        codes.discard("object-answer")
     if (remarks := lint.found.get("remark")) is not None and told:
         remarks.examples = [remark for remark in remarks.examples if remark not in told]
     found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]

@@ -17,6 +17,8 @@ _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\
 def score_default(reply: Reply, sample: Sample) -> Score:
     """With options: multiple choice. Otherwise by each gold: yes or no, a time, a date, a number, or text.
 
+    A gold that is a JSON object is scored field by field.
+
     The route begins with the reader that was used, as in ``choice:boxed`` or ``number:stated``.
     """
     if sample.choices:
@@ -24,6 +26,11 @@ def score_default(reply: Reply, sample: Sample) -> Score:
     if choices := find_written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
     # Imported when the first such gold comes: a file of choices needs none of them.
+    if any(gold.lstrip().startswith("{") for gold in sample.golds):
+        from eyechart.score import fields
+
+        if (score := fields.score_fields(reply, sample)).outcome != "unscored":
+            return score
     from eyechart.score import open_answers
 
     return open_answers.score_open(reply, sample)
@@ -37,7 +44,8 @@ def score_default_strict(reply: Reply, sample: Sample) -> Score:
     none missing, none converted.
     """
     score = score_default(reply, sample)
-    if score.outcome != "correct" or sample.choices or find_written_choices(sample):
+    is_open = score.outcome == "correct" and not score.route.startswith("fields:")
+    if not is_open or sample.choices or find_written_choices(sample):
         return score
     from eyechart.score import open_answers
 

@@ -37,7 +37,7 @@ _AROUND = (
 )
 
 
-@judged_scorer("judged", version="8")
+@judged_scorer("judged", version="9")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
     choices = sample.choices or find_written_choices(sample)
@@ -76,7 +76,9 @@ def _has_answer(reply: Reply) -> bool:
 
 
 def _is_open(by_rule: Score, *, is_choice: bool) -> bool:
-    """Whether a judge could decide what the rules did not."""
+    """Whether a judge could decide what the rules did not. It gives one verdict, not one for each field."""
+    if by_rule.route.startswith("fields:"):
+        return False
     # A reply that seems to decline may still answer: "hard to say, but it looks like the sky".
     if by_rule.outcome in ("unparsed", "refused"):
         return True

@@ -14,6 +14,7 @@ export async function showRun(root, data) {
       headline(data),
       section("conditions", "Conditions", null, conditions(data)),
       groupsSections(data),
+      metricsSection(data),
       el("div", { class: "pair" }, letters(data.letters), spread(index.latency, "Latency", "seconds per reply", formatSeconds), spread(index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
       section("samples", "Samples", imagesNote(data), browser.build())),
     footer(data));
@@ -86,6 +87,17 @@ function groupsSections(data) {
     return section(place ? `groups-${place}` : "groups", `Score by ${key}`, "Point: score. Bar: 95 % interval. Dashed line: all questions. Cross: chance.",
       isLong ? el("details", {}, el("summary", {}, `${rows.length} groups`), shown) : shown);
   });
+}
+
+// The numbers of each field, where answers are objects.
+function metricsSection(data) {
+  const [headings, ...rows] = data.metric_table;
+  if (!headings) return null;
+  const line = ([name, ...cells]) => el("tr", {}, showText(name, { scope: "row" }, "th"), cells.map((one) => cell(one)));
+  return section("fields", "Score by field", "Percent, with 95 % intervals. Precision and recall say whether a field is given where it should be.",
+    el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Table: score by field" }, el("table", {},
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "field"), headings.slice(1).map((name) => el("th", { scope: "col", class: "number" }, name)))),
+      el("tbody", {}, rows.map(line)))));
 }
 
 export function groupsTable(key, rows, overall) {

@@ -1,0 +1,659 @@
+"""Answers that are objects: the JSON in a reply, compared with a gold object field by field.
+
+A field is a leaf of the gold object, named by its path: `total`, `seller.name`, `items[].qty`. The gold
+decides how a field is compared: as a number, an amount, a date, a boolean, a list or a text. The order of
+keys, code fences, prose around the object, trailing commas, numbers as text and local dates do not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from math import isclose
+from typing import Any, Literal, TypeAlias
+
+from eyechart.score.dates import MONTHS, Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
+
+Status = Literal["right", "wrong", "missing", "extra"]
+Kind = Literal["number", "date", "boolean", "text", "ordered"]  # the last one: of a list
+
+_MAX_EXTRA = 100  # fields too many that are listed
+_MAX_DEPTH = 60  # of nested values
+_MAX_ASSIGNED = 120  # elements without an equal that are assigned to each other; more of them by their order
+_ABSENT = frozenset({"", "n/a", "na", "none", "null", "nil", "-", "–", "—", "not available", "not specified"})
+
+
+@dataclass(frozen=True, slots=True)
+class FieldScore:
+    """The verdict on every field: those of the gold, then those that the reply has too much.
+
+    `value` is the share of the gold's fields that are right. Extra fields are listed and do not count in it.
+    """
+
+    fields: Mapping[str, Status]
+    answer: Mapping[str, Any] | None  # the object that was read; None if the reply has none
+
+    @property
+    def value(self) -> float:
+        n = sum(status != "extra" for status in self.fields.values())
+        return sum(status == "right" for status in self.fields.values()) / n if n else 1.0
+
+    @property
+    def all_right(self) -> bool:
+        return all(status in ("right", "extra") for status in self.fields.values())
+
+
+def score_object(
+    reply: str, gold: Mapping[str, Any], *, kinds: Mapping[str, Kind] | None = None, ordered: bool = False
+) -> FieldScore:
+    r"""Compare the object in a reply with the gold object.
+
+    `kinds` says how to compare a field, by its path, where the gold's value does not tell: a postal code is
+    "text" even if it looks like a number. With `ordered` the order of all lists counts; with the kind
+    "ordered" that of one.
+
+    >>> gold = {"total": 1234.5, "date": "2024-03-05", "items": [{"qty": 2}, {"qty": 3}], "vat_id": None}
+    >>> reply = '```json\n{"items": [{"qty": 3}, {"qty": "2"}], "total": "1.234,50 €",}\n```'
+    >>> score = score_object(reply, gold)
+    >>> score.value, score.fields["items[].qty"], score.fields["date"]
+    (0.75, 'right', 'missing')
+    """
+    answer = find_object(reply, gold)
+    comparison = _Comparison(kinds or {}, ordered)
+    if answer is None:
+        return FieldScore(dict.fromkeys(list_fields(gold), "missing"), None)
+    comparison.compare(gold, answer, "")
+    return FieldScore(comparison.statuses, answer)
+
+
+def list_fields(gold: Mapping[str, Any]) -> list[str]:
+    """The paths of a gold object's leaves, in order.
+
+    >>> list_fields({"a": 1, "b": {"c": 2}, "d": [{"e": 3}, {"f": 4}], "g": [1, 2], "h": {}})
+    ['a', 'b.c', 'd[].e', 'd[].f', 'g', 'h']
+    """
+    comparison = _Comparison({}, False)
+    comparison.compare(gold, {}, "")
+    return list(comparison.statuses)
+
+
+def list_absent(gold: Mapping[str, Any]) -> list[str]:
+    """The fields that a gold says are absent.
+
+    >>> list_absent({"total": 5, "vat_id": None, "seller": {"phone": ""}})
+    ['vat_id', 'seller.phone']
+    """
+    comparison = _Comparison({}, False)
+    comparison.compare(gold, {}, "")
+    return [path for path, status in comparison.statuses.items() if status == "right"]
+
+
+def read_object(text: str) -> Mapping[str, Any] | None:
+    """The gold object that a text is; None for any other text.
+
+    >>> read_object('{"total": 5}'), read_object("{5, 7}"), read_object("5")
+    ({'total': 5}, None, None)
+    """
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and value else None
+
+
+def pair_values(
+    statuses: Mapping[str, Status], gold: Mapping[str, Any], answer: Mapping[str, Any]
+) -> Iterator[tuple[str, Status, Any, Any]]:
+    """Every field with its status, its value in the gold and the one that was read, for people.
+
+    >>> list(pair_values({"a.b": "right", "c": "extra"}, {"a": {"b": 1}}, {"A": {"b": "1"}, "c": 2}))
+    [('a.b', 'right', 1, '1'), ('c', 'extra', None, 2)]
+    """
+    wanted, read = _collect_values(gold), _collect_values(answer)
+    for path, status in statuses.items():
+        key = _normalise_key(path)
+        yield path, status, wanted.get(key), read.get(key)
+
+
+def _collect_values(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of all leaves by their paths; a list of those that have the same one."""
+    found: dict[str, list[Any]] = {}
+    for path, one in _list_leaves(value, ""):
+        found.setdefault(_normalise_key(path), []).append(one)
+    return {path: values if len(values) > 1 else values[0] for path, values in found.items()}
+
+
+def _list_leaves(value: Mapping[str, Any], prefix: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    for key, one in value.items():
+        path = f"{prefix}{key}"
+        objects = [one] if isinstance(one, dict) else one if isinstance(one, list) else []
+        inner = [item for item in objects if isinstance(item, dict) and item and depth < _MAX_DEPTH]
+        for item in inner:
+            yield from _list_leaves(item, f"{path}[]." if isinstance(one, list) else f"{path}.", depth + 1)
+        if not inner:
+            yield path, one
+
+
+# -- Finding the object
+
+
+def find_object(text: str, gold: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The JSON object of a reply that shares most keys with the gold; of equals, the last one.
+
+    An object that is cut off is not one. `{"result": {...}}` and a list of one object are unwrapped.
+    """
+    wanted = {_normalise_key(key) for key in gold}
+    best: Mapping[str, Any] | None = None
+    most = -1
+    for start, end in _find_spans(text):
+        value = parse_lenient(text[start:end])
+        found = _unwrap(value, wanted) if isinstance(value, dict) else None
+        if found is not None and (n := _count_shared(found, wanted)) >= most:
+            best, most = found, n
+    return best
+
+
+def _find_spans(text: str) -> Iterator[tuple[int, int]]:
+    """The outermost balanced braces, in one pass; quoted texts are skipped if they end on their line."""
+    depth = start = at = stray = 0
+    for match in _BRACE.finditer(text):
+        if match.start() < at:
+            continue
+        if match[0] == "{":
+            start = match.start() if depth == 0 else start
+            depth += 1
+        elif match[0] == "}":
+            depth -= depth > 0
+            if depth == 0 and text[start] == "{" and start < match.start():
+                yield start, match.end()
+                start = match.end() - 1
+        elif depth and match.start() >= stray:
+            quoted = _QUOTED.match(text, match.start())
+            at = quoted.end() if quoted else at
+            if quoted is None:  # nor is any other quote of this line the beginning of a text
+                stray = text.find("\n", match.start()) % (len(text) + 1)
+
+
+_BRACE = re.compile(r'[{}"]')
+_QUOTED = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
+
+
+def _unwrap(value: Mapping[str, Any], wanted: set[str]) -> Mapping[str, Any]:
+    for _ in range(4):
+        if len(value) != 1 or _count_shared(value, wanted):
+            break
+        [inner] = value.values()
+        if isinstance(inner, list) and len(inner) == 1:
+            [inner] = inner
+        if not isinstance(inner, dict) or not _count_shared(inner, wanted):
+            break
+        value = inner
+    return value
+
+
+def _count_shared(value: Mapping[str, Any], wanted: set[str]) -> int:
+    return sum(_normalise_key(key) in wanted for key in value)
+
+
+def _normalise_key(key: str) -> str:
+    """A key without case and separators: `Invoice No.`, `invoice_no` and `invoiceNo` are one.
+
+    >>> _normalise_key("Invoice No."), _normalise_key("invoiceNo")
+    ('invoiceno', 'invoiceno')
+    """
+    kept = "".join(char for char in unicodedata.normalize("NFKC", key) if char.isalnum())
+    return (kept or key).casefold()
+
+
+_NOTHING = object()
+_SPACE = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/)){0,999}\*/)*")
+_STRINGS = {
+    quote: re.compile(rf"{quote}([^{quote}\\]*(?:\\.[^{quote}\\]*)*){quote}", re.DOTALL)
+    for quote in ('"', "'")
+}
+_BARE = re.compile(r"[^\s,:{}\[\]\"']+")
+_WORDS: dict[str, Any] = {
+    "true": True, "True": True, "false": False, "False": False, "null": None, "None": None, "nil": None,
+    "undefined": None, "NaN": None,
+}  # fmt: skip
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_JSON_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
+
+
+def parse_lenient(text: str) -> Any:
+    r"""A JSON value as models write it; a unique object that is no value if it cannot be parsed.
+
+    Trailing commas, comments, single quotes, bare keys and Python's words are understood.
+
+    >>> parse_lenient("{'a': True, b: [1, 2,], // two\n}")
+    {'a': True, 'b': [1, 2]}
+    """
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        value, at = _read_value(text, _skip(text, 0), 0)
+    except (ValueError, IndexError):
+        return _NOTHING
+    return value if _skip(text, at) == len(text) else _NOTHING
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _read_value(text: str, at: int, depth: int) -> tuple[Any, int]:
+    if depth > _MAX_DEPTH:
+        raise ValueError
+    if text[at] in "{[":
+        return _read_group(text, at, depth)
+    if text[at] in "\"'":
+        match = _STRINGS[text[at]].match(text, at)
+        if match is None:
+            raise ValueError
+        return _ESCAPE.sub(_unescape, match[1]), match.end()
+    word = _BARE.match(text, at)
+    if word is None:
+        raise ValueError
+    if word[0] in _WORDS:
+        return _WORDS[word[0]], word.end()
+    if _JSON_NUMBER.fullmatch(word[0]) and len(word[0]) < 400:
+        return json.loads(word[0].lstrip("+")) if word[0][:2] != "00" else word[0], word.end()
+    return word[0], word.end()
+
+
+def _read_group(text: str, at: int, depth: int) -> tuple[Any, int]:
+    is_object = text[at] == "{"
+    values: list[Any] = []
+    members: dict[str, Any] = {}
+    at = _skip(text, at + 1)
+    while text[at] != ("}" if is_object else "]"):
+        value, at = _read_value(text, at, depth + 1)
+        at = _skip(text, at)
+        if is_object:
+            if text[at] != ":" or isinstance(value, dict | list):
+                raise ValueError
+            members[str(value)], at = _read_value(text, _skip(text, at + 1), depth + 1)
+            at = _skip(text, at)
+        else:
+            values.append(value)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+        elif text[at] not in "}]":
+            raise ValueError
+    return (members if is_object else values), at + 1
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
+
+
+# -- Comparing objects
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """Collects the status of every field, by its path."""
+
+    kinds: Mapping[str, Kind]
+    ordered: bool
+    statuses: dict[str, Status] = field(default_factory=dict)
+
+    def compare(self, gold: Mapping[str, Any], answer: Mapping[str, Any], prefix: str) -> None:
+        by_key = {_normalise_key(key): key for key in reversed(list(answer))}
+        for key, wanted in gold.items():
+            name = key if key in answer else by_key.get(_normalise_key(key), key)
+            by_key.pop(_normalise_key(key), None)
+            self._compare_field(wanted, answer.get(name), f"{prefix}{key}")
+        for key in islice(reversed(by_key.values()), _MAX_EXTRA):
+            if not is_absent(answer[key]):
+                self.statuses.setdefault(f"{prefix}{key}", "extra")
+
+    def _compare_field(self, gold: Any, said: Any, path: str) -> None:
+        if isinstance(gold, dict) and gold:
+            self.compare(gold, said if isinstance(said, dict) else {}, f"{path}.")
+            if said is not None and not isinstance(said, dict) and not is_absent(said):
+                self._mark_wrong(path)
+        elif isinstance(gold, list) and any(isinstance(one, dict) and one for one in gold):
+            self._compare_objects(gold, said, path)
+        else:
+            self._note(path, self._judge(gold, said, path))
+
+    def _judge(self, gold: Any, said: Any, path: str) -> Status:
+        if is_absent(gold):
+            return "right" if is_absent(said) else "wrong"
+        if is_absent(said):
+            return "missing"
+        return "right" if self.is_same(gold, said, path) else "wrong"
+
+    def is_same(self, gold: Any, said: Any, path: str) -> bool:
+        """Whether a value of the reply is the gold's."""
+        if isinstance(gold, list):
+            return self._is_same_list(gold, said, path)
+        if isinstance(said, list) and len(said) == 1 and not isinstance(gold, dict):
+            [said] = said
+        if isinstance(said, dict | list):  # as such only within lists of lists
+            return bool(said == gold)
+        return is_same_value(gold, said, self.kinds.get(path))
+
+    def _is_same_list(self, gold: Sequence[Any], said: Any, path: str) -> bool:
+        if isinstance(said, str) and len(gold) > 1:
+            said = re.split(r"\s*[,;\n]\s*", said.strip())  # a list as text: "red, blue"
+        values = said if isinstance(said, list) else [said]
+        wanted = [one for one in gold if not is_absent(one)]
+        values = [one for one in values if not is_absent(one)]
+        if len(values) != len(wanted):
+            return False
+        inside = f"{path}[]"
+        pairs = self._pair(wanted, values, path, lambda one, other: float(self.is_same(one, other, inside)))
+        return all(self.is_same(wanted[row], values[column], inside) for row, column in pairs)
+
+    def _compare_objects(self, gold: Sequence[Any], said: Any, path: str) -> None:
+        """Objects in a list: each of the gold's with the one that fits best. An object too many is wrong."""
+        wanted = [one for one in gold if isinstance(one, dict)]
+        values = [one for one in (said if isinstance(said, list) else [said]) if isinstance(one, dict)]
+        taken = dict(
+            self._pair(
+                wanted, values, path, lambda one, other: _count_right(self._compare_pair(one, other, path))
+            )
+        )
+        for row, one in enumerate(wanted):
+            other = values[taken[row]] if row in taken else {}
+            for name, status in self._compare_pair(one, other, path).items():
+                self._note(name, status)
+        if len(values) > len(wanted):
+            self._mark_wrong(f"{path}[]")
+
+    def _pair(
+        self, wanted: Sequence[Any], values: Sequence[Any], path: str, gain: Callable[[Any, Any], float]
+    ) -> list[tuple[int, int]]:
+        """Elements of two lists that belong together: equal ones first, then by best assignment."""
+        if self.ordered or self.kinds.get(path) == "ordered":
+            return list(zip(range(len(wanted)), range(len(values)), strict=False))
+        places: dict[str, list[int]] = {}
+        for column in reversed(range(len(values))):
+            places.setdefault(_write(values[column]), []).append(column)
+        equal = {row: found.pop() for row, one in enumerate(wanted) if (found := places.get(_write(one)))}
+        rows = [row for row in range(len(wanted)) if row not in equal]
+        columns = sorted(set(range(len(values))) - set(equal.values()))
+        if max(len(rows), len(columns)) > _MAX_ASSIGNED:
+            return [*equal.items(), *zip(rows, columns, strict=False)]
+        found_pairs = assign([[gain(wanted[row], values[column]) for column in columns] for row in rows])
+        return [*equal.items(), *((rows[row], columns[column]) for row, column in found_pairs)]
+
+    def _compare_pair(self, gold: Mapping[str, Any], said: Mapping[str, Any], path: str) -> dict[str, Status]:
+        inner = _Comparison(self.kinds, self.ordered)
+        inner.compare(gold, said, f"{path}[].")
+        return inner.statuses
+
+    def _note(self, path: str, status: Status) -> None:
+        """A field that occurs several times is right if it is right everywhere; the worst status counts."""
+        before = self.statuses.get(path, "right")
+        self.statuses[path] = max(before, status, key=("right", "extra", "missing", "wrong").index)
+
+    def _mark_wrong(self, path: str) -> None:
+        for name, status in self.statuses.items():
+            if name.startswith(path) and status != "extra":
+                self.statuses[name] = "wrong"
+
+
+def _write(value: Any) -> str:
+    return json.dumps(value, sort_keys=True).casefold()
+
+
+def _count_right(statuses: Mapping[str, Status]) -> float:
+    return sum(status == "right" for status in statuses.values())
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a value says that there is none.
+
+    >>> [is_absent(value) for value in (None, "", " N/A ", [], {}, 0, False, "no")]
+    [True, True, True, True, True, False, False, False]
+    """
+    if value is None or value == [] or value == {}:
+        return True
+    return isinstance(value, str) and value.strip().casefold() in _ABSENT
+
+
+def assign(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """Pairs of rows and columns with the largest sum of gains, each row and column at most once.
+
+    The Hungarian method with potentials (Kuhn 1955, Munkres 1957): cubic in the shorter side.
+
+    >>> assign([[1, 2], [2, 4], [0, 3]])
+    [(0, 0), (1, 1)]
+    """
+    if not gains or not gains[0]:
+        return []
+    if len(gains) > len(gains[0]):
+        flipped = assign([[row[column] for row in gains] for column in range(len(gains[0]))])
+        return sorted((row, column) for column, row in flipped)
+    n_rows, n_columns = len(gains), len(gains[0])
+    of_row, of_column = [0.0] * (n_rows + 1), [0.0] * (n_columns + 1)
+    taken_by = [0] * (n_columns + 1)  # the row of each column, from 1; 0: none
+    for row in range(1, n_rows + 1):
+        taken_by[0], column = row, 0
+        least, before = [float("inf")] * (n_columns + 1), [0] * (n_columns + 1)
+        seen = [False] * (n_columns + 1)
+        while taken_by[column]:
+            seen[column] = True
+            current, delta, following = taken_by[column], float("inf"), 0
+            for other in range(1, n_columns + 1):
+                if not seen[other]:
+                    cost = -gains[current - 1][other - 1] - of_row[current] - of_column[other]
+                    if cost < least[other]:
+                        least[other], before[other] = cost, column
+                    if least[other] < delta:
+                        delta, following = least[other], other
+            for other in range(n_columns + 1):
+                if seen[other]:
+                    of_row[taken_by[other]] += delta
+                    of_column[other] -= delta
+                else:
+                    least[other] -= delta
+            column = following
+        while column:
+            taken_by[column], column = taken_by[before[column]], before[column]
+    return sorted((row - 1, column - 1) for column, row in enumerate(taken_by) if row and column)
+
+
+# -- Comparing values
+
+
+def is_same_value(gold: Any, said: Any, kind: Kind | None = None) -> bool:
+    """Whether two values are the same, compared as the gold's type asks, or as `kind` says.
+
+    >>> is_same_value(1234.5, "1.234,50"), is_same_value("$12", "12.00 USD"), is_same_value("$12", "€12")
+    (True, True, False)
+    >>> is_same_value("2024-03-05", "5. März 2024"), is_same_value("007", 7), is_same_value(True, "yes")
+    (True, False, True)
+    """
+    if kind == "text":
+        return _normalise_text(gold) == _normalise_text(said)
+    if kind == "boolean" or isinstance(gold, bool) or str(gold).casefold() in ("true", "false", "yes", "no"):
+        truth = _read_boolean(said if not isinstance(said, int | float) else str(said))
+        return truth is not None and truth == _read_boolean(gold)
+    if isinstance(said, bool):
+        return False
+    if _normalise_text(gold) == _normalise_text(said):
+        return True
+    if (
+        kind in (None, "date")
+        and isinstance(gold, str)
+        and (moments := _read_moments(gold.strip()[:_MAX_DATE]))
+    ):
+        read = _read_moments(str(said).strip()[:_MAX_DATE])
+        return any(_is_same_moment(one, wanted) for one in read for wanted in moments)
+    amounts = [] if kind == "date" else _read_amounts(gold)
+    return any(_is_same_amount(one, wanted) for one in _read_amounts(said) for wanted in amounts)
+
+
+_YES = "true yes y ja oui sí si sim да 是 はい wahr vrai verdadero vero checked x ✓ ☑"
+_NO = "false no n nein non não нет 否 いいえ falsch faux falso unchecked ☐"
+_TRUTHS = {**dict.fromkeys(_YES.split(), True), **dict.fromkeys(_NO.split(), False)}
+_DIGIT_TRUTHS = {"1": True, "0": False, "1.0": True, "0.0": False}
+
+
+def _read_boolean(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        return None
+    return _TRUTHS.get(value.strip().casefold(), _DIGIT_TRUTHS.get(value.strip()))
+
+
+def _normalise_text(value: Any) -> str:
+    """Text without case, repeated blanks, typographic quotes and a full stop at the end."""
+    text = unicodedata.normalize("NFKC", str(value)).translate(_PLAIN)
+    return " ".join(text.split()).casefold().removesuffix(".").strip("\"'` ")
+
+
+_PLAIN = str.maketrans(
+    {**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("‘’‚´", "'"), **dict.fromkeys("“”„«»", '"')}
+)
+
+
+_Moment: TypeAlias = tuple[Date | None, Clock | None]
+
+
+@lru_cache(maxsize=4096)
+def _read_moments(text: str) -> list[_Moment]:
+    """The date, time of day or both that a text is, in each way to read it; empty if there is more in it."""
+    text = _MONTH_NAME.sub(_spell_month, _COMPACT.sub(r"\1-\2-\3", text))
+    dates: Sequence[Date | None] = find_dates(text) or (None,)
+    if dates[0] is not None:
+        if any(date is None or date.span != dates[0].span or date.month is None for date in dates):
+            return []
+        text = text[: dates[0].span[0]] + " " + text[dates[0].span[1] :].removeprefix("T")
+    text = _MIDNIGHT.sub("", text)
+    clocks = find_clocks(text)
+    clock = clocks[0] if clocks else None
+    if clock is not None:
+        text = _SECONDS.sub("", text[: clock.span[0]] + text[clock.span[1] :])
+    is_whole = len(text.strip()) <= _MAX_AROUND_DATE and not any(char.isdigit() for char in text)
+    return [(date, clock) for date in dates if date or clock] if is_whole and len(clocks) <= 1 else []
+
+
+def _spell_month(match: re.Match[str]) -> str:
+    """`05-Mar-2024`, `5. Dez. 2024`: a month between blanks, its name written out in some language.
+
+    >>> _MONTH_NAME.sub(_spell_month, "5-Dez.-2024")
+    '5 dezembro 2024'
+    """
+    name = match[1].casefold()
+    if name not in MONTHS and len(name) > 2:
+        found = {place: full for full, place in MONTHS.items() if full.startswith(name)}
+        name = next(iter(found.values())) if len(found) == 1 else ""
+    return f"{' ' * (match.start() > 0)}{name} " if name in MONTHS else match[0]
+
+
+_MONTH_NAME = re.compile(r"(?:(?<=\d)|(?<=\d\.)|^)[-/. ]?([^\W\d_]{3,10})\.?[-/ ](?=\d)")
+_COMPACT = re.compile(r"^((?:19|20)\d\d)(0[1-9]|1[0-2])([0-3]\d)(?!\d)")
+
+
+def _is_same_moment(said: _Moment, gold: _Moment) -> bool:
+    (date, clock), (gold_date, gold_clock) = said, gold
+    if gold_date is not None and (date is None or not is_same_date(date, gold_date)):
+        return False
+    return gold_clock is None or (clock is not None and is_same_clock(clock, gold_clock))
+
+
+_MIDNIGHT = re.compile(r"[T ,]*\b00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?$")  # a date as programs print it
+_SECONDS = re.compile(r"(?:\.0+)?(?:Z|[+-]00:?00)\s*$")
+_MAX_DATE = 100  # characters of a value that may be a date
+_MAX_AROUND_DATE = 14  # characters: a weekday, "on", a full stop
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    """A number with its currency or unit."""
+
+    value: float
+    unit: str
+
+
+_CURRENCIES = {
+    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "€": "eur", "eur": "eur",
+    "euro": "eur", "euros": "eur", "£": "gbp", "gbp": "gbp", "pound": "gbp", "pounds": "gbp", "¥": "¥",
+    "jpy": "jpy", "cny": "cny", "rmb": "cny", "元": "cny", "円": "jpy", "₹": "inr", "inr": "inr",
+    "rs": "inr", "chf": "chf", "sfr": "chf", "₩": "krw", "krw": "krw", "kr": "kr", "sek": "sek",
+    "nok": "nok", "dkk": "dkk", "zł": "pln", "pln": "pln", "a$": "aud", "aud": "aud", "c$": "cad",
+    "ca$": "cad", "cad": "cad", "r$": "brl", "brl": "brl", "₽": "rub", "rub": "rub",
+}  # fmt: skip
+_CODES = frozenset(_CURRENCIES.values())
+_ALIKE = {"¥": {"jpy", "cny"}, "kr": {"sek", "nok", "dkk"}, "usd": {"aud", "cad"}}  # signs of several
+_AMOUNT = re.compile(
+    r"(?P<paren>\()?\s*(?P<sign1>[-+])?\s*(?P<before>[^\d\s().,+-]{1,8})?\s*(?P<sign2>[-+])?\s*"
+    r"(?P<number>\d[\d.,' ]*(?:[eE][-+]?\d{1,3})?|[.,]\d+)\s*(?P<after>[^\d()]{0,24}?)\s*(?P<close>\))?",
+)
+_GROUPED = {  # in threes, and as in India
+    mark: re.compile(rf"\d{{1,3}}(?:{sep}\d{{3}})+|\d{{1,2}}(?:{sep}\d{{2}})*{sep}\d{{3}}")
+    for mark, sep in ((",", ","), (".", r"\."), (" ", " "), ("'", "'"))
+}
+
+
+def _read_amounts(value: Any) -> list[_Amount]:
+    """The number that a value is, in each way to read its separators; empty if it is not just a number.
+
+    >>> _read_amounts("1.234"), _read_amounts("(12.50)"), _read_amounts("007")
+    ([_Amount(value=1.234, unit=''), _Amount(value=1234.0, unit='')], [_Amount(value=-12.5, unit='')], [])
+    """
+    if isinstance(value, int | float):
+        return [] if isinstance(value, bool) or value != value else [_Amount(float(value), "")]
+    text = unicodedata.normalize("NFKC", str(value)).translate(_PLAIN).strip()
+    match = _AMOUNT.fullmatch(text) if len(text) <= 60 else None
+    if match is None or bool(match["paren"]) != bool(match["close"]):
+        return []
+    before, after = (_normalise_unit(match[part] or "") for part in ("before", "after"))
+    if (before and before not in _CODES) or (before and after and before != after):
+        return []  # words before a number change what it says: "not 5"
+    if after and after not in _CODES and match["after"][:1].isalpha() and not match["number"].endswith(" "):
+        after = f"({after})"  # attached, so part of a name: "5x"
+    digits = match["number"].rstrip(" ',.")
+    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+        return []  # a number that begins with 0 is a code
+    signs = [match["sign1"], match["sign2"]]
+    if not match["number"].endswith(","):  # 12- is negative, 12,- is not
+        signs.append(match["after"].strip())
+    sign = -1 if "-" in signs or match["paren"] else 1
+    return [_Amount(sign * number, before or after) for number in dict.fromkeys(_read_separators(digits))]
+
+
+def _read_separators(digits: str) -> Iterator[float]:
+    """The number with a decimal point, and with a decimal comma, where its groups allow either."""
+    mantissa, letter, exponent = digits.partition("e" if "e" in digits else "E")
+    for decimal, groups in ((".", ", '"), (",", ". '")):
+        whole, _, fraction = mantissa.rpartition(decimal) if decimal in mantissa else (mantissa, "", "")
+        used = {mark for mark in groups if mark in whole}
+        is_grouped = not used or (len(used) == 1 and _GROUPED[next(iter(used))].fullmatch(whole) is not None)
+        if not is_grouped or decimal in whole or (fraction and not fraction.isdecimal()):
+            continue
+        plain = "".join(char for char in whole if char.isdecimal())
+        yield float(f"{plain or '0'}.{fraction or '0'}{'e' + exponent if letter else ''}")
+
+
+def _normalise_unit(text: str) -> str:
+    unit = " ".join(text.casefold().split()).rstrip(".,:-/ ").lstrip("-/ ")
+    return _CURRENCIES.get(unit, unit)
+
+
+def _is_same_amount(said: _Amount, gold: _Amount) -> bool:
+    """Numbers must be equal. Units are compared where both have one; "5 kg" is 5, but "5x" is a name."""
+    if not isclose(said.value, gold.value, rel_tol=1e-9, abs_tol=1e-12):
+        return False
+    units = {said.unit.strip("()"), gold.unit.strip("()")}
+    if "" in units:
+        return "(" not in said.unit
+    return len(units) == 1 or any(other in _ALIKE.get(one, ()) for one in units for other in units)
