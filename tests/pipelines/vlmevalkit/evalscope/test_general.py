@@ -130,6 +130,18 @@ def test_a_configuration_is_a_source_of_run(server: Server) -> None:
     assert (estimate.code, "general_vqa" in estimate.out) == (0, True)
 
 
+def test_a_list_of_tasks_in_a_file(server: Server) -> None:
+    Path("tasks.json").write_text(json.dumps([task(server), task(server, "general_vmcq")]))
+    done = eyechart("run", "tasks.json", "--json", cwd=Path.cwd())
+    assert [list(one) for one in done.json["tasks"]] == [["general_vqa"], ["general_vmcq"]]
+
+
+def test_a_configuration_of_eyechart_with_a_wrong_key_is_not_a_task(server: Server) -> None:
+    Path("own.yaml").write_text("model: baseline/random\ndatasets: demo\n")
+    refused = eyechart("run", "own.yaml", cwd=Path.cwd())
+    assert (refused.code, "EvalScope" in refused.err) == (2, False)
+
+
 def test_the_saved_configuration_runs_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     run_task(task(server, judge={"strategy": "rule"}))
     [saved] = Path().glob("outputs/*/configs/task_config.yaml")
@@ -205,6 +217,18 @@ def test_urls_are_sent_as_they_are(server: Server) -> None:
     assert rouge(run_task(task(server))) == 1.0
     [asked] = server.asked
     assert asked.body["messages"][0]["content"][0]["image_url"] == {"url": place, "detail": "low"}
+
+
+def test_images_are_found_from_here_or_beside_the_file(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.png").rename("vqa/a.png")
+    assert rouge(run_task(task(server))) == 0.75
+    Path("b").mkdir()
+    monkeypatch.chdir("b")
+    text = Path("../vqa/mine.jsonl").read_text().replace("a.png", "../b.png")
+    Path("../vqa/mine.jsonl").write_text(text)
+    assert rouge(run_task(task(server, args={"local_path": "../vqa"}))) == 0.75
 
 
 def test_a_file_in_place_of_a_folder(server: Server) -> None:

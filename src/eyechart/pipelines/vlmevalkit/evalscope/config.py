@@ -31,7 +31,8 @@ TASK_KEYS: Mapping[str, Any] = {
     "eval_backend": NATIVE, "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
     "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
 }  # fmt: skip
-SIGNS = frozenset({"datasets", "eval_backend", "eval_config"})  # the keys that mark a task
+SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys that mark a task
+_NATIVE_SIGNS = frozenset({"api_url", "dataset_args", "eval_type"})  # of which one stands beside `datasets`
 # Keys that only EvalScope's native backend reads; the last three are in its saved configurations.
 NATIVE_KEYS = frozenset({
     "agent_config", "analysis_report", "api_key", "api_key_env", "api_url", "chat_template", "collect_perf",
@@ -213,8 +214,13 @@ def read_task(given: Any) -> Task:
 def is_task(content: Any) -> bool:
     """Whether a configuration is a task of EvalScope, or a list that holds one."""
     if isinstance(content, list):  # a row of data may have such a column, but with no object in it
-        return any(is_task(one) and isinstance(one.get("eval_config"), Mapping) for one in content)
-    return isinstance(content, Mapping) and bool(content.keys() & SIGNS)
+        inner = ("eval_config", "dataset_args")
+        return any(
+            is_task(one) and any(isinstance(one.get(key), Mapping) for key in inner) for one in content
+        )
+    if not isinstance(content, Mapping):
+        return False
+    return bool(content.keys() & SIGNS) or ("datasets" in content and bool(content.keys() & _NATIVE_SIGNS))
 
 
 # -- The forms of a configuration

@@ -15,11 +15,12 @@ import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from eyechart.data.image_columns import ImageCells
-from eyechart.data.rows import Blob, PathRules, Row, name_row
+from eyechart.data.rows import Blob, Row, name_row
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, EyechartError, join_names
@@ -162,8 +163,7 @@ class _Reading:
         """The samples of a subset."""
         path = find_subset(self._data, subset)
         reader = open_reader(path, path.suffix[1:], "utf-8", SourceOptions())
-        roots = [str(Path.cwd()), str(path.parent.absolute())]
-        cells = ImageCells(str(path), PathRules(roots).to_ref)
+        cells = ImageCells(str(path), partial(_find_image, (Path.cwd(), path.parent.absolute())))
         rows = list(reader.rows(_IMAGE_COLUMNS))
         if not rows:
             raise DataError(f"{path.name}: no rows", hint=f"{self._data.name} needs at least one")
@@ -187,7 +187,9 @@ class _Reading:
             raise ValueError(f"no column {name!r} (found: {', '.join(row.values)})")
         images: list[ImageRef] = []
         taking = _Taking(row, cells, images, self.details)
-        turns = self._read_choice(row, taking) if is_choice else self._read_messages(row, taking)
+        options = _read_options(row.values.get("options")) if is_choice else []
+        choices = {_label(number): text for number, text in enumerate(options)}
+        turns = self._read_choice(row, choices, taking) if is_choice else _read_messages(row, taking)
         if self._data.system_prompt and all(role != "system" for role, _ in turns):
             turns.insert(0, ("system", self._data.system_prompt))
         if taking.unfilled:
@@ -196,57 +198,27 @@ class _Reading:
             self._notice(
                 "the images of a row are not sent, because its text has no placeholder such as <image 1>"
             )
-        options = _read_options(row.values.get("options")) if is_choice else []
-        choices = {_label(number): text for number, text in enumerate(options)}
         golds = _read_golds(row.values.get("answer"))
         if is_choice and golds and golds[0].upper() not in choices:
             self._notice(f"an answer that is none of the labels cannot be right ({golds[0]!r})")
-        asked = [content for role, content in turns if role == "user"]
-        last = asked[-1] if asked else ""
+        last = next((content for role, content in reversed(turns) if role == "user"), "")
+        shown = last if isinstance(last, str) else "\n".join(one for one in last if isinstance(one, str))
         return Sample(
             id="",
-            question=str(row.values["question"])
-            if is_choice
-            else last
-            if isinstance(last, str)
-            else "\n".join(part for part in last if isinstance(part, str)),
+            question=str(row.values["question"]) if is_choice else shown,
             images=tuple(images),
             golds=golds,
             choices=choices,
             meta={TURNS: [list(turn) for turn in turns], PLACES: taking.places},
         )
 
-    def _read_messages(self, row: Row, taking: _Taking) -> list[Turn]:
-        """The turns of a row of `general_vqa`."""
-        messages = row.values["messages"]
-        if isinstance(messages, str):
-            try:
-                messages = json.loads(messages)
-            except (ValueError, RecursionError) as err:
-                raise ValueError(f"messages is not JSON ({err})") from err
-        if (
-            not isinstance(messages, list)
-            or not messages
-            or not all(isinstance(one, dict) for one in messages)
-        ):
-            raise ValueError("messages is not a list of objects with role and content")
-        plain = [
-            one["content"]
-            for one in messages
-            if one.get("role") == "user" and isinstance(one.get("content"), str)
-        ]
-        taking.find(wanted={int(mark[2]) for text in plain for mark in _PLACEHOLDER.finditer(text)})
-        return [_read_message(one, taking) for one in messages]
-
-    def _read_choice(self, row: Row, taking: _Taking) -> list[Turn]:
+    def _read_choice(self, row: Row, choices: Mapping[str, str], taking: _Taking) -> list[Turn]:
         """The one turn of a row of `general_vmcq`."""
-        options = _read_options(row.values.get("options"))
-        labels = [_label(number) for number in range(len(options))]
         taking.find()
         text = self._template.format(
             question=row.values["question"],
-            letters=",".join(labels),
-            choices="\n".join(f"{label}) {text}" for label, text in zip(labels, options, strict=True)),
+            letters=",".join(choices),
+            choices="\n".join(f"{label}) {text}" for label, text in choices.items()),
         )
         return [("user", taking.place(text))]
 
@@ -261,6 +233,12 @@ class _Reading:
         for what, places in self._noticed.items():
             n = "1 row" if len(places) == 1 else f"{len(places)} rows"
             yield f"{what}: {n} (e.g. {places[0]})"
+
+
+def _find_image(roots: Sequence[Path], place: str) -> ImageRef:
+    """The image at a path, from the current folder as in EvalScope, or from the folder of the file."""
+    found = [root / place for root in roots]
+    return ImageRef(kind="file", location=str(next(filter(Path.exists, found), found[0])))
 
 
 class _Taking:
@@ -328,6 +306,25 @@ class _Taking:
     def places(self) -> list[str]:
         """The taken images as the file names them."""
         return [self._names[ref] for ref in self._taken]
+
+
+def _read_messages(row: Row, taking: _Taking) -> list[Turn]:
+    """The turns of a row of `general_vqa`."""
+    messages = row.values["messages"]
+    if isinstance(messages, str):
+        try:
+            messages = json.loads(messages)
+        except (ValueError, RecursionError) as err:
+            raise ValueError(f"messages is not JSON ({err})") from err
+    if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
+        raise ValueError("messages is not a list of objects with role and content")
+    plain = [
+        one["content"]
+        for one in messages
+        if one.get("role") == "user" and isinstance(one.get("content"), str)
+    ]
+    taking.find(wanted={int(mark[2]) for text in plain for mark in _PLACEHOLDER.finditer(text)})
+    return [_read_message(one, taking) for one in messages]
 
 
 def _read_message(message: Mapping[str, Any], taking: _Taking) -> Turn:
