@@ -10,6 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 
+import eyechart
 from eyechart.option import list_options, option
 from eyechart.run.models import choose_models
 from eyechart.run.options import DATA, PROMPT, QUESTIONS, REQUESTS, RUN, SCORING, Options
@@ -19,6 +20,7 @@ from support.files import choice_tsv, picture
 
 VECTORS = Path(__file__).parents[1] / "golden" / "run_folders.jsonl"
 HERE = "<here>"  # in place of the folder that the test works in
+PACKAGE = "<package>"  # in place of the folder that eyechart is installed in, where the demo's questions are
 
 
 def write_sources(folder: Path) -> None:
@@ -41,7 +43,7 @@ def write_sources(folder: Path) -> None:
 
 def _without_path(value: Any, path: str) -> Any:
     if isinstance(value, str):
-        return value.replace(path, HERE)
+        return value.replace(path, HERE).replace(str(Path(eyechart.__file__).parent), PACKAGE)
     if isinstance(value, Mapping):
         return {key: _without_path(one, path) for key, one in value.items()}
     return [_without_path(one, path) for one in value] if isinstance(value, list | tuple) else value
