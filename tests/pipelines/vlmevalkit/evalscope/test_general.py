@@ -152,6 +152,39 @@ def test_the_saved_configuration_runs_again(server: Server, monkeypatch: pytest.
     assert rouge(run_task(str(saved))) == 0.75
 
 
+def test_a_configuration_that_evalscope_saved(server: Server) -> None:
+    """What evalscope 1.14.1 writes into configs/task_config.yaml, with its key put back."""
+    judge = {"strategy": "auto", "models": [], "repeats": 1, "position_swap": "auto", "aggregation": "mean"}
+    contract = {
+        "prompt_template": None,
+        "score_mapping": None,
+        "score_type": "pattern",
+        "system_prompt": None,
+    }
+    sandbox = {
+        "default_config": {},
+        "enabled": False,
+        "engine": "docker",
+        "manager_config": {},
+        "pool_size": None,
+    }
+    saved: dict[str, Any] = {
+        "agent_config": None, "analysis_report": False, "chat_template": None, "collect_perf": True,
+        "dataset_dir": "datasets", "dataset_hub": "modelscope", "debug": False, "dry_run": False,
+        "enable_progress_tracker": False, "eval_backend": "Native", "eval_batch_size": 8, "eval_config": None,
+        "eval_type": "openai_api", "evalscope_version": "1.14.1", "evaluation_identity": {"benchmarks": {}},
+        "generation_config": {"batch_size": 8, "temperature": 0.0}, "ignore_errors": False,
+        "judge": {**judge, "contract": contract, "min_valid_judges": 1}, "limit": None, "model_args": {},
+        "model_id": "Mine", "model_task": "text_generation", "no_timestamp": False, "repeats": 1,
+        "rerun_review": False, "resolved_benchmarks": {"general_vqa": {}}, "sandbox": sandbox,
+        "sandbox_manager_config": {}, "sandbox_type": "docker", "seed": 42, "stream": None, "timeout": None,
+        "use_cache": None, "use_sandbox": False, "work_dir": "out",
+    }  # fmt: skip
+    assert rouge(run_task(TaskConfig({**task(server), **saved}))) == 0.75
+    [config] = Path("out").glob("*/configs/task_config.yaml")
+    assert "resolved_benchmarks" not in config.read_text()
+
+
 def test_the_command_line_of_evalscope(server: Server) -> None:
     arguments = json.dumps({"general_vqa": {"local_path": "vqa", "subset_list": ["mine"]}})
     words = ["evalscope", "eval", "--model", "m", "--api-url", server.base_url, "--api-key", KEY]
@@ -356,6 +389,8 @@ def test_options_must_be_a_list(server: Server, options: Any) -> None:
         ({"judge": {"strategy": "llm"}, "judge_strategy": "llm"}, "are both given"),
         ({"eval_backend": "OpenCompass"}, "eval_backend is OpenCompass"),
         ({"api_key": "[secret]"}, "stands for a key that was not saved"),
+        ({"api_key": "**********"}, "api_key holds **********, which stands for a key that was not saved"),
+        ({"sandbox": {"enabled": True}}, "sandbox is not possible"),
     ],
 )  # fmt: skip
 def test_what_is_not_possible_is_refused(server: Server, changes: dict[str, Any], message: str) -> None:

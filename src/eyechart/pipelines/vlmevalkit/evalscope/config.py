@@ -33,14 +33,15 @@ TASK_KEYS: Mapping[str, Any] = {
 }  # fmt: skip
 SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys that mark a task
 _NATIVE_SIGNS = frozenset({"api_url", "dataset_args", "eval_type"})  # of which one stands beside `datasets`
-# Keys that only EvalScope's native backend reads; the last three are in its saved configurations.
+# In configurations that EvalScope saved, for information.
+_GENERATED = frozenset({"evalscope_version", "evaluation_identity", "resolved_benchmarks"})
+# Keys that only EvalScope's native backend reads.
 NATIVE_KEYS = frozenset({
     "agent_config", "analysis_report", "api_key", "api_key_env", "api_url", "chat_template", "collect_perf",
     "dataset_args", "dataset_dir", "dataset_hub", "datasets", "enable_progress_tracker", "eval_batch_size",
     "eval_type", "generation_config", "ignore_errors", "judge", "judge_model_args", "judge_strategy",
     "judge_worker_num", "limit", "model", "model_args", "model_id", "model_task", "outputs", "repeats",
     "rerun_review", "sandbox", "sandbox_manager_config", "sandbox_type", "stream", "timeout", "use_sandbox",
-    "evalscope_version", "evaluation_identity", "resolved_benchmarks",
 })  # fmt: skip
 NO_KEY = "EMPTY"  # sent to servers that need no key
 T = TypeVar("T")
@@ -177,6 +178,7 @@ def read_task(given: Any) -> Task:
     from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
 
     said = {name: value for name, value in _to_mapping(given).items() if value is not None}
+    said = {name: value for name, value in said.items() if name not in _GENERATED}
     _refuse_unknown(said)
     values = Values(said, "the task")
     if _is_native(values.text("eval_backend"), said):
@@ -271,7 +273,7 @@ def _read_eval_config(given: Any) -> Mapping[str, Any]:
 
 
 def _refuse_unknown(said: Mapping[str, Any]) -> None:
-    known = sorted({*TASK_KEYS, *NATIVE_KEYS})
+    known = sorted({*TASK_KEYS, *NATIVE_KEYS, *_GENERATED})
     for name in said:
         if name not in known:
             from eyechart.pipelines.vlmevalkit.evalscope.eval_config import EVAL_KEYS
@@ -305,6 +307,7 @@ def _is_native(backend: str | None, said: Mapping[str, Any]) -> bool:
 # -- API keys: read from the environment if the configuration asks for it, and never saved
 
 _KEYS = ("key", "api_key", "judge_key", "OPENAI_API_KEY")  # the names that hold one
+_HIDDEN = (HIDDEN, "**********")  # what eyechart and EvalScope save in place of one
 _ENV = "_env"  # `key_env: NAME` instead of `key`: the key is in the environment variable NAME
 
 
@@ -366,11 +369,12 @@ def _refuse_hidden(value: Any, place: str = "the task") -> None:
     elif isinstance(value, list | tuple):
         for one in value:
             _refuse_hidden(one, place)
-    elif isinstance(value, str) and HIDDEN in value:
+    elif isinstance(value, str) and any(mark in value for mark in _HIDDEN):
+        mark = next(mark for mark in _HIDDEN if mark in value)
         raise UsageError(
-            f"{place} holds {HIDDEN}, which stands for a key that was not saved",
-            hint="write the key there, or instead of key and judge_key the name of an environment variable "
-            "(key_env: NAME, judge_key_env: NAME)",
+            f"{place} holds {mark}, which stands for a key that was not saved",
+            hint="write the key there, or the name of an environment variable: key_env: NAME instead of key, "
+            "likewise judge_key_env, api_key_env",
         )
 
 

@@ -68,14 +68,8 @@ _DATA_REFUSED: Mapping[str, str] = {
     "eval_split": "a subset is one file",
 }
 _JUDGE_KEYS = (
-    "strategy",
-    "models",
-    "contract",
-    "repeats",
-    "position_swap",
-    "aggregation",
-    "min_valid_judges",
-)
+    "strategy", "models", "contract", "repeats", "position_swap", "aggregation", "min_valid_judges",
+)  # fmt: skip
 _CONTRACT = ("system_prompt", "prompt_template", "score_mapping", "score_type")
 
 
@@ -84,6 +78,8 @@ def read_native(given: Mapping[str, Any]) -> Task:
     values = Values(given, "the task", usual=_USUAL)
     for name, why in _REFUSED.items():
         values.refuse(name, why, hint="leave it out", unless=({},))
+    if values.mapping("sandbox").get("enabled"):
+        raise UsageError("the task: sandbox is not possible here: no code is executed", hint="leave it out")
     for name, why in _NO_EFFECT.items():
         values.note(name, why)
     names = _read_names(values.raw("datasets"))
