@@ -224,6 +224,8 @@ def test_a_script_that_is_not_there(tmp_path: Path) -> None:
     done = eyechart("exec", "gone.py", "--flag", cwd=tmp_path)
     assert done.code == 2
     assert done.err.startswith("eyechart: no such script: gone.py\n  hint:")
+    done = eyechart("exec", "evalscope", "eval", "--datasets", "general_vqa", cwd=tmp_path)
+    assert (done.code, "eyechart evalscope eval" in done.err) == (2, True)
     assert eyechart("exec", tmp_path, cwd=tmp_path).code == 2
     assert eyechart("exec", cwd=tmp_path).code == 2
 

@@ -60,6 +60,8 @@ def execute(args: argparse.Namespace) -> int:
     path = Path(args.script).expanduser()
     if not args.module and not path.is_file():
         hint = "give the path of a Python file; -m NAME runs a module"
+        if args.script == "evalscope":
+            hint = "a command line of EvalScope runs with: eyechart evalscope eval ..."
         raise UsageError(f"no such script: {args.script}", hint=hint)
     folder = Path.cwd() if args.module else path.resolve().parent  # as Python does: links are followed
     with _as_main([str(path) if not args.module else args.script, *args.args], str(folder)):
