@@ -63,7 +63,7 @@ def fuzz(
     stop_at: int = 10,
 ) -> Iterator[tuple[bytes, str, Tally]]:
     """Yield each finding (input, traceback, tally so far); at the end the tally with an empty input."""
-    pool = [*target.seeds(folder), *read_stored(CORPUS, target.name), *read_stored(FINDINGS, target.name)]
+    pool = [*target.seeds(folder), *read_stored(CORPUS, target.name)]
     seen: set[bytes] = set()
     kinds: set[str] = set()
     troubles: set[str] = set()

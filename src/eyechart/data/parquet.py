@@ -34,6 +34,7 @@ _BATCH_BYTES = 64 * 1024 * 1024  # unpacked, by the sizes in the file
 _KEPT_BYTES = 16 * 1024 * 1024  # of cells already read
 _KEPT_CELLS = 64
 _WINDOWS = 8  # columns of row groups that are open
+_TRIED_BYTES = 256 * 1024 * 1024  # of a row group that is tried first, unpacked
 _TOO_LONG = f"more than {MAX_ROW_BYTES // 2**20} MB"
 
 
@@ -80,11 +81,11 @@ class ParquetReader(msgspec.Struct):
             names = list(file.schema_arrow.names)
             number = 0
             for group in range(file.num_row_groups):
-                unread = {name for name in names if name in blobs and _is_full(file, group, name)}
-                wanted = [name for name in names if name not in unread]
                 n_rows = file.metadata.row_group(group).num_rows
                 first = number + 1
                 try:
+                    unread = {name for name in names if name in blobs and _is_full(file, group, name)}
+                    wanted = [name for name in names if name not in unread]
                     for record in _records(file, group, wanted, n_rows):
                         number += 1
                         if record is None:
@@ -161,7 +162,7 @@ def read_cells(column: Any) -> list[Any]:
 def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:
     """A few rows at a time; None for a row that is too long."""
     metadata = file.metadata.row_group(group)
-    chunks = (metadata.column(index) for index in range(metadata.num_columns))
+    chunks = _list_chunks(file, group)
     n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks if _is_of(chunk.path_in_schema, columns))
     if metadata.num_rows == 1 and n_bytes > MAX_ROW_BYTES:  # refused without unpacking
         yield None
@@ -176,6 +177,18 @@ def _is_of(path: str, columns: list[str]) -> bool:
     return any(path == column or path.startswith(f"{column}.") for column in columns)
 
 
+def _list_chunks(file: Any, group: int) -> list[Any]:
+    """What the file says about the columns of a group.
+
+    Asking for a damaged one ends the process inside Arrow. Reading a row of all columns raises in its place;
+    of large groups none is read, because a row may be as long as the group.
+    """
+    metadata = file.metadata.row_group(group)
+    if metadata.total_byte_size <= _TRIED_BYTES:
+        next(file.iter_batches(batch_size=1, row_groups=[group]), None)
+    return [metadata.column(index) for index in range(metadata.num_columns)]
+
+
 def _is_full(file: Any, group: int, column: str) -> bool:
     """Whether the file's statistics say that every row of the group has image bytes here."""
     import pyarrow as pa
@@ -185,9 +198,7 @@ def _is_full(file: Any, group: int, column: str) -> bool:
     if not is_struct and not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
         return False
     leaf = f"{column}.bytes" if is_struct else column
-    metadata = file.metadata.row_group(group)
-    for index in range(metadata.num_columns):
-        chunk = metadata.column(index)
+    for chunk in _list_chunks(file, group):
         if chunk.path_in_schema == leaf:
             statistics = chunk.statistics
             return statistics is not None and statistics.has_null_count and statistics.null_count == 0
