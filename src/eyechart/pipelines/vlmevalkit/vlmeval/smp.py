@@ -31,7 +31,7 @@ from eyechart.errors import DataError, ImageError, MissingExtra, UsageError, joi
 from eyechart.files import atomic_write
 from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, open_workbook
 from eyechart.report.rows import Cell, open_text_file
-from eyechart.terminal import escape_controls, print_note
+from eyechart.terminal import print_text, print_note
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -525,7 +525,7 @@ def mmqa_display(question: Row, target_size: int = -1) -> None:
     files. `target_size` is the longest side of the images.
     """
     cells = {str(name).lower(): value for name, value in question.items()}
-    _say(f"INDEX: {cells.pop('index', 'XXX')}")
+    print_text(f"INDEX: {cells.pop('index', 'XXX')}")
     own, paths = cells.pop("image", None), cells.get("image_path")
     if not is_missing(own):
         images = [decode_base64_to_image(item, target_size) for item in toliststr(own)]
@@ -536,7 +536,7 @@ def mmqa_display(question: Row, target_size: int = -1) -> None:
         _show(image)
     for name, value in cells.items():
         if not is_missing(value):
-            _say(f"{name.upper()}. {to_plain(value)}")
+            print_text(f"{name.upper()}. {to_plain(value)}")
 
 
 def _show(image: Picture) -> None:
@@ -545,11 +545,7 @@ def _show(image: Picture) -> None:
     if shell is not None and shell.get_ipython() is not None:
         import_module("IPython.display").display(image)
     else:
-        _say(f"IMAGE: {image.width} x {image.height}")
-
-
-def _say(line: str) -> None:
-    print(escape_controls(line))  # noqa: T201 - what the function is for
+        print_text(f"IMAGE: {image.width} x {image.height}")
 
 
 def _opened(data: bytes, what: str) -> Picture:
