@@ -31,7 +31,7 @@ from eyechart.errors import DataError, ImageError, MissingExtra, UsageError, joi
 from eyechart.files import atomic_write
 from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, open_workbook
 from eyechart.report.rows import Cell, open_text_file
-from eyechart.terminal import print_text, print_note
+from eyechart.terminal import escape_controls, print_note, print_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
