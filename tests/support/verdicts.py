@@ -48,12 +48,7 @@ def score(
     """A scorer's verdict on one reply, without a judge."""
     options = choices if isinstance(choices, Mapping) else dict(zip(LETTERS, choices, strict=False))
     sample = Sample(id="1", question="", golds=tuple(map(str, golds)), choices=options, meta=meta or {})
-    scorer = scorers.get(name)
-    if name.endswith(
-        "-lmms"
-    ):  # vectors are of lmms-eval's row functions; its evaluator cuts thoughts off before
-        return scorer.function(Reply(text=str(reply)), sample)  # type: ignore[attr-defined,no-any-return]
-    return scorer(Reply(text=str(reply)), sample)
+    return scorers.get(name)(Reply(text=str(reply)), sample)
 
 
 class Scripted:
