@@ -164,9 +164,10 @@ def print_runs(runs: Sequence[Run], *, as_json: bool, more: Mapping[str, Any] | 
     else:
         print_rich(*_tables(runs))
         for one in compared:
-            _print_comparison(one, is_named=len(compared) > 1)
+            _print_comparison(one, runs, is_named=len(compared) > 1)
     for warning in dict.fromkeys(warning for one in compared for warning in one.warnings):
-        note(f"comparison: {warning}")
+        if as_json or not _is_in_table(warning, runs):
+            note(f"comparison: {warning}")
     for done in runs:
         print_remarks(done, as_json=as_json)
 
@@ -189,14 +190,21 @@ def _compare(runs: Sequence[Run]) -> list[Comparison]:
     return compared
 
 
-def _print_comparison(comparison: Comparison, *, is_named: bool) -> None:
+def _is_in_table(text: str, runs: Sequence[Run]) -> bool:
+    """Whether the table of runs has the line already: that on replies without a readable answer."""
+    unread = [done.summary.unread for done in runs]
+    return any(text.endswith(one.line) for one in unread if one is not None)
+
+
+def _print_comparison(comparison: Comparison, runs: Sequence[Run], *, is_named: bool) -> None:
     """Below the scores: of several models their ranks and differences, then the verdict."""
     from eyechart.report.comparison_table import draw_ranks
 
     print_text("")
     if comparison.is_many:
         print_rich(draw_ranks(comparison))
-    print_text(f"{comparison.benchmark}: {comparison.verdict}" if is_named else comparison.verdict)
+    lines = [line for line in comparison.verdict.splitlines() if not _is_in_table(line, runs)]
+    print_text("\n".join([f"{comparison.benchmark}: {lines[0]}" if is_named else lines[0], *lines[1:]]))
 
 
 def print_remarks(done: Run, *, as_json: bool) -> None:

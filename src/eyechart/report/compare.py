@@ -31,6 +31,7 @@ import msgspec
 from eyechart import stats
 from eyechart.errors import join_names
 from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, get_group_order
+from eyechart.report.unread import Unread
 from eyechart.terminal import to_one_line
 
 Correction = Literal["holm", "bh", "none"]
@@ -163,6 +164,7 @@ class Comparison:
     by: Mapping[str, Mapping[str, GroupComparison]] = field(default_factory=dict)
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by run: why, how many
     warnings: tuple[str, ...] = ()
+    unread: Mapping[str, Unread] = field(default_factory=dict)  # by run: replies without a readable answer
     questions: SharedQuestions
 
     def __repr__(self) -> str:
@@ -211,9 +213,16 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What the numbers say, in one sentence."""
+        """What the numbers say, in one sentence; and a line for each run whose unread replies outweigh it."""
         labels = {standing.run: to_one_line(standing.label) for standing in self.standings}
-        return write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
+        sentence = write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
+        lines = [f"{labels[run]}: {one.line}" for run, one in self.unread.items() if self.is_outweighed(run)]
+        return "\n".join([sentence, *map(to_one_line, lines)])
+
+    def is_outweighed(self, run: str) -> bool:
+        """Whether more of a run's replies have no readable answer than its scores differ."""
+        differences = [abs(pair.difference) for pair in self.pairs if run in (pair.a, pair.b)]
+        return run in self.unread and self.unread[run].share > min(differences, default=1.0)
 
     def to_json(self, *, with_flips: bool = True) -> dict[str, Any]:
         """What ``--json`` prints; scripts rely on these names. `with_flips`: also list the samples."""
@@ -241,6 +250,7 @@ class Comparison:
             },
             "left_out": {run: dict(counts) for run, counts in self.left_out.items()},
             "warnings": list(self.warnings),
+            "unread": {run: one.to_json() for run, one in self.unread.items()},
         }
 
 

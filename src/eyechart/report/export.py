@@ -240,6 +240,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         "run": summary.run,
         "scorer": summary.scorer,
         "parity": summary.parity,
+        "unread": summary.unread.line if summary.unread else None,
         "thinking": "; ".join(summary.thinking.lines()) if summary.thinking else None,
         "rules": summary.rules,
         "eyechart": summary.version,

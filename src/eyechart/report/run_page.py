@@ -399,7 +399,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "levels": [
             {"name": one.name, "score": one.score, "ci95": one.ci95} for one in (*levels, *facts.levels)
         ],
-        "notes": list(facts.notes),
+        "notes": [*facts.notes, *([summary.unread.line] if summary.unread else [])],
         "trials": list(_tell_trials(summary)),
         "metrics": list(list_metrics(summary, with_table=False)),
         "metric_table": list_metric_cells(summary.metrics) if summary.metrics else [],

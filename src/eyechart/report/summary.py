@@ -25,6 +25,7 @@ What counts as what, for a group and for the whole run alike:
 - **thinking** says whether the scorer saw the thoughts in replies: see score/thinking.py.
 - **also** holds other readings of the same replies: the plain score over all rotations of a circular run, the
   mean over groups where a benchmark declares it, and the scores of further scorers.
+- **unread** says how many replies have no readable answer, if they are more than 5 %: see unread.py.
 - **metrics** holds the benchmark's official number where it is not the mean over rows: see metrics.py.
 """
 
@@ -51,6 +52,7 @@ from eyechart.types import Export, Outcome, Result
 if TYPE_CHECKING:
     from eyechart.report.judges import JudgeCard
     from eyechart.report.metrics import Metrics
+    from eyechart.report.unread import Unread
 
 
 def summarise(
@@ -184,6 +186,7 @@ class Summary:
     rules: str = ""  # the release or commit whose rules the scorer follows, if they changed over time
     version: str = ""
     metrics: Metrics | None = None  # if the benchmark declares an aggregate
+    unread: Unread | None = None  # replies without a readable answer, if they are more than 5 %
     judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person
 
     @property
@@ -229,6 +232,7 @@ class Summary:
             "thinking": asdict(self.thinking) if self.thinking else None,
             "rules": self.rules,
             "version": self.version,
+            "unread": self.unread.to_json() if self.unread else None,
             "judge": self.judge.to_json() if self.judge else None,
         }
 

@@ -150,6 +150,8 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
         parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=hidden))
+        lines = [f"{run.model}: {run.unread.line}" for run in runs if run.unread is not None]
+        parts += [Text(to_one_line(line)) for line in lines]
         methods = dict.fromkeys(run.overall.method for run in runs if run.overall.method)
         if methods:
             parts.append(Text(f"intervals: {', '.join(methods)}", style="dim"))
@@ -205,6 +207,8 @@ def _notes(summary: Summary) -> Iterator[str]:
         told = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
         claim = f", so it is not the {summary.lost_parity} number" if summary.lost_parity else ""
         yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {told}{claim}"
+    if summary.unread is not None:
+        yield to_one_line(summary.unread.line)
     if overall.method:
         clusters = f" in {overall.n_clusters:,} clusters" if overall.n_clusters < overall.n_scored else ""
         widest = _range(overall.ci95_with_failures)

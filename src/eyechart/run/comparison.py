@@ -13,7 +13,7 @@ import hashlib
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -30,6 +30,7 @@ from eyechart.report.compare import (
     limit_groups,
 )
 from eyechart.report.counting import NO_VALUE, compute_credit, group_trials, name_group
+from eyechart.report.unread import find_unread
 from eyechart.run.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
 from eyechart.run.listing import find_run, find_runs
 from eyechart.run.results import Run
@@ -162,7 +163,19 @@ def compare_runs(
         scorer=name,
     )
     left_out = {str(run.folder): dict(why) for run, why in zip(runs, joined.missing, strict=True)}
-    return replace(found, left_out=left_out, warnings=tuple(warnings))
+    unread = {
+        str(run.folder): one
+        for run, outcomes in zip(runs, joined.outcomes, strict=True)
+        if (one := find_unread(outcomes, name, run.manifest, str(run.folder), has_fields=joined.has_fields))
+    }
+    found = replace(found, left_out=left_out, unread=unread)
+    warnings += [
+        f"{label}: {unread[str(run.folder)].line}"
+        for run, label in zip(runs, labels, strict=True)
+        if str(run.folder) in unread and unread[str(run.folder)].is_many
+        if not found.is_outweighed(str(run.folder))  # the verdict says it
+    ]
+    return replace(found, warnings=tuple(warnings))
 
 
 # -- Finding the runs
@@ -236,6 +249,8 @@ class _JoinedRuns:
         self.values = [array("d") for _ in range(n_runs)]
         self.clusters: list[dict[int, str]] = [{} for _ in range(n_runs)]  # by row, of samples not alone
         self.missing: list[Counter[str]] = [Counter() for _ in range(n_runs)]  # why a run has no value
+        self.has_fields = False  # some reply was scored field by field
+        self.outcomes: list[Counter[str]] = [Counter() for _ in range(n_runs)]  # of each row and trial
 
     def add(self, place: int, trials: Sequence[Result]) -> int:
         """Add a sample of the run at `place`, with the mean over its scored trials; returns its row."""
@@ -298,8 +313,9 @@ def _join_runs(
     n_samples = [0] * len(runs)
     columns: dict[str, None] = {}
     for place, run in enumerate(runs):
-        for trials in _list_samples(run, scorer):
-            sample = trials[0].sample
+        for trials in _list_samples(run, scorer, joined.outcomes[place]):
+            sample, score = trials[0].sample, trials[0].score
+            joined.has_fields |= score is not None and "fields" in score.detail
             row = joined.add(place, trials)
             n_samples[place] += 1
             if not n_samples[place] % _STEP:
@@ -319,11 +335,20 @@ def _join_runs(
     return joined
 
 
-def _list_samples(run: Run, scorer: str) -> Iterator[list[Result]]:
-    """The trials of each sample; where CircularEval is the headline, all rotations of a question are one."""
-    results = run.counted(scorer)
+def _list_samples(run: Run, scorer: str, outcomes: Counter[str]) -> Iterator[list[Result]]:
+    """The trials of each sample; where CircularEval is the headline, all rotations of a question are one.
+
+    `outcomes` counts each row and trial.
+    """
+    results = _count_outcomes(run.counted(scorer), outcomes)
     is_circular = run.manifest.get("circular") == "headline"
     return group_trials(merge_rotations(results) if is_circular else results)
+
+
+def _count_outcomes(results: Iterable[Result], outcomes: Counter[str]) -> Iterator[Result]:
+    for result in results:
+        outcomes[result.outcome or "pending"] += 1
+        yield result
 
 
 def compute_digest(sample: Sample) -> bytes:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eyechart.report.judges import JudgeCard
     from eyechart.report.metrics import Metrics
     from eyechart.report.summary import Summary
+    from eyechart.report.unread import Unread
     from eyechart.store.reader import JudgeTotals, Verdict
 
 
@@ -173,6 +174,7 @@ class Run:
             summary,
             also={**also, **self._by_further_scorers()},
             metrics=self._compute_metrics(),
+            unread=self._find_unread(),
             judge=self._make_judge_card(),
             parity="" if summary.overall.n_open else summary.parity,
             lost_parity=summary.parity if summary.overall.n_open else "",
@@ -186,6 +188,15 @@ class Run:
         from eyechart.report.metrics import compute_metrics
 
         return compute_metrics(name, self.counted())
+
+    def _find_unread(self) -> Unread | None:
+        """The replies without a readable answer, if they are many: all rows, each rotation by itself."""
+        from eyechart.report.unread import find_unread
+
+        scorer, run = str(self.manifest.get("scorer", "")), str(self.folder)
+        outcomes = self._plain.outcomes
+        found = find_unread(outcomes, scorer, self.manifest, run, has_fields=self._has_fields)
+        return found if found is not None and found.is_many else None
 
     def _decided(self, scorer: str | None = None) -> Iterator[Result]:
         """The results that the headline counts: every trial, or with ``--vote`` one per sample."""
