@@ -124,6 +124,8 @@ def test_the_core_and_the_command_import_no_slice() -> None:
 READ_BY_READERS = {
     "score/choice.py",
     "score/default.py",
+    "score/fields.py",
+    "score/number.py",
     "score/judged.py",
     "pipelines/infochartqa/strict.py",
 }

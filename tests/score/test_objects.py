@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.score.objects import assign, parse_lenient, score_object
+from eyechart.readers.objects import assign, parse_lenient, score_object
 
 MONTHS = [date(2000, month, 1).strftime("%B") for month in range(1, 13)]
 WORDS = [

@@ -66,10 +66,11 @@ def test_choice_reader_keeps_its_figures(
     ("name", "most_false_right", "most_false_wrong"),
     [
         ("open", 0, 3),
-        ("open_classes", 2, 19),
-        ("open_held", 1, 9),
-        ("open_styles", 0, 7),
-        ("open_unseen", 2, 5),
+        ("open_classes", 0, 19),
+        ("open_held", 0, 8),
+        ("open_real", 1, 7),
+        ("open_styles", 0, 14),
+        ("open_unseen", 1, 21),
     ],
 )
 def test_default_scorer_keeps_its_figures(name: str, most_false_right: int, most_false_wrong: int) -> None:

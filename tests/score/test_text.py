@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.text import exact, read_text, text_match
-from eyechart.score.wording import normalise
+from eyechart.readers.answers import find_slots, judge_kind
+from eyechart.readers.wording import is_same_wording, normalise
+from eyechart.score.text import exact
 from eyechart.types import Reply, Sample
 
 MATCH = [
@@ -31,12 +32,12 @@ MISS = [
 
 @pytest.mark.parametrize(("reply", "gold"), MATCH)
 def test_the_same_answer_in_other_clothes(reply: str, gold: str) -> None:
-    assert text_match(reply, [gold]) == 1
+    assert judge_kind("text", reply, [gold]).is_right
 
 
 @pytest.mark.parametrize(("reply", "gold"), MISS)
 def test_another_answer(reply: str, gold: str) -> None:
-    assert text_match(reply, [gold]) == 0
+    assert not judge_kind("text", reply, [gold]).is_right
 
 
 def test_exact_forgives_only_outer_space() -> None:
@@ -68,11 +69,33 @@ def test_the_scorers(scorer: str, text: str, golds: tuple[str, ...], outcome: st
 
 
 @given(st.text(max_size=100))
-def test_normalising_twice_changes_nothing_that_matters(text: str) -> None:
-    assert text_match(text, [text]) == float(read_text(text).answer is not None and _says_itself(text))
+def test_any_text_has_places_for_an_answer(text: str) -> None:
     assert isinstance(normalise(text), str)
+    for slot in find_slots(text):
+        assert 0 <= slot.start <= slot.end <= len(text)
 
 
-def _says_itself(text: str) -> bool:
-    answer = read_text(text).answer or ""
-    return text_match(answer, [text]) == 1 or normalise(answer) == normalise(text)
+@given(
+    st.sampled_from(
+        ["Paris", "a red bus", "(4, 1)", "C-", "p/q", "12%", "y = -7", "7-2", "St. Louis", "Dr. Smith"]
+    )
+)
+def test_an_answer_is_itself_however_it_is_stated(gold: str) -> None:
+    frames = (
+        "{}",
+        "**{}**",
+        "The answer is {}.",
+        "Answer: {}",
+        "<answer>{}</answer>",
+        "The answer is **{}**.",
+    )
+    assert [frame for frame in frames if not judge_kind("text", frame.format(gold), [gold]).is_right] == []
+
+
+SIGNED = ["(4, 1)", "(-4, 1)", "y=7", "y=-7", "p/q", "p*q", "(1, 9)", "[1, 9]", "7-2", "72", "C-", "C", "12%", "12‰",
+          "8% decrease", "8%", "1, 3", "1, 3, 5", "-0.8 eV", "0.8 eV"]  # fmt: skip
+
+
+@given(st.sampled_from(SIGNED), st.sampled_from(SIGNED))
+def test_signs_operators_and_brackets_distinguish_answers(said: str, gold: str) -> None:
+    assert is_same_wording(said, gold) == (said == gold)

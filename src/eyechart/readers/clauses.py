@@ -34,7 +34,7 @@ _HTML = re.compile(
 )
 _WRAPPING = re.compile(
     r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|mathit|mathsf|mathbb|operatorname|boldsymbol|displaystyle"
-    r"|boxed|left|right|quad|qquad|big|Big|rm|bf|(?:begin|end)\{[a-z]{1,12}\*?\}|[,;:! ()\[\]])(?![a-z])"
+    r"|boxed|left|right|quad|qquad|big|Big|rm|bf|(?:begin|end)\{[a-z]{1,12}\*?\})(?![a-z])|\\[,;:! ()\[\]]"
 )
 _COMMANDS = {
     "sqrt": "√", "circ": "°", "degree": "°", "times": "×", "cdot": "·", "div": "÷", "pi": "π", "pm": "±",
@@ -57,7 +57,7 @@ def to_plain(reply: str) -> str:
     r"""The reply with one form of every character and blanks for layout; nothing moves.
 
     >>> to_plain(r"So $x = \frac{1}{2}\text{ km}$")
-    'So  x =         1/2        km  '
+    'So  x =         1/2       km  '
     """
     text = normalise_characters(reply)
     if "~~" in text:
@@ -116,6 +116,7 @@ class Token(msgspec.Struct, gc=False):
     is_part: bool = False  # perhaps of a longer name: "hot dog"
     keys: tuple[str, ...] = ()  # of a number: how it is compared
     is_quoted: bool = False  # within a longer quotation
+    is_capital: bool = False
 
     @property
     def is_end(self) -> bool:
@@ -146,7 +147,9 @@ def find_tokens(text: str) -> tuple[list[Token], tuple[str, ...]]:
             if "'" in word:
                 roles = _find_elided(word, lexicon)
         is_mark = length == 1 and not roles and not word[0].isalnum()
-        tokens.append(Token(start, end, word if length == 1 else low[start:end], roles, is_mark))
+        token = Token(start, end, word if length == 1 else low[start:end], roles, is_mark)
+        token.is_capital = text[start].isupper()
+        tokens.append(token)
         place += length
     return tokens, codes
 
@@ -155,6 +158,8 @@ def _find_elided(word: str, lexicon: dict[str, list[r.Phrase]]) -> int:
     """The roles of a word with an apostrophe: "l'option", "couldn't", "Peter's"."""
     if word.endswith("n't"):
         return r.NOT
+    if word.endswith("'re"):
+        return r.BE
     head, _, tail = word.partition("'")
     for part in (tail, head):
         for rest, known in lexicon.get(part, ()):
@@ -281,6 +286,8 @@ def _ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool
         )
     if previous.word.isdecimal() and place - 1 == start and starts:
         return False  # a numbered line
+    if len(previous.word) == 1 and previous.is_capital and previous.letters is None and following.is_capital:
+        return False  # "J. Smith"
     if previous.word in ("no", "nos", "fig", "eq"):
         return not following.word[0].isdecimal()
     return previous.word not in ABBREVIATIONS or following.word == "\n"
@@ -407,6 +414,7 @@ def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
                 return True  # "commenters say"
         owns = (
             roles & r.SELF
+            and token.word[:2] not in ("i", "i'", "we")
             and following is not None
             and not following.is_mark
             and not following.roles & ~r.PERSON

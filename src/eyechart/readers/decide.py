@@ -61,7 +61,7 @@ _TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[[xX✓✔]\]", re.MULTILINE)
 _NEXT_QUESTION = re.compile(r"\n\s{0,4}(?:question|q)\s{0,2}\d{0,3}\s{0,2}:", re.IGNORECASE)
 
 
-def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
+def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None = None) -> Reading:
     """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
 
     >>> read_choice("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
@@ -69,7 +69,7 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
     >>> read_choice("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
     'choice:unread'
     """
-    options = prepare_options(choices)
+    options = prepared or prepare_options(choices)
     reply = reply.rstrip()
     if "[ ]" in reply and _TICKED.search(reply):  # a list of boxes of which one is ticked
         for boxes in (_NOT_TICKED, _TICKED):
@@ -190,6 +190,13 @@ def _decide(text: str, begin: int, options: Options, held: Sequence[Statement]) 
         token.start += begin
         token.end += begin
     tokens = mark_mentions(text, tokens, options, codes)
+    return decide_tokens(text, begin, tokens, options, held)
+
+
+def decide_tokens(
+    text: str, begin: int, tokens: Sequence[Token], options: Options, held: Sequence[Statement] = ()
+) -> Reading:
+    """The option that a reply asserts, whose mentions are marked in its tokens."""
     mark_quoted(tokens)
     clauses = find_clauses(tokens)
     statements = find_statements(tokens, clauses)
@@ -327,7 +334,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
             None, "ambiguous" if current.kind in ("several", "asserted") else current.kind, current.span
         )
     left = [letter for letter in options.labels.values() if letter not in denied]
-    if len(left) == 1 and len(options.labels) > 2:
+    if len(left) == 1 and len(options.labels) > 2 and options.n_chars:
         return _reading(left[0], "eliminated", where)
     return _reading(None, _REASONS.get(reason, reason), where)
 

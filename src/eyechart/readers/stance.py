@@ -29,6 +29,7 @@ class Strength(IntEnum):
     HELD = 5  # in a box, a tag, a JSON key
 
 
+OPERATORS = frozenset(("minus", "plus", "times", *"+-×·*/÷^²√"))
 MAX_LEAD = 12  # words before an answer that are looked at
 MAX_JUDGED = 8  # statements of a sentence that a verdict after them is about
 NAMED, IMPLIED, CONCLUDED, STATED, HEADED, HELD = map(int, Strength)
@@ -209,6 +210,14 @@ def _judge(
         return
     _deny(part, groups)
     is_turn, is_change = bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
+    is_turn = (
+        is_turn
+        or bool(
+            (clause.roles | (clauses[number - 1].roles if number else 0)) & r.TOTAL
+            and part[groups[0].places[0]].keys
+        )
+        or any(_is_result(part, one) for one in groups[-1:])
+    )
     is_turn = is_turn or (
         len(groups) == 1 and groups[0].is_alone and _is_last_line(tokens, clauses, number, clause)
     )
@@ -391,6 +400,8 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
             is_denied = is_except = True
         elif roles & r.NOT:
             is_denied, last_not = True, place
+            if place and part[place - 1].roles & r.AND:
+                since = []  # "nine birds and no cats"
         elif roles & r.WRONG:
             if last_not >= 0 and place - last_not < 4:
                 is_denied, last_not = False, -1  # "not wrong"
@@ -452,7 +463,7 @@ def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
     if not group.is_letter and _is_qualified(part, group.places):
         return "considered"
     for place in range(group.places[0] - 1, -1, -1):
-        if part[place].letters is not None:
+        if part[place].letters is not None or part[place].word[0].isdecimal():
             break
         if part[place].roles & r.LOOK and not part[place].roles & r.NEUTRAL:
             return "considered"
@@ -481,10 +492,12 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     if before and before[-1].roles & r.LABEL and not before[-1].roles & (r.BE | r.NO):
         return True
     after = part[places[-1] + 1 : places[-1] + 3]
-    is_bound = any(token.roles & (r.BOUND | r.ABOUT) for token in after)
-    return is_bound or bool(
-        after and after[0].word in ("ish", "o'clock", "o", "th", "rd", "st", "nd", "x", "to")
+    is_bound = any(
+        token.roles & (r.BOUND | r.ABOUT)
+        and (r.is_unspaced(token.word[0]) or token.word[:3] in ("or ", "and"))
+        for token in after
     )
+    return is_bound or bool(after and after[0].word in ("ish", "o'clock", "o", "th", "rd", "st", "nd"))
 
 
 def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:
@@ -533,7 +546,9 @@ def _is_aside(part: Sequence[Token], group: Group) -> bool:
     place = group.places[0] - 1
     while place >= 0 and part[place].roles & (r.ARTICLE | r.ADJECTIVE):
         place -= 1
-    return place >= 0 and part[place].word in _ASIDE and not part[group.places[0]].keys
+    if place < 0 or part[place].word not in _ASIDE or part[group.places[0]].keys:
+        return False
+    return not (place and part[place - 1].roles & r.BE)  # "the advertisement is for Coca-Cola"
 
 
 def _is_general(part: Sequence[Token], group: Group) -> bool:
@@ -571,6 +586,10 @@ def _find_strength(
     """How strongly a mention is asserted, by the words before it and after it."""
     if group.is_left:
         return STATED
+    if part[group.places[0]].roles & (r.YES | r.NO) and all(
+        token.is_mark for token in part[: group.places[0]]
+    ):
+        return CONCLUDED  # "No, it is not."
     clause = clauses[number]
     lead = tail = heading = 0
     place = group.places[0] - 1
@@ -587,6 +606,8 @@ def _find_strength(
         if heading & (r.LISTING | r.NOT | r.LOOK | r.WRONG):
             return NAMED
         is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT | r.CHOOSE)
+        if heading & r.TOTAL and part[group.places[0]].keys:
+            return CONCLUDED
         heading = heading if is_open and not _is_own_heading(part, tokens, clause, group) else 0
     if heading & r.ANSWER or (
         lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD and group.places[0] < 4
@@ -596,7 +617,9 @@ def _find_strength(
         return STATED
     if lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION | r.ANSWER):
         return STATED
-    if tail & (r.RIGHT | r.ANSWER | r.CHOOSE) and (tail & (r.BE | r.BE_LAST | r.RIGHT) or group.is_letter):
+    if tail & (r.RIGHT | r.ANSWER | r.CHOOSE) and (
+        tail & (r.BE | r.BE_LAST) or group.is_letter or not part[-1].word[-1].isalpha()
+    ):
         return STATED
     if heading:
         return STATED
@@ -615,6 +638,8 @@ def _find_strength(
         or tail & r.BE_LAST
     ):
         return IMPLIED
+    if part[group.places[0]].keys and (_is_total(part, group) or _is_result(part, group)):
+        return CONCLUDED
     if lead & r.BE and not part[group.places[0]].is_letter and _is_complement(part, group):
         return IMPLIED
     if group.is_letter and group.is_alone:
@@ -669,6 +694,23 @@ def _is_own_heading(part: Sequence[Token], tokens: Sequence[Token], clause: Clau
         and tokens[clause.end].word == ":"
         and tokens[clause.end + 1].word == "\n"
     )
+
+
+def _is_total(part: Sequence[Token], group: Group) -> bool:
+    """Whether a number is called the total: "the sum is 7"; not the 2 of "the sum of 2 and 5"."""
+    first, last = group.places[0], group.places[-1]
+    near = [*part[max(0, first - 4) : first], *part[last + 1 : last + 4]]
+    at = next((place for place, token in enumerate(near) if token.roles & r.TOTAL), None)
+    return at is not None and not any(token.word in ("of", "from") for token in near[at + 1 : min(4, first)])
+
+
+def _is_result(part: Sequence[Token], group: Group) -> bool:
+    """Whether a number is what an expression comes to: the 14 of "20 - 6 = 14"."""
+    first = group.places[0]
+    if not first or part[first - 1].word != "=":
+        return False
+    before = part[max(0, first - MAX_LEAD) : first - 1]
+    return any(token.word in OPERATORS for token in before)
 
 
 def _follows_article(part: Sequence[Token], group: Group) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from eyechart.data.choices import parse_choices
 from eyechart.readers.decide import find_gold_letter
+from eyechart.readers.default import find_written_choices
 from eyechart.readers.mentions.options import prepare_options
-from eyechart.score.default import find_written_choices
 from eyechart.types import Sample
 
 _FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
@@ -34,7 +34,7 @@ def compute_chance(sample: Sample) -> float:
     """
     choices = sample.choices or _find_written_options(sample)
     if not choices:
-        from eyechart.score.polarity import read_polarity  # a file of choices does not need it
+        from eyechart.readers.answers import read_polarity  # a file of choices does not need it
 
         polarities = set(map(read_polarity, sample.golds))  # None: neither yes nor no
         return len(polarities) / 2 if polarities and None not in polarities else 0.0

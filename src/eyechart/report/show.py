@@ -216,7 +216,7 @@ def _list_fields(result: Result) -> list[dict[str, Any]]:
     score = result.score
     if score is None or "fields" not in score.detail:
         return []
-    from eyechart.score.objects import list_fields, pair_values, read_object
+    from eyechart.readers.objects import list_fields, pair_values, read_object
 
     statuses = score.detail["fields"]
     golds = [gold for text in result.sample.golds if (gold := read_object(text)) is not None]

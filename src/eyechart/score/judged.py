@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
 from eyechart.readers.decide import find_gold_letter
+from eyechart.readers.default import find_written_choices, score_default
 from eyechart.registry import check_texts, find_near_names, judged_scorer
-from eyechart.score.default import find_written_choices, score_default
 from eyechart.score.judge_prompts import BENCHMARK_PROMPTS, VLMEVALKIT_PROMPTS
 from eyechart.score.reading import check_finish_reason
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score

@@ -13,7 +13,6 @@ from decimal import Decimal
 from string import punctuation
 
 from eyechart.registry import scorer
-from eyechart.score.number import add_in_order
 from eyechart.score.reading import score_official
 from eyechart.score.text import (
     ARTICLES,
@@ -26,6 +25,7 @@ from eyechart.score.text import (
     relaxed,
 )
 from eyechart.score.thinking import cut_reasoning
+from eyechart.stats.intervals import add_in_order
 from eyechart.types import Reply, Sample, Score
 
 _PERIODS_DROPPED = 32  # as published: a regex flag is passed where the count belongs

@@ -14,40 +14,17 @@ from typing import TypeAlias, TypeVar
 
 from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
-from eyechart.score.number import add_in_order
-from eyechart.score.polarity import read_polarity, read_yes_no
 from eyechart.score.reading import (
     Reading,
-    find_all_answers,
-    find_answer_start,
     is_abstention,
-    read_json_answer,
     score_official,
     score_reading,
     unwrap,
 )
-from eyechart.score.sentence import find_statement
-from eyechart.score.wording import is_same_wording
+from eyechart.stats.intervals import add_in_order
 from eyechart.types import Reply, Sample, Score
 
-MAX_PLAIN_WORDS = 20  # a reply this much longer than any gold, with no statement, is not an answer
-
-
-# -- Text against text
-
-
-@scorer("text", version="6")
-def score_text(reply: Reply, sample: Sample) -> Score:
-    """The answer the reply states, compared with each gold after normalising both."""
-    reading = read_text(reply.text)
-    rule = _compare(reading, sample.golds)
-    if rule:
-        return score_reading(reply, sample, Reading(reading.answer, rule, reading.span), 1.0)
-    if reading.rule == "text:whole" and (
-        is_abstention(reply.text) or _rambles(reading.answer or "", sample.golds)
-    ):
-        reading = Reading(None, "text:no-statement")
-    return score_reading(reply, sample, reading, 0.0)
+# -- Exact text
 
 
 @scorer("exact", version="1")
@@ -60,19 +37,6 @@ def score_exact(reply: Reply, sample: Sample) -> Score:
     return score_reading(reply, sample, Reading(None, "exact") if is_declined else reading, value)
 
 
-def text_match(prediction: str, golds: Sequence[str]) -> float:
-    """1 when the answer the reply states is a gold after `normalise`, or a short sentence around one; else 0.
-
-    A gold inside a sentence counts only as whole words, in one sentence of at most eight other words
-    that denies nothing and lists nothing: "It is Paris." meets "Paris"; "Not Paris", "Paris or Rome"
-    and a paragraph that mentions Paris do not.
-
-    >>> text_match("It is Paris.", ["Paris"]), text_match("Paris or Rome", ["Paris"])
-    (1.0, 0.0)
-    """
-    return float(_compare(read_text(prediction), golds) is not None)
-
-
 def exact(prediction: str, golds: Sequence[str]) -> float:
     r"""1 when the reply is a gold, character for character; only outer white space is ignored.
 
@@ -82,48 +46,7 @@ def exact(prediction: str, golds: Sequence[str]) -> float:
     return float(prediction.strip() in {gold.strip() for gold in golds})
 
 
-def read_text(text: str) -> Reading:
-    r"""The answer a reply states: in a tag, a box or JSON, after "the answer is", or all of the reply.
-
-    >>> read_text("Let me see. The answer is **Paris**.").answer, read_text(r"\boxed{x^{2}}").answer
-    ('Paris', 'x^{2}')
-    """
-    begin = find_answer_start(text)
-    value = read_json_answer(text, begin)
-    if isinstance(value, str | int | float):
-        return Reading(str(value).strip() or None, "text:json", (begin, len(text)))
-    for place in find_all_answers(text, begin):
-        if answer := unwrap(place.text(text)):
-            return Reading(answer, f"text:{place.kind}", (place.start, place.end))
-    return Reading(text[begin:].strip() or None, "text:whole" if text[begin:].strip() else "text:empty")
-
-
-def _compare(reading: Reading, golds: Sequence[str]) -> str | None:
-    """The rule by which the answer meets a gold, if it does."""
-    answer = reading.answer
-    if answer is None:
-        return None
-    if any(is_same_wording(answer, gold) for gold in golds):
-        return reading.rule
-    return f"{reading.rule}-within" if any(find_statement(answer, gold) for gold in golds) else None
-
-
-def _rambles(answer: str, golds: Sequence[str]) -> bool:
-    longest = max((len(gold.split()) for gold in golds), default=0)
-    return len(answer.split()) > 3 * longest + MAX_PLAIN_WORDS
-
-
 # -- Yes or no
-
-
-@scorer("yes-no", version="5")
-def score_yes_no(reply: Reply, sample: Sample) -> Score:
-    """Reads yes or no from the reply and compares it with the gold; true counts as yes, false as no."""
-    reading = read_yes_no(reply.text, with_truth_words=True)
-    wanted = {read_polarity(gold) for gold in sample.golds}
-    return score_reading(
-        reply, sample, reading, float(reading.answer is not None and reading.answer in wanted)
-    )
 
 
 @scorer("yes-no-vlmevalkit", version="1", parity="official")

@@ -24,7 +24,7 @@ from eyechart.pipelines.insight_o3.score import ASSISTANT, FINISHED
 from eyechart.registry import exporter
 from eyechart.report.rows import open_text_file, remove_files, write_json_file
 from eyechart.run.sent import SentImage, load_sent_image
-from eyechart.score.number import add_in_order
+from eyechart.stats.intervals import add_in_order
 from eyechart.types import Export, Reply, Result
 
 # How a sample ends: with a verdict, with a reply that was cut off, or without either.

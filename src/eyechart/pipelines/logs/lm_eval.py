@@ -49,7 +49,7 @@ from eyechart.registry import exporter, log_format
 from eyechart.report.counting import compute_credit, group_trials
 from eyechart.report.rows import open_text_file
 from eyechart.report.summary import Headline, compute_headline
-from eyechart.score.number import add_in_order
+from eyechart.stats.intervals import add_in_order
 from eyechart.store.folder import make_file_name
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
 

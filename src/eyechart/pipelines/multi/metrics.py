@@ -30,7 +30,7 @@ from eyechart.pipelines.multi.report import (
     write_summary,
 )
 from eyechart.pipelines.multi.score import KINDS, check_position, clean, is_refusal, score
-from eyechart.score.number import add_in_order
+from eyechart.stats.intervals import add_in_order
 
 _STANDARD = "prediction.json"
 _SHOWN_IDS = 5

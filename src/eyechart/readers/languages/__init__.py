@@ -24,7 +24,7 @@ _NAMES = re.findall(
     """
 answer option listing be be_last it choose think right only so because wrong too not not_next not_last maybe
 none also if report person say according source first look wait withdraw though but else neutral would i
-that or and article small yes no true false bound about label adjective function opinion present then
+that or and article small yes no true false bound about label adjective function opinion present then total
 """,
 )
 ROLES: Mapping[str, int] = {name: 1 << place for place, name in enumerate(_NAMES)}
@@ -44,7 +44,7 @@ _WORD = re.compile(
 )
 _WORD_ASCII = re.compile(r"\d+(?:[.,]\d+|\s?[:/]\s?\d+)*|[A-Za-z]+(?:['\-][A-Za-z]+)*|\n|[^\w\s]|_")
 
-OPINION, PRESENT, THEN = ROLES["opinion"], ROLES["present"], ROLES["then"]
+OPINION, PRESENT, THEN, TOTAL = (ROLES[name] for name in ("opinion", "present", "then", "total"))
 
 
 def words(text: str) -> frozenset[str]:
@@ -91,6 +91,8 @@ class Lexicon:
         self.words: dict[str, list[Phrase]] = {}
         for words in sorted(roles, key=lambda words: (len(words), len(words[0])), reverse=True):
             role = NEUTRAL | SMALL if roles[words] & NEUTRAL else roles[words]
+            if role & IT and len(words) > 1:
+                role |= roles.get(words[-1:], 0) & BE  # "es ist"
             self.words.setdefault(words[0], []).append((words[1:], role))
 
 

@@ -19,7 +19,7 @@ from eyechart.readers import languages as r
 from eyechart.readers.languages import load_languages, spell_numbers
 
 MAX_DIGITS = 400
-MAX_RUN = 12  # words of one number
+MAX_RUN = 40  # words of one number
 
 
 class Number(msgspec.Struct, frozen=True, gc=False):
@@ -126,11 +126,11 @@ _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth":
 _PARTS |= {f"{word}s": value for word, value in _PARTS.items()} | {"halves": 2}
 # Words that are numbers only where nothing else is said: articles, "year", "not", "only".
 _ONLY_ALONE = r.words(
-    "one un une ein eine einen una um uma uno bir một satu एक năm không on null once six due elf sei ba"
+    "one un une ein eine einen una um uma uno bir một satu एक năm không on null due elf sei ba"
     " hai dos dua lima half quarter third são 한 두 세 네 영 공"
 )
 _JOINTS = frozenset(("and", "et", "y", "e", "und", "and a"))
-_NOT_A_COUNT = r.words("this that the which no each every any some another other only")
+_NOT_A_COUNT = r.words("this that the which no each every any some another other")
 _NOT_COUNTED = r.words("of is was has that which")
 
 
@@ -148,7 +148,14 @@ def _list_words(codes: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str,
             word, _, size = entry.partition("=")
             if is_wanted or ord(word[0]) > 0x250:
                 scales.setdefault(word, float(size))
-    firsts = {word.split()[0] for word in (*small, *scales)} | {"a", "an", "half", "minus"}
+    firsts = {word.split()[0] for word in (*small, *scales)} | {
+        "a",
+        "an",
+        "half",
+        "minus",
+        "negative",
+        *_PARTS,
+    }
     return small, scales, frozenset(firsts)
 
 
@@ -171,6 +178,7 @@ def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterato
         before = words[place - 1] if place else ""
         after = words[stop] if stop < len(words) else ""
         is_alone = is_whole and (len(words) <= 2 or stop - place == len(words))
+        is_alone = is_alone or (words[place] in _PARTS and after in ("a", "an", "of"))
         is_other = stop == place + 1 and words[place] in _ONLY_ALONE and not is_alone
         if is_other and words[place] == "one":
             is_other = (
@@ -179,6 +187,7 @@ def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterato
                 or not after
                 or bool(text[span[1] : span[1] + 1].strip())
             )
+        is_other = is_other or words[place:stop] == ["once"]
         if not is_other and text[span[1] : span[1] + 1] not in ("'", "-"):
             percent = _PERCENT.match(text, span[1])
             if percent:
@@ -227,6 +236,11 @@ def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
             current, has_value = current + value, True
             room = 100.0 if value >= 100 and value % 100 == 0 else 0.0
             place += length
+            century = run.find_small(place)
+            if (
+                10 < value <= 20 and not total and 10 <= century[0] < 100 and current == value
+            ):  # nineteen eighty-four
+                current, place = value * 100.0 + century[0], place + century[1]
         elif scale and (has_value or has_article or run.find_small(place + 1)[1]):
             current, total = (
                 ((current or 1) * 100, total) if scale == 100 else (0.0, total + (current or 1) * scale)
@@ -238,6 +252,12 @@ def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
             break
     if has_value and run.get(place) == "and" and run.get(place + 1) == "a" and run.get(place + 2) in _PARTS:
         return sign * (total + current + 1 / _PARTS[run.get(place + 2)]), place + 3
+    if has_value and run.get(place) == "point":
+        digits = ""
+        while (small := run.find_small(place + 1 + len(digits)))[1] == 1 and small[0] < 10:
+            digits += str(small[0])
+        if digits:
+            return sign * float(f"{total + current:.0f}.{digits}"), place + 1 + len(digits)
     part = run.get(place)
     top = total + current if has_value else 1.0
     if part in _PARTS and top < 100 and (top == 1.0) != part.endswith("s"):
@@ -255,9 +275,9 @@ _STEPS = {"十": 10, "百": 100, "千": 1000}
 _GROUPS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _NUMERAL = "零〇一二两兩三四五六七八九十百千万萬亿億"
 _CHINESE = re.compile(
-    rf"(?P<cent>百分之|千分之)(?P<rate>[{_NUMERAL}\d点.]{{1,16}})"
+    rf"(?P<sign>负)?(?:(?P<cent>百分之|千分之)(?P<rate>[{_NUMERAL}\d点.]{{1,16}})"
     rf"|(?P<under>[{_NUMERAL}\d]{{1,8}})分之(?P<over>[{_NUMERAL}\d]{{1,8}})"
-    rf"|(?P<only_half>一半)|(?P<number>(?:\d{{1,12}}(?:\.\d{{1,9}})?)?[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?)(?P<half>[个斤米里年]半)?"
+    rf"|(?P<only_half>一半)|(?P<number>(?:\d{{1,12}}(?:\.\d{{1,9}})?)?[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?)(?P<half>[个斤米里年]半)?)(?![共些样])"
 )
 _MEASURES = frozenset(
     "个個只隻条條匹辆輛张張座名位种種本把棵朵头頭台架艘颗顆杯瓶块塊片双雙对對件家间間部支根人次岁歲年米公千克斤吨元度点點分秒小天周月倍层層页頁枚つ円軒足羽冊です"
@@ -279,7 +299,8 @@ def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Number]:
             yield Number(0.5, 0.5, match.span(), is_word=True)
         elif (value := parse_chinese(match["number"])) is not None:
             after = text[match.end() : match.end() + 1]
-            is_article = match["number"] == "一" and not match["half"]
+            before = text[match.start() - 1 : match.start()]
+            is_article = match["number"] == "一" and not match["half"] and before not in tuple("有共是为")
             if (
                 is_whole
                 or match["half"]
@@ -287,6 +308,7 @@ def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Number]:
                 or len(match["number"]) > 1
             ):
                 value += 0.5 if match["half"] else 0
+                value = -value if match["sign"] else value
                 yield Number(value, value, match.span(), is_word=True)
 
 
@@ -320,6 +342,8 @@ def parse_chinese(numeral: str) -> float | None:
             digit = _NUMERALS[char]
         elif char in _STEPS:
             section, digit = section + (digit or 1) * _STEPS[char], 0
-        else:
+        elif _GROUPS[char] > 10**4:
             total, section, digit = (total + section + digit) * _GROUPS[char], 0, 0
+        else:
+            total, section, digit = total + (section + digit) * _GROUPS[char], 0, 0
     return float(total + section + digit)

@@ -18,6 +18,7 @@ from eyechart.readers.clauses import ABBREVIATIONS, Token, find_tokens, lower, t
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.numbers import find_numbers
 from eyechart.readers.mentions.units import UNITS
+from eyechart.readers.wording import simplify_word, strip_accents
 from eyechart.replies import unwrap
 
 Keys = tuple[str, ...]
@@ -64,7 +65,7 @@ def to_key(word: str) -> str:
         if "." in word and word.replace(".", "", 1).isdecimal():
             word = word.rstrip("0").rstrip(".")
         return word
-    return _list_unit_keys().get(word, word)
+    return _list_unit_keys().get(word) or simplify_word(strip_accents(word))
 
 
 @lru_cache(maxsize=1)
@@ -107,7 +108,9 @@ def merge_numbers(
         sign = next((char for char in text[start:end] if char in "$€£¥₹"), "")
         face = f"{number.face:.12g}"
         is_fraction = "/" in text[start:end]
-        keys: Keys = (to_key(text[start:end].replace(" ", "")),) if is_fraction else (face,)
+        is_code = text[start:end].isdecimal() and text[start] == "0" and end - start > 1  # 007
+        is_raw = is_fraction or is_code
+        keys: Keys = (to_key(text[start:end].replace(" ", "")),) if is_raw else (face,)
         keys += ("%",) if number.value != number.face else (sign,) if sign else ()
         merged.append(Token(start, end, lower(text[start:end]), keys=keys))
         at = last
@@ -169,7 +172,8 @@ def _keys_of(text: str) -> Keys:
     plain = to_plain(text)
     tokens, codes = find_tokens(plain)
     tokens = merge_numbers(plain, tokens, codes, is_whole=len(tokens) == 1)
-    if len(tokens) > 1 and tokens[0].word in _ARTICLES and not tokens[1].is_mark:
+    is_apart = len(tokens) > 1 and tokens[1].start > tokens[0].end  # not the A of "A380"
+    if is_apart and tokens[0].word in _ARTICLES and not tokens[1].is_mark:
         tokens = tokens[1:]
     keys = tuple(key for key, _ in list_keys(tokens))
     while len(keys) > 1 and keys[-1] == "'":
@@ -289,11 +293,17 @@ def _list_articles() -> frozenset[str]:
 
 def mark_mentions(text: str, tokens: list[Token], options: Options, codes: tuple[str, ...]) -> list[Token]:
     """The tokens of a plain reply, those that name an option put together and marked with its letters."""
+    tokens = mark_words(text, tokens, options, codes)
+    _mark_letters(text, tokens, options, codes)
+    return tokens
+
+
+def mark_words(text: str, tokens: list[Token], options: Options, codes: tuple[str, ...]) -> list[Token]:
+    """The tokens of a plain reply, those that are an option's own words put together and marked."""
     if options.has_numbers:
         tokens = merge_numbers(text, tokens, codes)
     tokens = _mark_words(text, tokens, options)
-    _mark_parts(text, tokens, has_shades=options.has_shades)
-    _mark_letters(text, tokens, options, codes)
+    _mark_parts(text, tokens, has_shades=options.has_shades, is_english=codes == ("en",) and text.isascii())
     return tokens
 
 
@@ -317,7 +327,8 @@ def _mark_words(text: str, tokens: list[Token], options: Options) -> list[Token]
                     starts
                     and ends
                     and place >= done
-                    and not (last > place and any(token.is_end for token in tokens[place:last]))
+                    and not _goes_on(tokens, last)
+                    and not (last > place and _breaks(tokens, place, last))
                     and not _is_other_number(text, tokens, place, last)
                     and not (wanted in options.bare and _is_counted(tokens, last))
                     and not (
@@ -342,7 +353,7 @@ def _mark_words(text: str, tokens: list[Token], options: Options) -> list[Token]
 _ENDINGS = ("ed", "ish", "ly", "ous", "ful")
 
 
-def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool) -> None:
+def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_english: bool) -> None:
     """Mark words that are, perhaps, a part of a longer name: "hot dog", "New London", "Paris Hilton"."""
     for place, token in enumerate(tokens):
         if token.letters is None or token.is_letter or token.word.count(" ") > 2 or token.keys:
@@ -356,8 +367,12 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool) -> None
         if before is not None and not before.is_mark and before.letters is None:
             if is_name and before.word in _NAME_WORDS:
                 token.is_part = True
-            elif not before.roles and not before.word[0].isdecimal():
-                is_capital = text[before.start].isupper()
+            elif (
+                not before.roles
+                and not before.word[0].isdecimal()
+                and (is_english or is_name or r.is_unspaced(before.word[-1]))
+            ):
+                is_capital = text[before.start : before.end] != before.word
                 is_verb = before.word.endswith(("s", "ing")) and len(before.word) > 4 and not is_capital
                 token.is_part = (is_name and is_capital) or not (
                     is_verb or "-" in before.word or before.word.endswith(_ENDINGS)
@@ -368,7 +383,11 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool) -> None
             and after.letters is None
             and not after.word[0].isdecimal()
         ):
-            if after.word in _OF or (after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)):
+            if r.is_unspaced(after.word[0]) and after.roles & (r.LABEL | r.PERSON | r.SOURCE):
+                token.is_part = True  # 中国人
+            elif after.word in _OF or (
+                after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)
+            ):
                 token.is_part = token.is_part or not (
                     before is not None and before.roles & (r.ANSWER | r.OPTION)
                 )
@@ -400,8 +419,15 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool) -> None
             )  # "Paris, Texas"
 
 
+@lru_cache(maxsize=1)
+def _list_kinds() -> frozenset[str]:
+    """Nouns that name the kind of a thing, or a portion of it: "the city of Paris", "a cup of coffee"."""
+    return frozenset(load_languages()["en"]["kinds"])
+
+
 def _is_of_other(tokens: Sequence[Token], place: int) -> bool:
     """Whether words only say more of another thing: "a statue of a dog", "the colour of a plum"."""
+    kinds = _list_kinds()
     place -= 1
     while place > 0 and tokens[place].roles & r.ARTICLE and tokens[place].word not in _OF:
         place -= 1
@@ -409,6 +435,7 @@ def _is_of_other(tokens: Sequence[Token], place: int) -> bool:
         place > 0
         and tokens[place].word in _OF
         and not (tokens[place - 1].roles or tokens[place - 1].is_mark)
+        and tokens[place - 1].word not in kinds
         and tokens[place - 1].letters is None
     )
 
@@ -417,6 +444,18 @@ _OF = r.words("of de di von des du do da")
 _NAME_WORDS = r.words(
     "new north south east west saint st san santa los las el la le von de old great little upper lower"
 )
+
+
+def _goes_on(tokens: Sequence[Token], last: int) -> bool:
+    """Whether a word goes on at once: the H2O of "H2O2"."""
+    after = tokens[last + 1] if last + 1 < len(tokens) else None
+    is_joined = after is not None and after.start == tokens[last].end and after.word[0].isalnum()
+    return is_joined and after is not None and not r.is_unspaced(after.word[0]) and after.word[0].isdecimal()
+
+
+def _breaks(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Whether a sentence ends within some tokens; the dots of "www.example.com" do not end one."""
+    return any(tokens[at].is_end and tokens[at + 1].start > tokens[at].end for at in range(first, last))
 
 
 def _is_counted(tokens: Sequence[Token], last: int) -> bool:
@@ -432,6 +471,16 @@ def _answers(tokens: Sequence[Token], place: int) -> bool:
     """Whether a yes or no is an answer, not a part of a sentence: "the answer is no", not "no cars"."""
     token = tokens[place]
     following = tokens[place + 1] if place + 1 < len(tokens) else None
+    is_first = all(token.is_mark for token in tokens[:place])
+    is_spaced = not r.is_unspaced(token.word[0])
+    if (
+        is_first
+        and is_spaced
+        and following is not None
+        and following.roles & (r.IT | r.SMALL | r.SELF)
+        and len(tokens) < 8
+    ):
+        return True  # "yes it is", "no way"
     if following is not None and not (
         following.is_mark or following.roles & (r.BECAUSE | r.AND | r.OR | r.BUT | r.BE_LAST | r.SO | r.IT)
     ):
@@ -461,7 +510,11 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
         touches = before.end == tokens[first].start
         if before.word in "^√#<>≥≤≠±§№" or (before.word == "-" and touches):
             return True
-        if before.word in "+-×·/÷" and first > 1 and not tokens[first - 2].is_mark:
+        if (
+            (before.word in "+-×·/÷" or before.word in _OPERATORS)
+            and first > 1
+            and not tokens[first - 2].is_mark
+        ):
             return True
         if (
             before.word in ("to", "bis", "à", "до", "至", "到", "~", "x")
@@ -470,7 +523,7 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
         ):
             return True
         if (
-            text[before.start].isupper()
+            text[before.start : before.end] != before.word
             and not before.roles
             and before.end < tokens[first].start
             and before.letters is None
@@ -478,11 +531,22 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
         ):
             return True  # "an Apollo 7"
     if after is not None and is_last:
-        if after.word in "%‰^√!":
+        if (
+            after.start == tokens[last].end
+            and after.word.isalpha()
+            and after.word.isascii()
+            and not after.roles
+        ):
+            return True  # "3x", "12b"
+        if after.word in "%‰^√!²³":
             return True
         beyond = tokens[last + 2] if last + 2 < len(tokens) else None
         is_range = beyond is not None and (bool(beyond.keys) or beyond.word[0].isdecimal())
-        if after.word in "+×·/÷=" or (after.word == "-" and (after.start > tokens[last].end or is_range)):
+        if (
+            after.word in "+×·/÷="
+            or (after.word in _OPERATORS and is_range)
+            or (after.word == "-" and (after.start > tokens[last].end or is_range))
+        ):
             return True
         if after.word in ("to", "bis", "à", "до", "至", "到", "~", "x") and is_range:
             return True
@@ -491,6 +555,7 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
     return False
 
 
+_OPERATORS = ("minus", "plus", "times")
 _CUES = r.ANSWER | r.BE | r.CHOOSE | r.OPTION | r.SO | r.THINK
 _FOLLOWS = r.BE | r.BECAUSE | r.NOT | r.OR | r.AND | r.BUT | r.SO | r.MAYBE | r.RIGHT | r.WRONG | r.NOT_NEXT
 _FOLLOWS |= r.NOT_LAST | r.IF | r.ALSO | r.BE_LAST

@@ -43,7 +43,7 @@ from eyechart.registry import exporter
 from eyechart.report.counting import OTHER_VALUES, group_trials
 from eyechart.report.rows import open_text_file, write_json_file
 from eyechart.report.summary import Headline, compute_headline
-from eyechart.score.number import add_in_order
+from eyechart.stats.intervals import add_in_order
 from eyechart.store.folder import make_file_name, prepare_folder
 from eyechart.types import Export, Result
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eyechart.score.languages import LANGUAGES
-from eyechart.score.numerals import find_numbers, parse_chinese
+from eyechart.readers.languages import load_languages
+from eyechart.readers.mentions.numbers import find_numbers, parse_chinese
 
 MONTHS = {
     name: place
-    for language in LANGUAGES.values()
-    for place, names in enumerate(language.months, start=1)
+    for table in load_languages().values()
+    for place, names in enumerate(table.get("months", ()), start=1)
     for name in names.split("/")
 }
 MAX_FOUND = 16  # dates or times in one reply; more of them are a calendar, not an answer
@@ -134,7 +134,7 @@ def _read_spoken(text: str, match: re.Match[str], end: int) -> Clock | None:
     minute = 0
     if match["part"]:
         part = match["part"].lower().removeprefix("a ")
-        spelled = list(find_numbers(part, 0, len(part))) if part not in ("half", "quarter") else []
+        spelled = find_numbers(part) if part not in ("half", "quarter") else []
         amount = (
             30 if part == "half" else 15 if part == "quarter" else int(spelled[0].value) if spelled else None
         )

@@ -1,0 +1,827 @@
+"""Open answers: what a reply answers, and whether that is the gold.
+
+Each gold is read by what it is: yes or no, a time, a date, a range, a number with its unit, or text. The
+places where a reply may give its answer are tried in order: a JSON key, a box or tag, what is headed or
+stated ("the answer is ..."), the whole reply. A place that is nothing but an answer is compared with the
+gold. A place that is a sentence is read as choices are (`decide`): the numbers, dates or words that it
+names are its options, and one of them must be asserted. What no rule can read is `unparsed`; `wrong` is
+an answer that was read and differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from eyechart.readers import languages as r
+from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, lower, to_plain
+from eyechart.readers.containers import find_contained, read_json_object
+from eyechart.readers.decide import decide_tokens, read_choice
+from eyechart.readers.languages import load_languages
+from eyechart.readers.mentions.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
+from eyechart.readers.mentions.options import Options, mark_words, prepare_options
+from eyechart.readers.mentions.quantities import (
+    TOLERANCE,
+    Quantity,
+    find_quantities,
+    is_close,
+    is_same_quantity,
+    parse_quantity,
+    parse_range,
+    read_bound,
+)
+from eyechart.readers.mentions.units import ORDINAL
+from eyechart.readers.wording import is_same_wording, normalise
+from eyechart.replies import Reading, find_answer_start, is_abstention, normalise_characters, unwrap
+
+MAX_SLOT_CHARS = 300
+MAX_STATED = 16  # the last ones; no real reply states an answer this often
+MAX_GOLD_CHARS = 500  # of a gold that can be anything but text
+MAX_ANSWER_WORDS = 6  # more words are a sentence
+MAX_SPANS = 200  # numbers of a reply; no real reply needs more
+
+
+_BLANK = re.compile(r"_{3,}")  # a form that was not filled in
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What was read, and whether it is a gold."""
+
+    reading: Reading
+    is_right: bool = False
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A place where a reply may give its answer."""
+
+    kind: str  # json, tag, boxed, stated or whole
+    text: str
+    start: int
+    end: int
+
+
+def judge_answer(reply: str, golds: Sequence[str], question: str = "") -> Verdict:
+    """What a reply answers, and whether it meets one of the golds.
+
+    >>> judge_answer("The difference between 30 and 12 is 18.", ["18"]).is_right
+    True
+    >>> judge_answer("The roof is green and the door is white.", ["white"]).reading.rule
+    'text:no-statement'
+    """
+    kinds: dict[str, list[str]] = {}
+    for gold in golds:
+        kinds.setdefault(find_kind(gold) if len(gold) <= MAX_GOLD_CHARS else "text", []).append(gold)
+    if len(kinds) > 1 and "yes-no" in kinds:  # "no" beside "none" is a word
+        kinds.setdefault("text", []).extend(kinds.pop("yes-no"))
+    if _BLANK.search(reply):
+        return Verdict(Reading(None, "text:no-statement"))
+    slots = find_slots(reply)
+    verdicts = []
+    for kind, some in kinds.items():
+        verdict = _judge(kind, slots, reply, some, question)
+        if verdict.is_right:
+            return verdict
+        verdicts.append(verdict)
+    return verdicts[0] if verdicts else Verdict(_read_text_slot(slots))
+
+
+def judge_kind(kind: str, reply: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> Verdict:
+    """The same for golds that are all read as one kind: number or text."""
+    return _judge(kind, find_slots(reply), reply, golds, "", tolerance)
+
+
+def _judge(
+    kind: str,
+    slots: Sequence[Slot],
+    reply: str,
+    golds: Sequence[str],
+    question: str,
+    tolerance: float = TOLERANCE,
+) -> Verdict:
+    if kind == "yes-no":
+        return judge_yes_no(reply, golds, question)
+    if not slots:
+        return Verdict(Reading(None, f"{kind}:empty"))
+    verdict = Verdict(Reading(None, f"{kind}:empty"))
+    for slot in slots:
+        verdict = _read_number(slot, golds, tolerance) if kind == "number" else _READERS[kind](slot, golds)
+        if verdict.is_right or verdict.reading.answer is not None or slot.kind in ("json", "tag", "boxed"):
+            break  # what a box holds is the answer, readable or not
+    return verdict
+
+
+# -- Where an answer is given
+
+
+def find_slots(reply: str) -> list[Slot]:
+    """The places where a reply may give its answer, the most explicit first; the whole reply is the last.
+
+    >>> [(slot.kind, slot.text) for slot in find_slots("Let me see. The answer is Dr. Smith.")][:1]
+    [('stated', 'Dr. Smith')]
+    """
+    begin = find_answer_start(reply)
+    body = reply[begin:].strip()
+    if not body:
+        return []
+    slots: list[Slot] = []
+    answers = read_json_object(reply, begin)
+    if answers is not None and isinstance(answers[0], str | int | float):
+        return [Slot("json", str(answers[0]).strip(), begin, len(reply))]
+    contained = [place for place in find_contained(reply, begin) if place.text(reply).strip()]
+    if contained:
+        last = contained[-1]
+        held = last.text(reply).strip()
+        is_raw = held.endswith("!")  # a factorial
+        slots.append(Slot(last.kind, held if is_raw else _unwrap(held), last.start, last.end))
+    slots += find_stated(reply, begin)
+    start = begin + reply[begin:].find(body[0])
+    return [*slots, Slot("whole", body, start, start + len(body))]
+
+
+_BRACKETS = re.compile(r"[(\[][^()\[\]]*\d[^()\[\]]*,[^()\[\]]*[)\]]")
+
+
+def _unwrap(text: str) -> str:
+    """The text without quotes, Markdown and brackets, but for those of coordinates and intervals."""
+    plain = text.strip("*_`\"' $.,;:")
+    return plain if _BRACKETS.fullmatch(plain) or len(plain) < 3 else unwrap(text) or text
+
+
+def find_stated(reply: str, begin: int = 0) -> list[Slot]:
+    """What follows "the answer is", "Answer:", "答案是", the last one first; not what is only supposed."""
+    text = to_plain(reply)
+    tokens, _ = find_tokens(text[begin:])
+    clauses = find_clauses(tokens)
+    found: list[Slot] = []
+    stated = [number for number, clause in enumerate(clauses) if clause.roles & r.ANSWER]
+    for number in stated[-MAX_STATED:]:
+        clause = clauses[number]
+        if clause.carried & (r.IF | r.REPORT | r.FIRST | r.ELSE):
+            continue
+        place = _find_cue_end(tokens, clauses, number)
+        if place is None or place >= len(tokens):
+            continue
+        stop = place
+        while stop < min(len(tokens), place + MAX_SLOT_CHARS) and not _ends_slot(tokens, stop):
+            stop += 1
+        start, end = tokens[place].start + begin, tokens[stop - 1].end + begin if stop > place else 0
+        answer = reply[start : min(end, start + MAX_SLOT_CHARS)].strip()
+        if (answer and any(map(str.isalnum, answer))) or (answer and not found):
+            found.append(Slot("stated", _unwrap(answer), start, end))
+    return found[::-1][:3]
+
+
+def _find_cue_end(tokens: Sequence[Token], clauses: Sequence[Clause], number: int) -> int | None:
+    """Where what an answer clause states begins: after "is", a colon, or a line break after a heading."""
+    clause = clauses[number]
+    place = next(at for at in range(clause.start, clause.end) if tokens[at].roles & r.ANSWER)
+    at = place + 1
+    while at < clause.end and not tokens[at].roles & (r.BE | r.BE_LAST):
+        if tokens[at].is_mark and tokens[at].word not in "*_\"'()`":
+            return at + 1 if tokens[at].word in "=-" else None
+        if at - place > 8 or tokens[at].roles & (r.NOT | r.CHOOSE):
+            return None
+        at += 1
+    if at < clause.end:
+        at += 1
+        while at < len(tokens) and (
+            tokens[at].word in ":,\n*"
+            or (tokens[at].roles & (r.SO | r.SMALL) and not tokens[at].roles & r.NO)
+        ):
+            at += 1
+        return at
+    if at < len(tokens) and at - place <= 6 and tokens[at].is_mark:
+        while at < len(tokens) and tokens[at].is_mark and tokens[at].word in "*_#`\"')":
+            at += 1
+        if at < len(tokens) and (tokens[at].word in ":=→\n" or tokens[at].word == "-"):
+            is_heading = tokens[at].word != "\n" or all(
+                token.roles & (r.ANSWER | r.RIGHT | r.SMALL | r.ARTICLE | r.SO) or token.is_mark
+                for token in tokens[clause.start : clause.end]
+            )
+            while at < len(tokens) and tokens[at].is_mark and tokens[at].word in ":=→\n-*_#":
+                at += 1
+            return at if is_heading else None
+    return None
+
+
+def _ends_slot(tokens: Sequence[Token], place: int) -> bool:
+    token = tokens[place]
+    if not token.is_mark:
+        return False
+    if token.word == "\n" or token.word in "!?。！？":
+        return True
+    return token.word == "." and ends_sentence(tokens, place)
+
+
+def ends_sentence(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a full stop ends a sentence, not an abbreviation: "Dr. Smith", "U.S. Navy", "No. 5"."""
+    from eyechart.readers.clauses import _ends_sentence
+
+    return _ends_sentence(tokens, place, place, starts=False)
+
+
+# -- What a gold is
+
+_LEADING_ZERO = re.compile(r"0\d")
+_MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
+_DECADE = re.compile(r"(?:the\s)?'?(?:\d\d)?\d0'?s", re.IGNORECASE)  # not 1980 seconds
+_MAY_BE_MOMENT = re.compile(r"\d|[点點時시]|\b(?:noon|midday|midnight|past|to|clock|[ap]m)\b", re.IGNORECASE)
+_MAX_MOMENT_CHARS = 60
+
+
+@lru_cache(maxsize=4096)
+def find_kind(gold: str) -> str:
+    """What a gold is: yes-no, time, date, range, number or text.
+
+    >>> [find_kind(gold) for gold in ("3 pm", "5 March 2021", "3-5", "12 kg", "12A", "007", "3rd", "no")]
+    ['time', 'date', 'range', 'number', 'text', 'text', 'text', 'yes-no']
+    """
+    if read_polarity(gold):
+        return "yes-no"
+    if _DECADE.fullmatch(gold.strip()):
+        return "text"
+    plain = unwrap(normalise_characters(gold))
+    if len(gold) <= _MAX_MOMENT_CHARS and _MAY_BE_MOMENT.search(gold):
+        if any(_is_all(plain, clock.span) for clock in find_clocks(plain)):
+            return "time"
+        if any(_is_all(plain, date.span) for date in find_dates(plain)):
+            return "date"
+        if parse_range(gold):
+            return "range"
+    quantity = parse_quantity(gold)
+    return "text" if quantity is None or ORDINAL in quantity.units or is_code(gold) else "number"
+
+
+def _is_all(text: str, span: tuple[int, int]) -> bool:
+    return not text[: span[0]].strip(" (") and not text[span[1] :].strip(" .)")
+
+
+def is_code(gold: str) -> bool:
+    """Whether digits are an identifier rather than an amount, so that they are compared as text.
+
+    >>> is_code("007"), is_code("13800138000"), is_code("0.5"), is_code("1998"), is_code("1,000,000,000")
+    (True, True, False, False, False)
+    """
+    digits = gold.strip().lstrip("+")
+    return _LEADING_ZERO.match(digits) is not None or (digits.isdigit() and len(digits) > _MAX_PLAIN_DIGITS)
+
+
+@lru_cache(maxsize=4096)
+def read_polarity(gold: str) -> str | None:
+    """Yes or No if a gold is one of the words for them, or true or false; else None.
+
+    >>> read_polarity("yes"), read_polarity("False"), read_polarity("Nein"), read_polarity("none")
+    ('Yes', 'No', 'No', None)
+    """
+    word = unwrap(normalise_characters(gold)).lower()
+    if not word or len(word) > 12:
+        return None
+    return _list_polar_words().get(word)
+
+
+@lru_cache(maxsize=1)
+def _list_polar_words() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for table in load_languages().values():
+        for role, answer in (("yes", "Yes"), ("true", "Yes"), ("no", "No"), ("false", "No")):
+            for word in table.get(role, ())[: 5 if role in ("yes", "no") else 1]:
+                found.setdefault(word, answer)
+    return found
+
+
+# -- Numbers, times and dates: the ones that a place names are its options
+
+
+def _read_number(slot: Slot, golds: Sequence[str], tolerance: float = TOLERANCE) -> Verdict:
+    wanted = [quantity for gold in golds if (quantity := parse_quantity(gold))]
+    said = parse_quantity(slot.text)
+    inner = _IN_BRACKETS.fullmatch(slot.text.strip())
+    if (
+        inner
+        and (plain := parse_quantity(inner[1]))
+        and any(is_same_quantity(plain, gold, tolerance) for gold in wanted)
+    ):
+        said = plain  # (5) is -5 in accounts, and 5 elsewhere
+    if said is None and any(gold.value == 0 for gold in wanted) and _says_none(slot.text):
+        return Verdict(Reading("0", "number:none", (slot.start, slot.end)), is_right=True)
+    if said is not None and not (slot.text.endswith("!") and slot.kind in ("boxed", "tag")):
+        return _verdict(said, slot, "number", any(is_same_quantity(said, gold, tolerance) for gold in wanted))
+    if any(is_same_wording(slot.text, gold) for gold in golds):
+        return Verdict(Reading(slot.text, f"number:{slot.kind}", (slot.start, slot.end)), is_right=True)
+    text = to_plain(slot.text)
+    tokens, codes = find_tokens(text)
+    found = [one for one in find_quantities(text, codes)[:MAX_SPANS] if ORDINAL not in one.units]
+    labels: list[Quantity] = []
+    spans: list[tuple[int, int, str]] = []
+    for one in found:
+        same = next(
+            (
+                at
+                for at, other in enumerate(labels)
+                if is_same_quantity(one, other) and one.noun == other.noun
+            ),
+            None,
+        )
+        if same is None:
+            same = len(labels)
+            labels.append(one)
+        if not read_bound(text, one.span)[0]:
+            spans.append((*one.span, f"{same}"))
+    if not any(_YEAR.fullmatch(gold.strip()) for gold in golds):
+        spans = [span for span in spans if not _is_year(text, span)] or spans
+    asides = [found.span() for found in re.finditer(r"\([^()\n]{0,200}\)", text)]
+    outside = [span for span in spans if not any(first <= span[0] < last for first, last in asides)]
+    reading = _decide_spans(text, tokens, outside or spans, "number")
+    is_named = reading.rule.endswith("option-text") and slot.kind == "stated" and len(labels) > 1
+    if reading.answer is None or is_named:
+        return Verdict(Reading(None, reading.rule))
+    said = labels[int(reading.answer)]
+    at = slot.start
+    answer = text[slice(*said.span)].strip()
+    stated = Reading(
+        answer,
+        f"number:{slot.kind if slot.kind != 'whole' else reading.rule.partition(':')[2]}",
+        (at, at + len(slot.text)),
+    )
+    return Verdict(
+        stated,
+        any(
+            is_same_quantity(said, gold, tolerance) or _is_same_bare(said, gold, tolerance) for gold in wanted
+        ),
+    )
+
+
+_YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
+_IN_BRACKETS = re.compile(r"\(\s?([\d.,]+)\s?\)")
+_OF_ALL = re.compile(r"\b(?:out of|of the|of all)\s(?:the\s)?$")
+
+
+def _is_year(text: str, span: tuple[int, int, str]) -> bool:
+    """Whether a number only says when, or of how many: "in 2020", "8 out of 10"."""
+    said, before = text[span[0] : span[1]], lower(text[max(0, span[0] - 12) : span[0]])
+    is_year = _YEAR.fullmatch(said.strip()) is not None
+    return (
+        is_year and re.search(r"\b(?:in|since|by|from|of|year|during|until|for)\s$", before) is not None
+    ) or (_OF_ALL.search(before) is not None)
+
+
+def _says_none(text: str) -> bool:
+    """Whether a text says that there is none: "None.", "There are no giraffes."."""
+    if normalise(text) in ("none", "nil", "nothing", "nobody", "no one", "没有", "无"):
+        return True
+    found = _read_statement(text, "")
+    return found is not None and found.answer == "No" and len(text) < MAX_SLOT_CHARS
+
+
+def _is_same_bare(said: Quantity, gold: Quantity, tolerance: float) -> bool:
+    """A number in a sentence may count another noun than a bare gold has: "There are 2 cars" for 2."""
+    is_plain = not (gold.units or gold.noun or said.units) and said.noun != "decade"
+    return (
+        is_plain
+        and is_close(said.value, gold.value, tolerance)
+        and (said.value != said.face) == (gold.value != gold.face)
+    )
+
+
+def _verdict(said: Quantity, slot: Slot, kind: str, is_right: bool) -> Verdict:
+    return Verdict(
+        Reading(slot.text[:MAX_SLOT_CHARS], f"{kind}:{slot.kind}", (slot.start, slot.end)), is_right
+    )
+
+
+def _decide_spans(
+    text: str, tokens: Sequence[Token], spans: Sequence[tuple[int, int, str]], kind: str
+) -> Reading:
+    """Which of some places in a text is asserted; its label."""
+    from eyechart.readers.mentions.options import _is_other_number
+
+    merged: list[Token] = []
+    at = 0
+    for start, end, label in sorted(spans):
+        while at < len(tokens) and tokens[at].end <= start:
+            merged.append(tokens[at])
+            at += 1
+        last = at
+        while last < len(tokens) and tokens[last].start < end:
+            last += 1
+        if last > at:
+            merged.append(Token(start, end, lower(text[start:end]), letters=(label,), keys=(label,)))
+            at = last
+    merged += tokens[at:]
+    if kind == "number":
+        plain = list(merged)
+        for place, token in enumerate(plain):
+            if token.letters is not None and _is_other_number(text, plain, place, place):
+                merged[place] = msgspec.structs.replace(token, letters=None)
+    options = Options({label: label for _, _, label in spans}, {}, {}, {}, frozenset(), 0, True, False, False)
+    reading = decide_tokens(text, 0, merged, options)
+    return Reading(reading.answer, f"{kind}:{reading.rule.partition(':')[2]}", reading.span)
+
+
+def _read_time(slot: Slot, golds: Sequence[str]) -> Verdict:
+    wanted = [clock for gold in golds for clock in find_clocks(normalise_characters(gold))]
+    text = to_plain(slot.text)
+    dotted = re.sub(r"(?<![\d.])(\d{1,2})\.([0-5]\d)(?![\d.])", r"\1:\2", text)  # 9.15 for 9:15
+    found = find_clocks(dotted)
+    hour = parse_quantity(slot.text)
+    if not found and hour and not hour.units and not hour.bound and hour.value in range(1, 13):
+        found = [Clock(int(hour.value) * 60, "", (0, len(text)))]  # 10 for 10 am
+    return _read_moment(
+        slot, text, found, lambda one: any(is_same_clock(one, gold) for gold in wanted), "time", golds
+    )
+
+
+def _read_date(slot: Slot, golds: Sequence[str]) -> Verdict:
+    wanted = [date for gold in golds for date in find_dates(normalise_characters(gold))]
+    text = to_plain(slot.text)
+    found = find_dates(text)
+    return _read_moment(
+        slot, text, found, lambda one: any(is_same_date(one, gold) for gold in wanted), "date", golds
+    )
+
+
+def _read_moment(
+    slot: Slot,
+    text: str,
+    found: Sequence[Clock] | Sequence[Date],
+    is_gold: Callable[..., bool],
+    kind: str,
+    golds: Sequence[str],
+) -> Verdict:
+    """The one moment that a place asserts; a moment that can be read two ways is right if one way is."""
+    by_span: dict[tuple[int, int], bool] = {}
+    for one in found:
+        by_span[one.span] = by_span.get(one.span, False) or is_gold(one)
+    spans = [(*span, "gold" if is_right else lower(text[slice(*span)])) for span, is_right in by_span.items()]
+    if (
+        len(spans) == 1
+        and not text[: spans[0][0]].strip(" (*\"'")
+        and not text[spans[0][1] :].strip(" .)*\"'!")
+    ):
+        reading = Reading(spans[0][2], f"{kind}:{slot.kind}")
+    else:
+        reading = _decide_spans(text, find_tokens(text)[0], spans, kind)
+    if reading.answer is None:
+        return _read_text(slot, golds)
+    answer = next(text[start:end] for start, end, label in spans if label == reading.answer)
+    return Verdict(Reading(answer, f"{kind}:{slot.kind}", (slot.start, slot.end)), reading.answer == "gold")
+
+
+_LEAD = re.compile(
+    r"(?:(?:it|the \w+|they|there)\s(?:is|was|are|were)\s|about\s|approximately\s|around\s|roughly\s){1,2}",
+    re.IGNORECASE,
+)
+
+
+def _read_range(slot: Slot, golds: Sequence[str]) -> Verdict:
+    wanted = [ends for gold in golds if (ends := parse_range(gold))]
+    said = parse_range(_LEAD.sub("", slot.text, count=1))
+    if said is None:
+        return _read_text(slot, golds)
+    is_right = any(all(map(is_same_quantity, said, ends)) for ends in wanted)
+    return Verdict(Reading(slot.text, f"range:{slot.kind}", (slot.start, slot.end)), is_right)
+
+
+# -- Text
+
+
+def _read_text_slot(slots: Sequence[Slot]) -> Reading:
+    if not slots:
+        return Reading(None, "text:empty")
+    return Reading(slots[0].text, f"text:{slots[0].kind}", (slots[0].start, slots[0].end))
+
+
+def _read_text(slot: Slot, golds: Sequence[str]) -> Verdict:
+    """A text: the place is the gold, or a sentence that asserts it; a short one that is neither is wrong."""
+    span = (slot.start, slot.end)
+    if any(is_same_wording(slot.text, gold) for gold in golds):
+        return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
+    is_answer = _is_answer(slot.text)
+    if any(is_same_wording(head, gold) for head in _list_heads(slot.text) for gold in golds):
+        return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
+    if is_answer and any(is_same_wording(bare, gold) for bare in _list_bare(slot.text) for gold in golds):
+        return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
+    if not (is_answer and _is_name(slot.text)) and (found := _find_statement(slot.text, golds)) is not None:
+        return Verdict(Reading(slot.text[slice(*found)], f"text:{slot.kind}-within", span), is_right=True)
+    if is_answer and not (slot.kind == "whole" and is_abstention(slot.text)):
+        return Verdict(Reading(slot.text, f"text:{slot.kind}", span))
+    return Verdict(Reading(None, "text:no-statement"))
+
+
+_HEAD_END = re.compile(
+    r"\s\(|: | - |, not | rather than |, followed by |, because |, i think|, i believe|, specifically "
+    r"|, which | \U0001f1e6",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"(?:according to|based on|in|judging by) the [a-z]+(?: [a-z]+)?, ", re.IGNORECASE)
+
+
+def _list_heads(text: str) -> Iterator[str]:
+    """An answer before what only adds to it: "China: 45%", "Titanic (1997)", "a dog, not a cat"."""
+    plain = to_plain(text)
+    end = _HEAD_END.search(plain) if len(plain) <= MAX_SLOT_CHARS else None
+    if end and not _list_polar_words().get(normalise(plain[end.end() :])):
+        yield text[: end.start()]
+    if (lead := _LEAD.match(plain)) and len(plain) <= MAX_SLOT_CHARS:
+        yield text[lead.end() :]
+    if start := _LEADING.match(plain):
+        yield text[start.end() :]
+
+
+def _list_bare(text: str) -> Iterator[str]:
+    """An answer without what only says its kind: "a slice of pizza", "on the left side", "Paris, France"."""
+    kinds, places = load_languages()["en"]["kinds"], load_languages()["en"]["places"]
+    head, _, tail = text.strip(" .").rpartition(", ")
+    is_within = normalise(tail) in places and normalise(head) not in places
+    if head and (is_within or normalise(tail) in ("of course", "i think", "i believe")):
+        yield head
+    tokens = [token for token in find_tokens(to_plain(text))[0] if not token.is_mark]
+    first, last = 0, len(tokens)
+    after = load_languages()["en"]["kinds_after"]
+    if last > 1 and tokens[-1].word in after:
+        yield text[tokens[0].start : tokens[-2].end]
+    while first < last - 1:
+        token = tokens[first]
+        is_name = token.is_capital and tokens[first + 1].is_capital
+        if token.word in kinds and not is_name:
+            first += 1
+            while first < last - 1 and tokens[first].word in ("of", "the", "a", "an"):
+                first += 1
+            yield text[tokens[first].start : tokens[-1].end]
+            return
+        if is_name or not (
+            token.roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL) or token.word in _BEFORE or "-" in token.word
+        ):
+            return
+        first += 1
+        yield text[tokens[first].start : tokens[-1].end]
+        if last - first > 1 and tokens[-1].word in after:
+            yield text[tokens[first].start : tokens[-2].end]
+
+
+_BEFORE = r.words("to on in at from by of the with its it's that's every")
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a few unknown words, which may be another name: "table tennis", "White House"."""
+    words = [
+        token for token in find_tokens(to_plain(text))[0] if not token.is_mark and not token.roles & r.ARTICLE
+    ]
+    return len(words) < 4 and all(
+        not token.roles or token.is_capital or token.roles & r.LABEL for token in words
+    )
+
+
+def _is_answer(text: str) -> bool:
+    """Whether a text is an answer, not a sentence: a few words without a verb."""
+    tokens, _ = find_tokens(to_plain(text))
+    words = [token for token in tokens if not token.is_mark]
+    has_verb = any(token.roles & (r.BE | r.THINK | r.PRESENT | r.CHOOSE | r.BE_LAST) for token in words)
+    return (
+        0 < len(words) <= MAX_ANSWER_WORDS and not has_verb and not any(token.is_end for token in tokens[:-1])
+    )
+
+
+_WORD = re.compile(r"[^\W\d_]{2}|\d[:-]\d|\d[^\W\d_]|[^\W\d_]\d|[\u2e80-\u9fff\uac00-\ud7af]")
+
+
+def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
+    """Where a sentence asserts a gold in whole words; None if it does not, or asserts something else, too."""
+    golds = [gold for gold in golds if _WORD.search(gold)]
+    if not golds:
+        return None
+    plain = to_plain(text)
+    options = prepare_options({f"{place}": gold for place, gold in enumerate(golds) if normalise(gold)})
+    tokens, codes = find_tokens(plain)
+    tokens = mark_words(plain, tokens, options, codes)
+    if not any(token.letters for token in tokens):
+        return None
+    for token in tokens:
+        if token.letters:
+            token.letters = ("gold",)
+    wanted = Options({"gold": "gold"}, {}, {}, {}, frozenset(), 0, False, False, False)
+    reading = decide_tokens(plain, 0, tokens, wanted)
+    if reading.answer is None:
+        return None
+    is_named = reading.rule.endswith("option-text")
+    if is_named and any(
+        token.word == ";" or (token.is_end and at + 1 < len(tokens)) for at, token in enumerate(tokens)
+    ):
+        return None  # "Brazil is second; the tallest bar belongs to Mexico."
+    place = next((at for at, token in enumerate(tokens) if token.start == reading.span[0]), None)
+    if place is None or (is_named and _is_beside_complement(tokens, place)):
+        return None
+    if _is_beside_another(tokens, place) or not _is_same_case(text, reading.span, golds):
+        return None
+    return reading.span
+
+
+def _is_beside_complement(tokens: Sequence[Token], place: int) -> bool:
+    """Whether another noun comes first: "a cat next to a dog", "it is a man with a dog"."""
+    first = place
+    while first and not tokens[first - 1].is_end:
+        first -= 1
+    verb = next((at for at in range(place - 1, first - 1, -1) if tokens[at].roles & (r.BE | r.PRESENT)), None)
+    has_verb = verb is not None or any(
+        not tokens[at].roles and tokens[at].word.endswith("s") for at in range(first, place)
+    )
+    begin = first if verb is None else verb + 1
+    nouns = [
+        at
+        for at in range(begin, place)
+        if not tokens[at].roles
+        and tokens[at].word.isascii()
+        and tokens[at].word.isalpha()
+        and (at == begin or tokens[at - 1].roles & (r.ARTICLE | r.ADJECTIVE))
+        and not tokens[at].word.endswith(("ing", "ed", "en"))
+        and tokens[at].word not in load_languages()["en"]["kinds"]
+    ]
+    return bool(nouns) and (verb is not None or not has_verb)
+
+
+def _is_same_case(text: str, span: tuple[int, int], golds: Sequence[str]) -> bool:
+    """A short gold that is a name must be written as one: "US" is not "us"."""
+    said = text[slice(*span)]
+    return any(not (len(gold) < 4 and gold.isupper() and said != gold) for gold in golds)
+
+
+def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
+    """Whether another answer stands beside: "the roof is green and the door is white"."""
+    first = last = place
+    while first > 0 and not tokens[first - 1].is_end:
+        first -= 1
+    while last + 1 < len(tokens) and not tokens[last + 1].is_end:
+        last += 1
+    before, after = tokens[first:place], tokens[place + 1 : last + 1]
+    if any(token.word in ("which", "who", "whose", "where") for token in before):
+        return True
+    if sum(token.word == "(" for token in before) > sum(token.word == ")" for token in before):
+        return True  # "India (China is second)"
+    if len(after) > 1 and after[0].word == "," and any(token.roles & (r.AND | r.OR) for token in after):
+        return True
+    if _is_turned_away(tokens, place, last):
+        return True
+    verbs = r.BE | r.PRESENT
+    for joint, token in enumerate(tokens[first : last + 1], start=first):
+        if joint == place or not (token.roles & (r.AND | r.OR) or token.word == ","):
+            continue
+        beside = joint + 1
+        while beside < place and tokens[beside].roles & (r.ARTICLE | r.ADJECTIVE):
+            beside += 1
+        if (joint == place + 1 or beside == place) and token.word != ",":
+            return True
+        if token.word == "," and any(other.roles & _TURNING for other in tokens[first : last + 1]):
+            continue  # "It's not London, it's Paris."
+        left = any(other.roles & verbs for other in tokens[first:joint])
+        right = any(other.roles & verbs for other in tokens[joint : last + 1])
+        if left and right:
+            return True
+    is_row = len(after) > 1 and after[0].word == "," and (not after[1].roles or len(after) < 4)
+    return (is_row and not after[1].roles & (r.BECAUSE | r.SO | r.SMALL | r.ARTICLE)) or bool(
+        len(before) > 1 and before[-1].word == "," and not before[-2].roles and not before[-2].is_mark
+    )
+
+
+_TURNING = r.NOT | r.FIRST | r.BUT | r.SO | r.REPORT
+
+
+def _is_turned_away(tokens: Sequence[Token], place: int, last: int) -> bool:
+    """Whether what follows turns to another answer: "Norway is at 20. So it's Sweden."."""
+    for at in range(place + 1, len(tokens)):
+        token = tokens[at]
+        if token.letters:
+            return False
+        is_first = at > last and tokens[at - 1].is_mark
+        if (token.roles & r.BUT and at <= last + 1) or (is_first and token.roles & (r.SO | r.BUT | r.WAIT)):
+            return True
+    return False
+
+
+# -- Yes and no
+
+
+def judge_yes_no(reply: str, golds: Sequence[str], question: str = "") -> Verdict:
+    """Whether a reply says yes or no, in words or by what it states; true is yes, false is no.
+
+    >>> replies = {"Daher lautet die Antwort: Ja.": "yes", "There is no car.": "no"}
+    >>> [judge_yes_no(reply, [gold]).is_right for reply, gold in replies.items()]
+    [True, True]
+    """
+    reading = read_yes_no(reply, question)
+    wanted = {read_polarity(gold) for gold in golds}
+    return Verdict(reading, reading.answer is not None and reading.answer in wanted)
+
+
+def read_yes_no(reply: str, question: str = "") -> Reading:
+    """Yes or No, by the words for it, or by what a first sentence states."""
+    words = normalise(reply[find_answer_start(reply) :])
+    if alone := _list_lone_words().get(words.replace(",", "")):
+        return Reading(alone, "yes-no:whole", (0, len(reply)), is_whole=True)
+    found = read_choice(reply, {"Yes": "Yes", "No": "No"}, polar_options())
+    answers = {_list_polar_words().get(word) for word in re.findall(r"\w+", lower(reply[:MAX_SLOT_CHARS]))}
+    if {"Yes", "No"} <= answers and found.answer is None:
+        return Reading(None, "yes-no:ambiguous")
+    said = read_polarity(found.evidence(reply)) if found.rule == "choice:denied" else None
+    if said:
+        return Reading(
+            "No" if said == "Yes" else "Yes", "yes-no:denied", found.span
+        )  # "The answer is not yes."
+    if found.rule == "choice:ambiguous":
+        return Reading(None, "yes-no:ambiguous", found.span)
+    if found.answer is not None:
+        rule = {"option-text": "whole", "bare-letter": "whole"}.get(found.rule.partition(":")[2])
+        return Reading(
+            found.answer, f"yes-no:{rule or found.rule.partition(':')[2]}", found.span, found.is_whole
+        )
+    return _read_statement(reply, question) or Reading(None, "yes-no:unread")
+
+
+@lru_cache(maxsize=1)
+def _list_lone_words() -> dict[str, str]:
+    """What is a yes or a no where nothing else is said: "It is.", "Not at all."."""
+    found = dict(_list_polar_words())
+    for role, answer in (("yes_alone", "Yes"), ("no_alone", "No")):
+        found |= dict.fromkeys(map(normalise, load_languages()["en"][role]), answer)
+    return found
+
+
+@lru_cache(maxsize=1)
+def polar_options() -> Options:
+    """The words for yes and no of all languages, as options."""
+    by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    for word, answer in _list_polar_words().items():
+        keys = tuple(found.group() for found in r.split_words(word))
+        by_first.setdefault(keys[0], []).append((keys, (answer,)))
+    ordered = {first: tuple(sorted(known, key=lambda one: -len(one[0]))) for first, known in by_first.items()}
+    texts = {word: (answer,) for word, answer in _list_polar_words().items()}
+    return Options({"YES": "Yes", "NO": "No"}, texts, {}, ordered, frozenset(), 6, False, False, False)
+
+
+def _read_statement(reply: str, question: str) -> Reading | None:
+    """What a reply states without the words: "There is no car." is a no."""
+    begin = find_answer_start(reply)
+    text = to_plain(reply[begin:])
+    tokens, _ = find_tokens(text)
+    clauses = find_clauses(tokens)
+    if not clauses:
+        return None
+    first = clauses[0]
+    if first.ends_with in ("?", "？") or first.carried & (r.IF | r.REPORT | r.FIRST):
+        return None
+    sentence = [token for clause in _first_sentence(clauses) for token in tokens[clause.start : clause.end]]
+    roles = 0
+    for token in sentence:
+        roles |= token.roles if not token.roles & r.NEUTRAL else 0
+    is_unseen = bool(_UNSEEN.search(lower(text[: sentence[-1].end])))
+    if (roles & (r.MAYBE | r.IF) or is_abstention(text)) and not is_unseen:
+        return None
+    if roles & r.ANSWER or any(token.roles & r.NEUTRAL and "no" in token.word.split() for token in sentence):
+        return None
+    is_denied = is_unseen or bool(roles & (r.NOT | r.NOT_LAST | r.NONE | r.WRONG))
+    is_true = any(token.roles & (r.TRUE | r.FALSE) for token in sentence)
+    is_seen = bool(roles & r.PRESENT) or (len(sentence) > 1 and sentence[0].word.startswith("there"))
+    is_single = len(list(_first_sentence(clauses))) == len(clauses)
+    is_plain_denial = is_denied and is_single and 2 < len(sentence) < 20 and not _UNCLEAR.search(lower(text))
+    if not (is_true or is_seen or is_unseen or is_plain_denial or _restates(sentence, question)):
+        return None
+    if is_true:
+        is_denied = bool(roles & r.FALSE) != bool(roles & (r.NOT | r.NOT_LAST))
+    return Reading("No" if is_denied else "Yes", "yes-no:statement", (begin, begin + sentence[-1].end))
+
+
+_UNSEEN = re.compile(
+    r"\b(?:do not|don't|cannot|can't|can not|did not|didn't) (?:see|find|spot) (?:an?|any)\b"
+)
+
+
+_UNCLEAR = re.compile(
+    r"\b(?:clear|sure|certain|know|enough|determine|(?:see|view|access) the (?:image|picture|photo))\b"
+    r"|不知道|不清楚|不确定"
+)
+
+
+def _first_sentence(clauses: Sequence[Clause]) -> Iterator[Clause]:
+    for number, clause in enumerate(clauses):
+        if number and clause.starts_sentence:
+            return
+        yield clause
+
+
+def _restates(sentence: Sequence[Token], question: str) -> bool:
+    """Whether a sentence has all the words of a question, in order: it says that it is so, or not."""
+    asked = [
+        token.word
+        for token in find_tokens(to_plain(question))[0]
+        if not token.is_mark and not token.roles & _ASKED
+    ]
+    said = iter(token.word for token in sentence)
+    return len(asked) > 1 and all(any(word == other for other in said) for word in asked)
+
+
+_ASKED = r.BE | r.ARTICLE | r.FUNCTION | r.SMALL | r.IT | r.SOURCE
+_READERS: dict[str, Callable[[Slot, Sequence[str]], Verdict]] = {
+    "time": _read_time, "date": _read_date, "range": _read_range, "text": _read_text,
+}  # fmt: skip

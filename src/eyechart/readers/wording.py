@@ -1,0 +1,309 @@
+"""Words: when two short texts say the same.
+
+Forgiven are case, width, articles, wrapping, a plural, a hyphen or a space inside a word, accents,
+British and American spelling, "&" for "and", other names of some countries, and the order of a list whose
+gold is a list. Signs, operators and brackets are not forgiven: "-5" is not "5", "p/q" is not "p*q". More
+than the gold is never the gold.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+
+from eyechart.readers.clauses import to_plain
+from eyechart.readers.languages import load_languages
+from eyechart.replies import normalise_characters, unwrap
+
+MAX_LONGER_CHARS = 400  # a text this much longer than the gold says more
+MAX_ELEMENTS = 60  # of a list
+SHORT = 200  # characters of texts whose forms are remembered: golds, and most replies
+_ARTICLES = re.compile(r"(?<![^\s(\"'/-])(?:an?|the)\s+(?=\S)", re.IGNORECASE)  # not the A of "Vitamin A"
+
+
+def normalise(text: str) -> str:
+    """Text as we compare it: NFKC, no case, single spaces, no wrapping, no articles.
+
+    >>> normalise("**The  Eiffel Tower.**"), normalise("Ｐａｒｉｓ。"), normalise("“A”")
+    ('eiffel tower', 'paris', 'a')
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", normalise_characters(text)).casefold().split())
+    plain = " ".join(unwrap(plain).split()) or plain
+    return _ARTICLES.sub("", plain).strip() or plain
+
+
+def is_same_wording(said: str, gold: str) -> bool:
+    """Whether two short texts say the same, in other forms of the same words.
+
+    >>> pairs = [("dogs", "dog"), ("traffic-light", "traffic light"), ("cafe", "café"), ("grey", "gray")]
+    >>> [is_same_wording(said, gold) for said, gold in pairs]
+    [True, True, True, True]
+    >>> pairs = [("hot dog", "dog"), ("7", "007"), ("C-", "C"), ("(-4, 1)", "(4, 1)"), ("7-2", "72")]
+    >>> [is_same_wording(said, gold) for said, gold in pairs]
+    [False, False, False, False, False]
+    """
+    if len(said) > 4 * len(gold) + MAX_LONGER_CHARS:
+        return False
+    if list_signs(said) != list_signs(gold):
+        return _is_same_formula(said, gold)
+    one, other = normalise(said), normalise(gold)
+    if one == other:
+        return bool(one)
+    if len(one) > 4 * len(other) + 40 or not one or not other:
+        return False
+    words, wanted = simplify(one), simplify(other)
+    if not wanted or not words:
+        return False
+    if words == wanted or "".join(words) == "".join(wanted):
+        return True
+    if _SQUEEZED.sub("", one) == _SQUEEZED.sub("", other):
+        return True
+    if len(words) == len(wanted) and all(map(_is_same_but_typo, words, wanted)):
+        return True
+    names = _list_names()
+    if " ".join(words) in names and names[" ".join(words)] == names.get(" ".join(wanted), ""):
+        return True
+    decade = _DECADE.fullmatch(other)
+    if decade and _SHORT_DECADE.sub("", one) in (decade[1], _DECADES.get(decade[1], "")):
+        return True
+    if _RATIO.fullmatch(other) and _RATIO_SIGN.sub(":", one) == _RATIO_SIGN.sub(":", other):
+        return True
+    if _CODE.search(other) and _squeeze_code(said) == _squeeze_code(gold):
+        return True
+    return is_same_list(said, gold) or _is_same_formula(said, gold)
+
+
+_SQUEEZED = re.compile(r"['\s-]+")
+_DECADE = re.compile(r"(?:19|20)(\d0)'?s")
+_SHORT_DECADE = re.compile(r"^'|'?s$")
+_DECADES = {
+    "20": "twentie", "30": "thirtie", "40": "fortie", "50": "fiftie", "60": "sixtie", "70": "seventie",
+    "80": "eightie", "90": "ninetie",
+}  # fmt: skip
+_RATIO = re.compile(r"\d{1,6}\s?:\s?\d{1,6}")
+_RATIO_SIGN = re.compile(r"\s?(?::|\bto\b)\s?")
+_CODE = re.compile(r"\d.*[^\W\d_]|[^\W\d_].*\d", re.DOTALL)  # letters and digits: 12A, AB-1234
+_MIN_TYPO_CHARS = 9  # in a shorter word, another letter makes another word
+
+# What distinguishes answers: operators, comparisons, brackets of intervals, a minus beside a digit.
+_SIGN = re.compile(
+    r"[+×÷=<>≤≥≠±^√%‰#·]|(?<![\w)])-(?=[\w.(√])|(?<=\d)\s?-\s?(?=[\d(])|(?<=[a-z])[-+](?=$|[\s.,)])|(?<=\w)\*(?=\w)"
+    r"|(?<![a-z]{2})(?<=\w)/(?=\w)(?!\w[a-z])|\[(?=\s?-?\d)|(?<=\d)\s?\]|\((?=\s?-?\d[^()]*,)|(?<=\d)\)|!(?=$|\s)(?<=\d!)",
+    re.IGNORECASE,
+)
+
+
+def list_signs(text: str) -> list[str]:
+    """The signs of a text that distinguish it from another one with the same words.
+
+    >>> list_signs("y = -7"), list_signs("well-known"), list_signs("[1, 9)")
+    (['=', '-'], [], ['[', ')'])
+    """
+    plain = to_plain(text).strip()
+    inner = (
+        unwrap(plain)
+        if not re.search(r"[\d)\]%!+-]\W{0,9}$|^\W{0,9}[\[(+-]", plain)
+        else plain.strip("*`\"' .,;:")
+    )
+    return [found.group().strip() for found in _SIGN.finditer(inner)] if inner else []
+
+
+_FORMULA = re.compile(r"[√π^=²³*·×/\\]|sqrt|\bpi\b|[a-z]\d|\d[a-z]\b", re.IGNORECASE)
+
+
+def _is_same_formula(said: str, gold: str) -> bool:
+    r"""Whether two formulas are written differently: 3√2 and 3*sqrt(2), 25\pi and 25π; "5" is "n = 5".
+
+    >>> _is_same_formula("3*sqrt(2)", "3√2"), _is_same_formula("5", "n = 5"), _is_same_formula("p*q", "p/q")
+    (True, True, False)
+    """
+    if len(said) > SHORT or len(gold) > SHORT or not _FORMULA.search(gold + said):
+        return False
+    one, other = _to_formula(said), _to_formula(gold)
+    if not one or not other:
+        return False
+    (_, _, right), (_, _, wanted) = one.rpartition("="), other.rpartition("=")
+    if "=" in one and "=" in other:
+        return one == other
+    is_value = bool(re.fullmatch(r"(?:[a-z]\w{0,2}=)?[^=]*", one + "")) and len(one) - len(right) <= 4
+    return right == wanted and is_value and len(other) - len(wanted) <= 4 and any(map(str.isdigit, wanted))
+
+
+def _to_formula(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", to_plain(text)).casefold()
+    plain = re.sub(
+        r"sqrt\s*\(([^()]*)\)|√\s*\(([^()]*)\)", lambda found: "√" + (found[1] or found[2] or ""), plain
+    )
+    plain = re.sub(r"\bpi\b|(?<=\d)pi\b", "π", plain.replace("**", "^"))
+    plain = re.sub(r"(?<=[\d)])[*·×\s]+(?=[√πa-z(])", "", plain)
+    return re.sub(r"[\s$*·×]+", "", plain).strip(".,;:\"'`")
+
+
+def _squeeze_code(text: str) -> str:
+    return re.sub(r"[\s-]+", "", unwrap(normalise_characters(text)).casefold())
+
+
+def _is_same_but_typo(one: str, other: str) -> bool:
+    """Whether two long words differ by a letter left out, or by two swapped, before their ending."""
+    if one == other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    is_word = one.isalpha() and other.isalpha()
+    if len(longer) < _MIN_TYPO_CHARS or len(longer) - len(shorter) > 1 or not is_word:
+        return False
+    places = (place for place, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b)
+    first = next(places, len(shorter))
+    if not 0 < first < len(shorter) - 2:
+        return False
+    if len(longer) > len(shorter):
+        return longer[first + 1 :] == shorter[first:]
+    return longer[:first] + longer[first + 1] + longer[first] + longer[first + 2 :] == shorter
+
+
+# -- One form of every word
+
+
+def simplify(text: str) -> tuple[str, ...]:
+    """The words of a normalised text, each in one form: no accents, American spelling, singular."""
+    return _simplified(text) if len(text) <= SHORT else _simplified.__wrapped__(text)
+
+
+@lru_cache(maxsize=8192)
+def _simplified(text: str) -> tuple[str, ...]:
+    plain = strip_accents(text).replace("&", " and ")
+    plain = _ABBREVIATION.sub(lambda found: found.group().replace(".", ""), plain)
+    words = [word for part in _SPLIT.split(plain) if (word := part.strip("'\""))]
+    return tuple(
+        simplify_word(word)
+        for place, word in enumerate(words, start=1)
+        if word not in ("a", "an", "the") or place == len(words)
+    )
+
+
+_ABBREVIATION = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")  # U.S.A.
+_SPLIT = re.compile(
+    r"[\s,;:!?()\[\]{}\"“”。，、；：！？·|*_`]+|(?<=[^\W\d_])[-./](?=[^\W\d_])|\.(?=\s|$)|(?<=[^\W\d_])[-/](?=\d)"
+    r"|(?<=\d)[-](?=[^\W\d_])"
+)
+
+
+def strip_accents(text: str) -> str:
+    """Latin and Greek letters without their accents; other scripts as they are.
+
+    >>> strip_accents("café, São Paulo, Пушкин, が")
+    'cafe, Sao Paulo, Пушкин, が'
+    """
+    if text.isascii():
+        return text
+    return "".join(_LIGATURES.get(char) or _bare(char) for char in unicodedata.normalize("NFC", text))
+
+
+_LIGATURES = {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ё": "е", "ß": "ss", "’": "'"}
+
+
+@lru_cache(maxsize=4096)
+def _bare(char: str) -> str:
+    if "\u00c0" <= char <= "\u03ff" or "\u1e00" <= char <= "\u1fff":
+        return unicodedata.normalize("NFD", char)[0]
+    return char
+
+
+_OUR = re.compile(
+    r"(?<=[lnvbm])our(?=$|s$|ed$|ing$|ful$|able$|ite$)|(?<=(?:rd|ap|um|od|rm|im|th))our(?=$|s$|ed$)|(?<=beh)aviour"
+)
+_ISE = re.compile(r"(?<=[^\W\d_]{4})(?:is(?=e$|ed$|es$|ing$|ation$|er$)|ys(?=e$|ed$|ing$|er$))")
+_DOUBLED = re.compile(r"(?<=[aeiou])ll(?=ed$|ing$|er$|ers$)")
+
+
+def simplify_word(word: str) -> str:
+    """One form of a word: "colours" and "color" are the same."""
+    spellings, kept = _list_spellings()
+    if word in spellings:
+        return spellings[word]
+    if len(word) < 3 or not word.isascii() or not word.isalpha() or word in kept:
+        return word
+    if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is", "news")):
+        word = _to_singular(word, kept)
+    word = spellings.get(word, word)
+    if word in kept:
+        return word
+    word = _OUR.sub(lambda found: "avior" if found.group() == "aviour" else "or", word)
+    return _DOUBLED.sub("l", _ISE.sub(lambda found: found.group()[0] + "z", word))
+
+
+def _to_singular(word: str, kept: frozenset[str]) -> str:
+    if word[:-1] in kept:  # movies, shoes
+        return word[:-1]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "oes")):
+        return word[:-2]
+    if word.endswith("uses") and word[-5:-4] not in ("o", "a", ""):
+        return word[:-2]
+    return word[:-1]
+
+
+@lru_cache(maxsize=1)
+def _list_spellings() -> tuple[Mapping[str, str], frozenset[str]]:
+    table = load_languages()["en"]
+    pairs = (entry.partition("=") for entry in table["spellings"])
+    return {word.strip(): form.strip() for word, _, form in pairs}, frozenset(table["kept"])
+
+
+@lru_cache(maxsize=1)
+def _list_names() -> Mapping[str, str]:
+    """Other names of the same thing: "uk" and "britain"."""
+    groups = (entry.split("=") for entry in load_languages()["en"]["same_names"])
+    return {" ".join(simplify(name)): names[0] for names in groups for name in names}
+
+
+# -- Lists
+
+_SEPARATOR = re.compile(
+    r"\s*(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及|\bund\b|\bet\b"
+    r"|\by\b)\s*",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)])\s+")
+
+
+def split_list(text: str) -> list[str]:
+    r"""The elements of a list as people write it; one element where it is none.
+
+    >>> split_list("red, white and blue"), split_list("- apple\n- pear"), split_list("Paris")
+    (['red', 'white', 'blue'], ['apple', 'pear'], ['Paris'])
+    """
+    lines = text.split("\n")
+    plain = "\n".join(_BULLET.sub("", line) for line in lines) if len(lines) > 1 else text
+    return [element for part in _SEPARATOR.split(plain)[: MAX_ELEMENTS + 1] if (element := part.strip())]
+
+
+def is_same_list(said: str, gold: str) -> bool:
+    """Whether both are lists with the same elements, in any order; coordinates like (3, 4) are not lists.
+
+    >>> is_same_list("blue, red", "red and blue"), is_same_list("1, 3, 5", "1, 3")
+    (True, False)
+    """
+    if gold.strip().startswith(("(", "[")) or len(gold) > 600 or len(said) > 1000:
+        return False
+    wanted = split_list(unwrap(gold))
+    if not 2 <= len(wanted) <= MAX_ELEMENTS:
+        return False
+    bodies = [unwrap(said)]
+    verbs = list(_LIST_VERB.finditer(bodies[0]))
+    if verbs and not _LIST_DENIED.search(bodies[0]):
+        bodies.append(unwrap(bodies[0][verbs[-1].end() :]))  # "The colours are red, white and blue."
+    elements = sorted((simplify(normalise(one)), list_signs(one)) for one in wanted)
+    return any(
+        elements == sorted((simplify(normalise(one)), list_signs(one)) for one in split_list(body))
+        for body in bodies
+    )
+
+
+_LIST_VERB = re.compile(
+    r"\b(?:is|are|were|was|include|includes|contains?|shows?|see|says|has|have)\b:?\s|:\s|(?:是|有|为|包括)",
+    re.IGNORECASE,
+)
+_LIST_DENIED = re.compile(r"\b(?:not|no|never|except|but|without|or)\b|n't\b|不|没", re.IGNORECASE)
