@@ -500,8 +500,9 @@ def _read_text(slot: Slot, golds: Sequence[str]) -> Verdict:
     if any(is_same_wording(slot.text, gold) for gold in golds):
         return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
     is_answer = _is_answer(slot.text)
-    if any(is_same_wording(head, gold) for head in _list_heads(slot.text) for gold in golds):
-        return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
+    for head in _list_heads(slot.text):
+        if any(is_same_wording(head, gold) for gold in golds):
+            return Verdict(Reading(head.strip(), f"text:{slot.kind}-within", span), is_right=True)
     if is_answer and any(is_same_wording(bare, gold) for bare in _list_bare(slot.text) for gold in golds):
         return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
     if not (is_answer and _is_name(slot.text)) and (found := _find_statement(slot.text, golds)) is not None:

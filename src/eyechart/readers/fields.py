@@ -9,10 +9,10 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from eyechart.registry import record_aggregate, scorer
 from eyechart.readers.objects import FieldScore as FieldScore
 from eyechart.readers.objects import Status, list_absent, read_object
 from eyechart.readers.objects import score_object as score
+from eyechart.registry import record_aggregate, scorer
 from eyechart.replies import check_finish_reason, is_abstention, to_outcome
 from eyechart.types import FIELD_KINDS, Aggregate, MetricTable, Outcome, Reply, Sample, ScoredRow
 from eyechart.types import Score as SampleScore

@@ -17,7 +17,15 @@ from itertools import islice
 from math import isclose
 from typing import Any, Literal, TypeAlias
 
-from eyechart.readers.mentions.dates import MONTHS, Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
+from eyechart.readers.mentions.dates import (
+    MONTHS,
+    Clock,
+    Date,
+    find_clocks,
+    find_dates,
+    is_same_clock,
+    is_same_date,
+)
 
 Status = Literal["right", "wrong", "missing", "extra"]
 Kind = Literal["number", "date", "boolean", "text", "ordered"]  # the last one: of a list

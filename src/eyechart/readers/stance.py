@@ -487,6 +487,7 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     is_round = part[places[0]].keys[0].endswith("0")
     if part[0].roles & r.BOUND and places[0] < MAX_LEAD:
         return True
+    before = [token for token in before if token.word not in OPERATORS]
     if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in before):
         return True
     if before and before[-1].roles & r.LABEL and not before[-1].roles & (r.BE | r.NO):

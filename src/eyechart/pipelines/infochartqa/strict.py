@@ -61,6 +61,8 @@ def _judge_vaguely(gold: str, text: str, sample: Sample) -> Verdict:
 
 def _judge_list(gold: str, text: str, *, is_ordered: bool) -> Verdict:
     wanted = _split(gold)
+    if not wanted:
+        return Verdict(Reading(None, "list:empty"))
     for slot in find_slots(text):
         said = _split(slot.text)
         if len(said) == len(wanted) and _match(said, wanted, is_ordered=is_ordered):

@@ -617,7 +617,7 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
         and not _is_joined(token)
     ):
         return False
-    if before == "." and text[start - 2 : start - 1].isalpha():  # "U.S"
+    if before.isdecimal() or (before == "." and text[start - 2 : start - 1].isalpha()):  # "3D", "U.S"
         return False
     if (
         after == "." and text[start + 2 : start + 3].isalpha() and text[start + 3 : start + 4] == "."
