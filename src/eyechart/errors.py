@@ -7,8 +7,9 @@ and list values, and how hints are translated for commands with other flag names
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 
 from eyechart.terminal import escape_controls, shorten_message
@@ -144,14 +145,33 @@ _CONNECTIVE = re.compile(r"^(?:then|or|and|otherwise)\s+")
 
 @contextmanager
 def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
-    """Translate errors raised inside to the flags and keys of another command; see `translate_hint`."""
+    """Translate errors raised and hints printed inside to the flags and keys of another command."""
     try:
-        yield
+        with translate_hints(lambda hint: translate_hint(hint, names, known)):
+            yield
     except EyechartError as err:
         err.message = rename_flags(err.message, names)
         err.hint = translate_hint(err.hint, names, known)
         err.args = (err.message,)
         raise
+
+
+_TRANSLATE: ContextVar[Callable[[str], str]] = ContextVar("translate", default=str)
+
+
+@contextmanager
+def translate_hints(translate: Callable[[str], str]) -> Iterator[None]:
+    """Inside, `adapt_hint` translates hints that are printed without an error."""
+    before = _TRANSLATE.set(translate)
+    try:
+        yield
+    finally:
+        _TRANSLATE.reset(before)
+
+
+def adapt_hint(hint: str) -> str:
+    """A hint in the words of the command that runs; it may be empty then."""
+    return _TRANSLATE.get()(hint)
 
 
 def translate_hint(hint: str, names: Mapping[str, str], known: Collection[str] = ()) -> str:

@@ -69,7 +69,7 @@ def test_too_many_options() -> None:
     ("answer", "golds"),
     [
         ("cat", ("cat",)),
-        (" One.", (" One.",)),
+        (" One.", ("One.",)),
         (["cat", "dog", None], ("cat", "dog")),
         ("['cat', 'dog']", ("cat", "dog")),
         ("[3, 4.5]", ("3", "4.5")),

@@ -96,6 +96,15 @@ def read_golds(value: Any, *, spells_lists: bool = True) -> tuple[str, ...]:
     return tuple(text for item in given if (text := to_text(item)))
 
 
+def trim_golds(golds: tuple[str, ...]) -> tuple[str, ...]:
+    """Golds without the blanks that spreadsheets leave around them. Official programs compare with them.
+
+    >>> trim_golds(("B ", " ", "left side"))
+    ('B', 'left side')
+    """
+    return tuple(text for gold in golds if (text := gold.strip()))
+
+
 def _unwrap(item: Any) -> Any:
     """The answer of one annotation; anything else as it is."""
     if isinstance(item, dict):

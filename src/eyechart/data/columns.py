@@ -24,6 +24,7 @@ from eyechart.data.answers import (
     read_choices,
     read_golds,
     read_plain,
+    trim_golds,
     write_with_point,
 )
 from eyechart.data.answers import to_text as to_text  # readers of other formats import it from here
@@ -99,6 +100,7 @@ class Detection:
     is_official: bool = False  # a benchmark's own file: golds stay as published
     spells_lists: bool = True  # an answer that spells a list is that list
     keeps_golds: bool = False  # golds are as they are written, also the text of an option
+    trims_golds: bool = True  # otherwise, their outer blanks are removed
     first_option: int | None = None  # answers are numbers of options: the number of the first one
     objects: ObjectGolds | None = None  # reads golds that are objects; None: golds stay as published
     has_decimal_commas: bool = False  # answers are numbers such as 1.234,5
@@ -505,6 +507,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     if detection.has_decimal_commas:
         golds = tuple(map(write_with_point, golds))
     if not detection.keeps_golds:
+        golds = trim_golds(golds) if detection.trims_golds else golds
         golds = as_letters(golds, choices, detection.first_option)
     parts = RowParts(
         id=sample_id,

@@ -13,7 +13,7 @@ import shlex
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from eyechart.data.choices import LETTERS, ROTATION_OFFSET
@@ -23,6 +23,7 @@ from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import find_row_number
 from eyechart.data.sample_reader import DuplicateId
 from eyechart.data.source import FileSource
+from eyechart.data.tables import NA_WORDS
 from eyechart.data.wrappers import find_file_source, get_reasons, get_remarks
 from eyechart.errors import DataError, ImageError
 from eyechart.placeholders import place_images
@@ -47,6 +48,8 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = {
     "answer-not-an-option": ("error", "answers that are not among the options"),
     "empty-question": ("error", "rows without a question"),
     "answer-case": ("warning", "lower-case answers to upper-case options"),
+    "answer-blanks": ("warning", "answers with blanks around them, which official scorers may never accept"),
+    "missing-option": ("warning", "options such as None and NA, which official loaders read as missing"),
     "several-letters": ("warning", "answers of several letters, which single-choice scorers never accept"),
     "single-answer": ("warning", "rows with a single answer, for which VQA accuracy is always 0"),
     "no-answer": ("note", "rows without an answer; they are asked but not scored"),
@@ -257,9 +260,10 @@ class Lint:
     def samples(self) -> Iterator[Sample]:
         """All samples that can be read; a row that cannot becomes a finding."""
         try:
-            readable = (
-                self.source.read(self._add_problem) if isinstance(self.source, FileSource) else self.source
-            )
+            readable: Iterable[Sample] = self.source
+            if isinstance(self.source, FileSource):  # with the blanks that a run removes from golds
+                detection = replace(self.source.detection, trims_golds=False)
+                readable = replace(self.source, detection=detection).read(self._add_problem)
             for sample in readable:
                 self.report.n_rows += 1
                 yield sample
@@ -284,6 +288,9 @@ class Lint:
                 self._without_image.append(sample.row)
         if sample.choices_text and not sample.choices:
             self.add("unread-options", sample.row, repr(sample.choices_text[:80]))
+        if len(sample.golds) == 1 and sample.golds[0] != sample.golds[0].strip():
+            example = f"row {sample.row}: {sample.golds[0][:40]!r}"
+            self.add("answer-blanks", sample.row, example, "remove the blanks; eyechart's own scorers do")
         if sample.choices:
             self._check_golds(sample)
         if self._looks is not None:
@@ -292,6 +299,8 @@ class Lint:
     def _check_golds(self, sample: Sample) -> None:
         if len(sample.choices) == 1:
             self.add("one-option", sample.row)
+        if lost := next((text for text in sample.choices.values() if text in NA_WORDS), ""):
+            self.add("missing-option", sample.row, f"row {sample.row}: {lost!r}")
         for gold in sample.golds:
             letter = gold.strip()
             if letter in sample.choices:

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.answers import read_golds
+from eyechart.data.answers import read_golds, trim_golds
 from eyechart.data.columns import ALIASES
 from eyechart.data.image_columns import ENDINGS, guess_media, is_image_name
 from eyechart.data.names import find_candidates
@@ -188,7 +188,7 @@ def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
             raise DataError(
                 f"{path.name}: row {row.number}: {name} appears twice", hint="give one answer each"
             )
-        golds[name] = read_golds(row.values.get(answer))
+        golds[name] = trim_golds(read_golds(row.values.get(answer)))
     return golds
 
 

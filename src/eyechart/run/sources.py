@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
+from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, adapt_hint, join_names
 from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
 from eyechart.registry import (
     benchmarks,
@@ -46,7 +46,8 @@ _TOLD = (
     "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image", "rotations", "published-file", "remark",
 )  # fmt: skip
-_OF_PARITY = ("answer-case",)  # changes only official scores: eyechart's own scorers ignore case
+# Findings that change only official scores: our own ignore case and blanks.
+_OF_PARITY = ("answer-case", "answer-blanks", "missing-option")
 _OF_IMAGES = (
     "no-image", "unused-images", "unused-media", "option-images", "text-images", "unread-images",
     "unfilled-placeholder", "unplaced-image",
@@ -483,7 +484,8 @@ def _format_findings(name: str, findings: list[Finding]) -> str:
         example = finding.examples[0] if finding.examples else ""
         if not example and finding.rows:
             example = f"row {finding.rows[0]}"
-        hint = f" (hint: {finding.hints[0]})" if finding.hints else ""
+        advice = adapt_hint(finding.hints[0]) if finding.hints else ""
+        hint = f" (hint: {advice})" if advice else ""
         lines.append(f"  {finding.about}: {finding.count}; first: {example}{hint}")
     if len(findings) > _MAX_LINES:
         lines.append(f"  and {len(findings) - _MAX_LINES} more kinds: eyechart data check")

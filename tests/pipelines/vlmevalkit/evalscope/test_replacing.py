@@ -65,6 +65,18 @@ def test_the_other_door_without_reuse(user: User) -> None:
     assert path.is_file()
 
 
+@pytest.mark.slow
+def test_replies_in_a_pickle_of_an_interrupted_run_are_not_read(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = user.desk / "kit" / M
+    folder.mkdir(parents=True)
+    (folder / f"{M}_mine_checkpoint.pkl").write_bytes(b"\x80\x04.")
+    run_task({**user.config(), "no_timestamp": True, "work_dir": "kit"})
+    assert f"{M}_mine_checkpoint.pkl has VLMEvalKit's replies so far in a pickle" in capsys.readouterr().err
+    assert user.n_asked() == 8
+
+
 def test_every_pair_is_looked_at_for_itself(user: User) -> None:
     """One set was asked here before, the predictions of the other are somebody else's."""
     from support.files import choice_tsv

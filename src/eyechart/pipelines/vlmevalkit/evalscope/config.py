@@ -43,6 +43,11 @@ NATIVE_KEYS = frozenset({
     "judge_worker_num", "limit", "model", "model_args", "model_id", "model_task", "outputs", "repeats",
     "rerun_review", "sandbox", "sandbox_manager_config", "sandbox_type", "stream", "timeout", "use_sandbox",
 })  # fmt: skip
+# What hints on images say here instead of naming flags of `eyechart run`.
+IMAGE_HINTS: Mapping[str, str] = {
+    "then in --image-root": "in $LMUData/images/NAME and in the current folder",
+    "--input any asks such rows without images": "give them an image, or leave them out",
+}
 NO_KEY = "EMPTY"  # sent to servers that need no key
 T = TypeVar("T")
 

@@ -251,11 +251,16 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
     if one.questions.entry.general is not None and (report := one.report_file).is_file():
         found = report
     if found is None:
+        begun = one.folder / f"{one.stem}_checkpoint.pkl"
+        if begun.exists():
+            why = "which can run any code and is not read: all questions are asked"
+            print_note(f"{begun} has VLMEvalKit's replies so far in a pickle, {why}")
         return
     begin, journals = plan.folder.name.rpartition("-")[0], plan.folder.parent.glob(f"*/{FILE_NAME}")
     if not any(path.parent.name.rpartition("-")[0] == begin for path in journals):
         raise UsageError(
-            f"{found} was not made by eyechart, and would be replaced",
+            f"{found} was not made by eyechart, and would be replaced: it has replies, but not the requests "
+            "that they answer, so that none can be reused",
             hint="mode: eval scores it; to run the model again, choose a work_dir of another name",
         )
 

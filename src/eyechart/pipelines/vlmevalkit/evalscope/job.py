@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, UsageError, translate_errors
-from eyechart.pipelines.vlmevalkit.evalscope.config import Task, read_task, read_tasks
+from eyechart.pipelines.vlmevalkit.evalscope.config import IMAGE_HINTS, Task, read_task, read_tasks
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_duplicates
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     Evaluation,
@@ -52,7 +52,7 @@ KEYS: Mapping[str, str] = {
     "--base-url": "api_base", "--api-key": "key", "--concurrency": "nproc", "--timeout": "timeout",
     "--limit": "limit:", "--max-tokens": "max_tokens", "--temperature": "temperature",
     "--system": "system_prompt", "--max-side": "img_size:", "--out": "work_dir",
-    "--allow-private-urls": "allow_private_urls: true in eval_config",
+    "--allow-private-urls": "allow_private_urls: true in eval_config", **IMAGE_HINTS,
 }  # fmt: skip
 
 

@@ -18,12 +18,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.errors import EyechartError, UsageError, rename_flags, translate_hint
+from eyechart.errors import EyechartError, UsageError, rename_flags, translate_hint, translate_hints
 from eyechart.files import atomic_write
 from eyechart.model.environment import refuse_foreign_key
 from eyechart.model.openai import OpenAI
 from eyechart.option import option
-from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task, Values
+from eyechart.pipelines.vlmevalkit.evalscope.config import (
+    IMAGE_HINTS,
+    DataEntry,
+    ModelEntry,
+    Task,
+    Values,
+)
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     read_data,
     read_eval_config,
@@ -78,7 +84,7 @@ _WHY_REFUSED: Mapping[str, tuple[str, str]] = {
 # Flags of `eyechart run` that have another name here.
 _NAMES: Mapping[str, str] = {
     "--api-key": "--key", "--judge-api-key": "--judge-key", "--concurrency": "--api-nproc",
-    "--out": "--work-dir",
+    "--out": "--work-dir", **IMAGE_HINTS,
 }  # fmt: skip
 
 
@@ -342,7 +348,8 @@ def format_flag(name: str) -> str:
 def name_flags_in_errors() -> Iterator[None]:
     """Errors raised inside name the flags of this command."""
     try:
-        yield
+        with translate_hints(rewrite_hint):
+            yield
     except EyechartError as err:
         err.message = rename_flags(err.message, _NAMES)
         err.hint = rewrite_hint(err.hint)
