@@ -15,6 +15,7 @@ Of choices the table gives
 
 and of open answers how many wrong replies count as right, and how many right ones as wrong.
 
+The plain baseline is bench/baseline.py.
 VLMEvalKit's rules are called as `eyechart.score.choice.infer`, which agrees with the official code.
 lmms-eval's `extract_mcq_answer` is called in the installation that --lmms-eval names (an environment with
 `pip install --no-deps lmms_eval` is enough), after its own function that removes the reasoning.
@@ -31,6 +32,7 @@ from types import ModuleType
 from typing import Any
 
 import msgspec
+from baseline import read_plain
 
 from eyechart.score.choice import infer
 from eyechart.score.default import score_default
@@ -87,7 +89,20 @@ class OpenFigures(msgspec.Struct):
 
 
 def load_rows(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [_to_row(row) for row in rows if not row.get("unsure")]
+
+
+def _to_row(row: dict[str, Any]) -> Row:
+    """A row of this page's form; replies of real models have `label` and `gold` instead."""
+    if "label" not in row:
+        return row
+    gold = row["gold"] if isinstance(row["gold"], list) else [row["gold"]]
+    found = {"style": "real", "language": "en", "set": row.get("stratum", "natural"), **row}
+    if row.get("options"):
+        return {**found, "expected": row["label"] or NONE}
+    del found["options"]
+    return {**found, "golds": [str(one) for one in gold], "expected": bool(row["label"])}
 
 
 def split_sets(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -152,7 +167,7 @@ def measure_choice(rows: Sequence[Row], read: ChoiceReader) -> dict[str, ChoiceF
 
 def judge_open(row: Row) -> tuple[bool, str]:
     """Whether the default scorer takes the reply as right, and by which route."""
-    sample = Sample(id="1", question="", golds=tuple(row["golds"]))
+    sample = Sample(id="1", question=row.get("question") or "", golds=tuple(row["golds"]))
     score = score_default(Reply(text=row["reply"]), sample)
     return score.value == 1.0, f"{score.route} {score.read!r}"
 
@@ -205,7 +220,11 @@ def main() -> None:
     parser.add_argument("--lmms-eval", type=Path, metavar="DIR", help="site-packages that has lmms_eval")
     parser.add_argument("--errors", action="store_true", help="list the rows that our readers get wrong")
     args = parser.parse_args()
-    readers: dict[str, ChoiceReader] = {"eyechart": read_eyechart, "VLMEvalKit's rules": read_vlmevalkit}
+    readers: dict[str, ChoiceReader] = {
+        "eyechart": read_eyechart,
+        "plain baseline": read_plain,
+        "VLMEvalKit's rules": read_vlmevalkit,
+    }
     if args.lmms_eval:
         readers["lmms-eval"] = load_lmms_eval(args.lmms_eval)
     for path in args.files or sorted(SHIPPED.glob("*.jsonl")):

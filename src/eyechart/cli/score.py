@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import (
@@ -23,6 +24,7 @@ from eyechart.option import add_option, add_options, list_option_names, read_giv
 from eyechart.registry import Execute, command
 from eyechart.run.listing import find_run
 from eyechart.run.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
+from eyechart.terminal import print_text
 from eyechart.types import JudgedScorer, Scorer
 
 if TYPE_CHECKING:
@@ -54,11 +56,15 @@ _JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COS
     "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n"
     "  eyechart score --benchmark infochartqa --replies model_response.json\n"
     "  eyechart score --benchmark mmbench-dev-en --replies model_MMBench_DEV_EN.xlsx\n"
-    "  eyechart score --replies logs/2026-11-15_mmmu.json\n",
+    "  eyechart score --replies logs/2026-11-15_mmmu.json\n"
+    "  eyechart score explain 'At first A, but so B.' --options cat dog\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help=RUN_HELP)
+    parser.add_argument("run", nargs="?", metavar="RUN", help=f"{RUN_HELP}; or: explain")
+    parser.add_argument("reply", nargs="?", metavar="REPLY", help="with explain: the reply to read")
+    parser.add_argument("--options", nargs="+", metavar="TEXT", help="with explain: the options, in order")
+    parser.add_argument("--gold", nargs="+", metavar="TEXT", help="with explain: the accepted answers")
     parser.add_argument("--list", action="store_true", help="list the scorers")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"
@@ -81,6 +87,12 @@ def execute(args: argparse.Namespace) -> int:
     """Score a run or a file."""
     if args.list:
         return _list(as_json=args.json)
+    if args.run == "explain":
+        return _explain(args)
+    if args.reply is not None or args.options or args.gold:
+        raise UsageError(
+            "--options and --gold belong to a reply", hint="eyechart score explain REPLY --options TEXT ..."
+        )
     if args.replies or args.benchmark:
         return _score_file(args)
     if args.run is None:
@@ -104,6 +116,24 @@ def execute(args: argparse.Namespace) -> int:
         print_runs([done], as_json=False)
         print_rich(_render_changes(changes))
     return done.exit_code
+
+
+def _explain(args: argparse.Namespace) -> int:
+    """Print the steps by which one reply is read."""
+    from eyechart.readers.explain import explain_answer, explain_choice
+
+    if args.reply is None or bool(args.options) == bool(args.gold):
+        raise UsageError(
+            "explain takes a reply and what to read from it",
+            hint="eyechart score explain REPLY --options cat dog, or --gold 'about 5 m'",
+        )
+    if args.options:
+        steps = explain_choice(args.reply, dict(zip(ascii_uppercase, args.options, strict=False)))
+    else:
+        steps = explain_answer(args.reply, args.gold)
+    for step in steps:
+        print_text(step)
+    return 0
 
 
 def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
