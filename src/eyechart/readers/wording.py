@@ -262,8 +262,8 @@ def _list_names() -> Mapping[str, str]:
 # -- Lists
 
 _SEPARATOR = re.compile(
-    r"\s*(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及|\bund\b|\bet\b"
-    r"|\by\b)\s*",
+    r"(?:,\s*(?:and|or)?\s|[;；、，\n•]|\s&\s|\band\b|\bplus\b|(?<=[^\W\d]),(?=[^\W\d])|\s/\s|和|及|以及|\bund\b|\bet\b"
+    r"|\by\b)",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)])\s+")
@@ -277,7 +277,7 @@ def split_list(text: str) -> list[str]:
     """
     lines = text.split("\n")
     plain = "\n".join(_BULLET.sub("", line) for line in lines) if len(lines) > 1 else text
-    return [element for part in _SEPARATOR.split(plain)[: MAX_ELEMENTS + 1] if (element := part.strip())]
+    return [element for part in _SEPARATOR.split(plain) if (element := part.strip())][: MAX_ELEMENTS + 1]
 
 
 def is_same_list(said: str, gold: str) -> bool:
