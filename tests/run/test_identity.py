@@ -72,6 +72,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.ocr
 def test_folders_of_earlier_versions_are_found_again(here: Path) -> None:
     _, *vectors = map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())
     assert len(vectors) >= 200

@@ -94,6 +94,7 @@ def test_an_interrupt_while_ray_starts_waits_until_it_has_started() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.ocr
 def test_what_a_baseline_studied_can_be_sent() -> None:
     """Others are sent by their names; a model that has studied goes as it is."""
     made = [make_model(f"baseline/{name}", ModelSettings()) for name in baselines.NAMES if name != "tiny-vlm"]
