@@ -1,4 +1,4 @@
-"""Generated questions and replies: what models write, in more than sixty styles.
+"""Generated questions and replies: what models write, in more than eighty styles.
 
 `make_sets` returns data sets of several shapes, whose rows have a marker in the question by which the test's
 server finds the reply. Everything follows from one seed.
@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-N_SETS = 20
 N_ROWS = 500
 
 _SURE = ("Looking at the picture, ", "I can see that ", "Based on the image, ", "After checking, ", "")
@@ -193,6 +192,8 @@ STYLES: Mapping[str, Style] = {
     "HTML": _say("<b>{l}</b><br>{text}"),
     "tabs": _say("\t{l}\t{text}"),
     "carriage returns": _say("{noise}\r\n{l}\r\n"),
+    "missing word": lambda asked: asked.rng.choice(["None", "N/A", "null", "nan", "NA", " None "]),
+    "formula": _say("={l}"),
     "random words": _random_words,
     "mutated": _mutated,
 }  # fmt: skip
@@ -200,7 +201,7 @@ STYLES: Mapping[str, Style] = {
 _WORDS = (
     "Dog", "Cat", "Tiger", "Elephant", "Museum", "Park", "Tokyo", "Paris", "Tesla", "Audi", "Running",
     "Swimming", "red", "dark red", "light blue", "blue", "a cat on a mat", "two cats", "left", "the left one",
-    "upper left", "Beethoven", "Bach", "concatenate", "bicycle", "cycle", "A big tree", "B minor",
+    "upper left", "Beethoven", "Bach", "concatenate", "bicycle", "cycle", "Answer", "A big tree", "B minor",
 )  # fmt: skip
 _CHINESE = (
     "猫",
@@ -239,6 +240,7 @@ class Shape:
     more: Mapping[str, Callable[[random.Random, int], object]] = field(default_factory=dict)
     question: str = "What is in the picture"
     index: Callable[[int], object] = lambda row: row + 1
+    gold: Callable[[random.Random, str, str], str] = lambda rng, letter, text: letter
     is_circular: bool = False
 
 
@@ -261,6 +263,10 @@ def _nested(rng: random.Random, n: int) -> list[str]:
 
 def _sentences(rng: random.Random, n: int) -> list[str]:
     return [f"The {rng.choice(_WORDS)} is {rng.choice(_WORDS)}, no. {k}" for k in range(n)]
+
+
+def _odd_gold(rng: random.Random, letter: str, text: str) -> str:
+    return rng.choice([letter, f"{letter} ", f" {letter}", letter.lower(), f"({letter})", f"{letter}.", text])
 
 
 def _choose(*values: object) -> Callable[[random.Random, int], object]:
@@ -295,6 +301,7 @@ _SHAPES = (
     Shape(name="mmbench_like", is_circular=True, more={"category": _choose(*_GROUPS[:3])}),
     Shape(name="my_circular", is_circular=True, options=_chinese, n_options=(2, 4)),
     Shape(name="yes_no_circular", is_circular=True, options=_yes_no, n_options=(2, 3)),
+    Shape(name="odd_golds", gold=_odd_gold),
     Shape(name="words_and_numbers", options=lambda rng, n: [rng.choice(_WORDS), *_numbers(rng, n - 1)]),
 )  # fmt: skip
 _ROTATION = 1_000_000
@@ -329,7 +336,7 @@ def _make_set(shape: Shape, n_rows: int, rng: random.Random) -> list[Question]:
                 "index": row + 1 + turn * _ROTATION if shape.is_circular else shape.index(row),
                 "question": f"{shape.question} {marker}",
                 **{letter: options.get(letter) for letter in "ABCDEFGHIJ"[: shape.n_options[1]]},
-                "answer": answer,
+                "answer": shape.gold(rng, answer, options[answer]),
                 **more,
             }
             style = rng.choice(styles)

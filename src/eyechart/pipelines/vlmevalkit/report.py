@@ -560,7 +560,8 @@ class RowVerdict(msgspec.Struct, frozen=True):
             own = f"{score.outcome}: read {read}, answer {gold or 'unknown'} ({score.route})"
         judge = str(score.detail.get("judge", "")) if score else ""
         read = (score.read or "") if score else ""
-        return cls(result.sample.id, gold, get_prediction(result), read, judge, own)
+        # An empty reply is read as the text of a failure: see `read_back`.
+        return cls(result.sample.id, gold, get_prediction(result) or NO_ANSWER, read, judge, own)
 
     def describe(self) -> str:
         """The log of a row that is scored on its own."""

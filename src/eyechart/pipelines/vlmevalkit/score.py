@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 
 from eyechart.data.tables import NA_WORDS
+from eyechart.errors import NO_ANSWER
 from eyechart.registry import judged_scorer, scorers
 from eyechart.score.choice_rules import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer
 from eyechart.score.reading import score_official, unwrap
@@ -26,14 +27,15 @@ def read_back(text: str) -> str:
     r"""A reply as VLMEvalKit scores it: without outer blanks, and read back from its file of predictions.
 
     Quirks kept: in an Excel file that pandas writes and reads, a text that means "missing" becomes ``nan``,
-    a formula 0, and a control character its code. Quirk not kept: texts are cut at 32,767 characters.
+    a formula 0, and a control character its code; an empty reply is stored as a failure, whose text may name
+    an option ("Answer"). Quirk not kept: texts are cut at 32,767 characters.
 
-    >>> [read_back(text) for text in (" B.\n", "None", "=B", "B\r\nC")]
-    ['B.', 'nan', '0', 'B_x000D_\nC']
+    >>> [read_back(text) for text in (" B.\n", "None", "=B", "B\r\nC", "")]
+    ['B.', 'nan', '0', 'B_x000D_\nC', 'Failed to obtain answer via API.']
     """
     text = text.strip()
     if text in NA_WORDS:
-        return text and "nan"
+        return "nan" if text else NO_ANSWER
     if text.startswith("=") or (text.startswith("{=") and text.endswith("}")):
         return "0"
     return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
