@@ -147,7 +147,7 @@ def _connect(ray: Any, address: str | None) -> None:
 
 @contextlib.contextmanager
 def _outside_of_this_folder() -> Iterator[None]:
-    """Ray lets workers import from the driver's current folder, which may be a data set of somebody else.
+    """Ray lets workers import from the driver's current folder, which may hold untrusted files.
 
     A driver that imports from there itself (a notebook, ``python -c``) has workers that do so as well.
     """

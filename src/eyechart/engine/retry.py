@@ -320,7 +320,7 @@ class RetryingClient:
                 replies = await self._send(member, lambda model: model.reply(plain))
             except ModelError as error:
                 if error.is_retryable:
-                    return True  # nobody knows: the other limits see to an endpoint that fails
+                    return True  # unknown: other limits handle a failing endpoint
             else:
                 member.record_answer(time.monotonic())
                 if not self._is_announced:

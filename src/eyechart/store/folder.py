@@ -148,7 +148,7 @@ def discard_folder(folder: Path) -> None:
     try:
         if any(map(was_batched, folder.rglob(FILE_NAME))):
             return
-    except StoreError:  # a journal cannot be read: nobody knows
+    except StoreError:  # the journal cannot be read: unknown
         return
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
