@@ -28,12 +28,12 @@ from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 import eyechart as ec
-from eyechart.model.hf import HfModel
-from eyechart.model.hf.decode import Decoder
-from eyechart.model.hf.engine import Engine
-from eyechart.model.hf.options import HfOptions
-from eyechart.model.hf.speed import speed_up
-from eyechart.model.hf.weights import Checkpoint, choose_limits
+from eyechart.models.hf import HfModel
+from eyechart.models.hf.decode import Decoder
+from eyechart.models.hf.engine import Engine
+from eyechart.models.hf.options import HfOptions
+from eyechart.models.hf.speed import speed_up
+from eyechart.models.hf.weights import Checkpoint, choose_limits
 
 NEW_TOKENS, TEXT_TOKENS = 32, 60
 START, END, IMAGE = 151652, 151653, 151655

@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw
 from rescoring import NAMES, sentence
 
 from eyechart.registry import scorers
-from eyechart.run.results import Run
+from eyechart.runs.results import Run
 from eyechart.store.journal import FILE_NAME, Ask, Journal
 from eyechart.types import ImageRef, Reply, Sample, Score, Usage
 

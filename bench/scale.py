@@ -32,7 +32,7 @@ from cases import CASES
 from measure import BenchServer
 
 from engine import made, our_turn
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.engine.cluster import ClusterExecutor
 from eyechart.engine.peers import choose_gather_s
 from eyechart.engine.prepare import Preparer

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from eyechart.run.results import Run
+from eyechart.runs.results import Run
 from eyechart.store.journal import FILE_NAME, Ask, Journal
 from eyechart.types import Reply, Sample, Score, Usage
 

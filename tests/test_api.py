@@ -17,7 +17,7 @@ def test_all_is_true() -> None:
 
 
 def test_run_is_a_function_however_it_is_reached() -> None:
-    from eyechart.run.options import Options
+    from eyechart.runs.options import Options
 
     assert callable(ec.run)
     assert Options().concurrency == 64

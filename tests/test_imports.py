@@ -35,7 +35,7 @@ def test_nothing_heavy_is_imported(code: str) -> None:
 
 
 def test_an_endpoint_without_a_proxy_needs_no_aiohttp() -> None:
-    assert "aiohttp" not in modules_after("import eyechart.model.openai")
+    assert "aiohttp" not in modules_after("import eyechart.models.openai")
 
 
 def test_scoring_alone_needs_little() -> None:

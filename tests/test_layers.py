@@ -16,17 +16,17 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"compat"}),
     frozenset({"pipelines", "catalogue", "baselines"}),
     frozenset({"console", "view"}),
-    frozenset({"run"}),
+    frozenset({"runs"}),
     frozenset({"engine", "report"}),
     frozenset({"circular"}),
-    frozenset({"data", "prompt", "model", "score", "store"}),
+    frozenset({"data", "prompt", "models", "score", "store"}),
     frozenset({"readers"}),
     frozenset({"registry", "replies"}),
     frozenset({"validate"}),
     frozenset({"types"}),
     frozenset({"option", "files", "stats"}),
     frozenset({"errors", "memory"}),
-    frozenset({"terminal", "placeholders", "thinking"}),
+    frozenset({"terminal", "placeholders", "thinking", "aliases"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 

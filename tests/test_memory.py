@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from eyechart import memory
 from eyechart.engine.prepare import Prefetcher, Prepared
 from eyechart.memory import Claim, MemoryBudget, reserve
-from eyechart.model import http as http_module
-from eyechart.model.http import Broken, Http
+from eyechart.models import http as http_module
+from eyechart.models.http import Broken, Http
 from eyechart.store.reader import Task
 from support.parts import sample
 from support.raw import LOOPS, answer, run, saying, serving

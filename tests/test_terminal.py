@@ -57,7 +57,7 @@ WRITES = re.compile(r"\bprint\(|\bprint_exc\(|\.write\(")  # what is worth a clo
 def test_nothing_else_in_the_package_writes_to_the_terminal() -> None:
     package = Path(eyechart.__file__).parent
     # The others are children: one speaks JSON to us by its stdout, one writes to the log of a server.
-    allowed = {"terminal.py", "data/sheet_rows.py", "model/guard.py"}
+    allowed = {"terminal.py", "data/files/sheet_rows.py", "models/guard.py"}
     found = []
     for path in package.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from PIL import Image
 
 import eyechart as ec
 from eyechart.catalogue.demo import QUESTIONS
-from eyechart.run.listing import list_runs
+from eyechart.runs.listing import list_runs
 
 COLOURS = 192  # a palette keeps a picture below 200 kB
 MODELS = ("baseline/look", "baseline/majority", "baseline/random")

@@ -166,9 +166,9 @@ READY = ("engine/sample.py", "run")  # where a prepared sample is handed to the 
 
 def trace_sample() -> Trace:
     """One plain TSV row, from the end of planning to the summary."""
-    from eyechart.run import evaluate
-    from eyechart.run.options import Options
-    from eyechart.run.plan import make_plan
+    from eyechart.runs import evaluate
+    from eyechart.runs.options import Options
+    from eyechart.runs.plan import make_plan
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "one.tsv")

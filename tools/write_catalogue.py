@@ -16,8 +16,8 @@ from pathlib import Path
 
 from eyechart import registry
 from eyechart.option import Option, list_file_keys, list_options
-from eyechart.run.options import Options
-from eyechart.run.sources import list_setting_choices, make_benchmark
+from eyechart.runs.options import Options
+from eyechart.runs.sources import list_setting_choices, make_benchmark
 from eyechart.score.judged import PROMPTS, list_names
 from eyechart.types import Benchmark, ImageRef, Sample
 

@@ -11,10 +11,11 @@ The names in `__all__` are the public API; anything else may change.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import eyechart.model  # noqa: F401  (imported later, the package would take the place of the decorator)
+from eyechart.aliases import Aliases
 from eyechart.errors import (
     DataError,
     EyechartError,
@@ -26,7 +27,7 @@ from eyechart.errors import (
     UsageError,
 )
 from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
-from eyechart.run import Run, arun, load, run
+from eyechart.runs import Run, arun, load, run
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,
@@ -53,11 +54,11 @@ from eyechart.types import (
 
 if TYPE_CHECKING:
     from eyechart.report.compare import Comparison
-    from eyechart.run.audit import Audit, audit
-    from eyechart.run.comparison import compare
-    from eyechart.run.estimate import Estimate
-    from eyechart.run.estimate import estimate_run as estimate
-    from eyechart.run.gate import Gate, gate
+    from eyechart.runs.audit import Audit, audit
+    from eyechart.runs.comparison import compare
+    from eyechart.runs.estimate import Estimate
+    from eyechart.runs.estimate import estimate_run as estimate
+    from eyechart.runs.gate import Gate, gate
 
 __version__ = "0.2.0"
 
@@ -114,19 +115,19 @@ __all__ = [
 
 
 _LAZY = {  # imported when they are first used
-    "Audit": ("eyechart.run.audit", "Audit"),
-    "audit": ("eyechart.run.audit", "audit"),
+    "Audit": ("eyechart.runs.audit", "Audit"),
+    "audit": ("eyechart.runs.audit", "audit"),
     "Comparison": ("eyechart.report.compare", "Comparison"),
-    "compare": ("eyechart.run.comparison", "compare"),
-    "Estimate": ("eyechart.run.estimate", "Estimate"),
-    "Gate": ("eyechart.run.gate", "Gate"),
-    "gate": ("eyechart.run.gate", "gate"),
-    "estimate": ("eyechart.run.estimate", "estimate_run"),
+    "compare": ("eyechart.runs.comparison", "compare"),
+    "Estimate": ("eyechart.runs.estimate", "Estimate"),
+    "Gate": ("eyechart.runs.gate", "Gate"),
+    "gate": ("eyechart.runs.gate", "gate"),
+    "estimate": ("eyechart.runs.estimate", "estimate_run"),
 }
 
 
 def _open_image(ref: ImageRef) -> Any:
-    from eyechart.data.images import open_picture
+    from eyechart.data.images.loading import open_picture
 
     return open_picture(ref)
 
@@ -138,6 +139,9 @@ def _show_html(value: Sample | Result) -> str:
 
 
 Seams.open_image, Seams.show_html = _open_image, _show_html
+sys.meta_path.insert(
+    0, Aliases({"eyechart.run": ("eyechart.runs", run), "eyechart.model": ("eyechart.models", model)})
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ import gc
 import sys
 from typing import NoReturn
 
-_OBJECTS = 20_000  # as in run/loop.py, which is not imported here to start fast
+_OBJECTS = 20_000  # as in runs/loop.py, which is not imported here to start fast
 
 
 def command() -> NoReturn:

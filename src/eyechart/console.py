@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eyechart.report.compare import Comparison
-    from eyechart.run.estimate import Estimate
-    from eyechart.run.rescore import Change
-    from eyechart.run.results import Run
+    from eyechart.runs.estimate import Estimate
+    from eyechart.runs.rescore import Change
+    from eyechart.runs.results import Run
 
 
 JSON_HELP = "print one JSON object on stdout and nothing else"
@@ -95,7 +95,7 @@ def shorten_help(parser: argparse.ArgumentParser, *declared: type, without: Coll
 
 def load_dotenv() -> None:
     """Read a .env file of the current folder and print which names it sets; the environment wins."""
-    from eyechart.model.environment import load_dotenv as load
+    from eyechart.models.environment import load_dotenv as load
 
     if said := load():
         print_note(said)
@@ -176,7 +176,7 @@ def _compare(runs: Sequence[Run]) -> list[Comparison]:
     """The models of each benchmark compared; an obstacle is noted, since the runs themselves are complete."""
     if len(runs) < 2 or any(done.is_interrupted for done in runs):
         return []
-    from eyechart.run.comparison import compare_runs
+    from eyechart.runs.comparison import compare_runs
 
     groups: dict[str, dict[Path, Run]] = {}
     for done in runs:
@@ -210,7 +210,7 @@ def _print_comparison(comparison: Comparison, runs: Sequence[Run], *, is_named: 
 def print_remarks(done: Run, *, as_json: bool) -> None:
     """Print on stderr what went wrong with a run, what to do next, and where its files are."""
     from eyechart.registry import has_submission
-    from eyechart.run.results import OFFICIAL
+    from eyechart.runs.results import OFFICIAL
 
     if kind := done.replaced_input:
         note(f"asked with --input {kind}: this is not the score with the images")
@@ -342,7 +342,7 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
 
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
-    from eyechart.model.prices import format_usd
+    from eyechart.models.prices import format_usd
     from eyechart.report.live import format_duration
     from eyechart.store.cache import format_size
 

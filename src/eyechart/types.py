@@ -447,7 +447,7 @@ def read_capabilities(model: object) -> Capabilities:
 
 
 class Model(Protocol):
-    """Answers requests. model/python.py gives this interface to users' own classes.
+    """Answers requests. models/python.py gives this interface to users' own classes.
 
     A request that fails raises `ModelError`; the engine decides on retries. `capabilities` may state what the
     engine may do with the model.

@@ -11,7 +11,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from eyechart.baselines import make_baseline
-from eyechart.data import ocr
+from eyechart.data.images import ocr
 from eyechart.errors import MissingExtra, ModelError
 from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
 from support.looking import ask, encode, wrap

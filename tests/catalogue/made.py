@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.catalogue.transcripts import DESCRIBE
-from eyechart.data.hub import names_file
+from eyechart.data.files.hub import names_file
 from support.files import picture, picture_base64
 from support.tables import write_tsv
 

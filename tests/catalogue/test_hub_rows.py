@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from catalogue.made import IMAGE, MADE, write_clone, write_file
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError
 from eyechart.registry import scorers
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from eyechart.types import Reply, Sample
 from support.files import picture, picture_base64
 from support.tables import write_tsv

@@ -14,7 +14,7 @@ import pytest
 
 from eyechart.catalogue.charts import change_chartqapro, unfold
 from eyechart.catalogue.charxiv import change_reasoning
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from eyechart.types import ImageRef, Message, Sample
 
 ROOT = Path(__file__).parent.parent.parent

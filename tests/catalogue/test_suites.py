@@ -12,7 +12,7 @@ from eyechart.catalogue.suites import Line, SuiteResult, list_suites, read_suite
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import benchmarks
 from eyechart.report.published import compare_published, read_published
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from support.command import Outcome, eyechart
 from support.server import Asked, Server
 

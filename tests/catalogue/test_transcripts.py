@@ -11,7 +11,7 @@ import pytest
 from catalogue.made import MADE, Made, write_file
 from eyechart.catalogue.transcripts import DESCRIBE
 from eyechart.errors import MissingExtra
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 
 
 def test_a_file_without_questions_is_asked_what_its_authors_ask(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from catalogue.made import MADE, write_clone, write_file
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import open_questions
 from eyechart.registry import benchmarks, find_hub_benchmarks, scorers
-from eyechart.run.options import Options
-from eyechart.run.sources import find_benchmark, make_benchmark
+from eyechart.runs.options import Options
+from eyechart.runs.sources import find_benchmark, make_benchmark
 from eyechart.types import Benchmark, JudgedScorer, Sample
 from support.server import Asked, Server
 

@@ -13,7 +13,7 @@ import pytest
 from eyechart.cli.completion import FILES, SCRIPTS, suggest
 from eyechart.cli.main import list_commands
 from eyechart.option import list_options
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from support.command import eyechart
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.model import environment
+from eyechart.models import environment
 from support.command import Outcome, eyechart
 from support.files import choice_tsv
 from support.multi import make_multi

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.option import list_options
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from support.command import environment, eyechart
 from support.files import choice_tsv, jsonl
 from support.runs import questions_fixture

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.cli.model import _check
 from eyechart.errors import ModelError
-from eyechart.model.checkup import list_cases
+from eyechart.models.checkup import list_cases
 from eyechart.types import Request
 from support.command import eyechart
 from support.parts import ScriptedModel

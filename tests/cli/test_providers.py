@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.model import environment
+from eyechart.models import environment
 from eyechart.types import Message, Request
 from support.command import eyechart
 from support.files import choice_tsv, picture

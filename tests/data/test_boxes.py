@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.boxes import MAX_BOXES, Box, clip_boxes, describe_boxes, read_boxes
+from eyechart.data.images.boxes import MAX_BOXES, Box, clip_boxes, describe_boxes, read_boxes
 from eyechart.types import ImageRef, Sample
 
 IMAGE = ImageRef(kind="file", location="a.png")

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.columns import Detection, detect
-from eyechart.data.rows import Row
+from eyechart.data.columns.meaning import Detection, detect
+from eyechart.data.files.rows import Row
 from eyechart.errors import DataError, UsageError
 
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.columns import RowParts, detect, parse_row, to_text
-from eyechart.data.rows import Row
+from eyechart.data.columns.meaning import RowParts, detect, parse_row, to_text
+from eyechart.data.files.rows import Row
 from eyechart.errors import DataError
 
 

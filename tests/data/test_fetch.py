@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data import fetch
-from eyechart.data.fetch import Fetcher, is_public
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.fetch import Fetcher, is_public
+from eyechart.data.images.loading import ImageLoader, fetch
 from eyechart.errors import ImageError
 from eyechart.types import ImageRef
 from support.files import picture

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.formats import find_file, guess_format, resolve_origin
+from eyechart.data.files.formats import find_file, guess_format, resolve_origin
 from eyechart.errors import DataError
 
 

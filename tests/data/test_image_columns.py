@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.image_columns import MediaDetector, find_image_slots, guess_media, is_path_column
-from eyechart.data.rows import Blob, Row
+from eyechart.data.columns.image_columns import MediaDetector, find_image_slots, guess_media, is_path_column
+from eyechart.data.files.rows import Blob, Row
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import UsageError
 from support.files import jsonl, picture, picture_base64

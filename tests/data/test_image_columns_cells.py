@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.image_columns import ImageCells, RowReference
-from eyechart.data.rows import Blob
+from eyechart.data.columns.image_columns import ImageCells, RowReference
+from eyechart.data.files.rows import Blob
 from eyechart.types import ImageRef
 
 BASE64 = b"iVBORw0KGgo" + b"QUJD" * 40

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.image_texts import (
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.texts import (
     ColumnTexts,
     FileTexts,
     MissingText,
@@ -13,7 +14,6 @@ from eyechart.data.image_texts import (
     read_caption_lines,
     read_texts,
 )
-from eyechart.data.images import ImageLoader
 from eyechart.errors import DataError, MissingExtra
 from eyechart.types import ImageRef, Sample
 from support.files import jsonl, picture
@@ -136,7 +136,7 @@ def test_lines_are_utf8() -> None:
 
 
 def test_what_was_read_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ocr = pytest.importorskip("eyechart.data.ocr")
+    ocr = pytest.importorskip("eyechart.data.images.ocr")
     readings: list[bytes] = []
 
     def read(data: bytes) -> str:
@@ -159,6 +159,6 @@ def test_what_was_read_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_ocr_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyechart.data.ocr.has_reader", lambda: False)
+    monkeypatch.setattr("eyechart.data.images.ocr.has_reader", lambda: False)
     with pytest.raises(MissingExtra, match=r"eyechart\[ocr\]"):
         OcrTexts(ImageLoader(), tmp_path)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart import memory
-from eyechart.data import images
-from eyechart.data.images import ImageLoader, MissingImage
+from eyechart.data.images import loading as images
+from eyechart.data.images.loading import ImageLoader, MissingImage
 from eyechart.errors import ImageError, UsageError
 from eyechart.types import ImageRef
 from support.files import noisy_picture, picture

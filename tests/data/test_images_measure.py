@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data import images
-from eyechart.data.images import ASSUMED_SIZE, ImageLoader, Measurer
+from eyechart.data.images import loading as images
+from eyechart.data.images.loading import ASSUMED_SIZE, ImageLoader, Measurer
 from eyechart.errors import ImageError
 from eyechart.types import Image, ImageRef
 from support.files import noisy_picture, picture

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyechart.data import images as module
-from eyechart.data.images import ImageLoader, OpenFiles
+from eyechart.data.images import loading as module
+from eyechart.data.images.loading import ImageLoader, OpenFiles
 from eyechart.errors import ImageError
 from eyechart.types import ImageRef
 from support.files import picture

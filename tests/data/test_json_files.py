@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data import json_files
-from eyechart.data.json_files import JsonLinesReader, JsonReader
-from eyechart.data.rows import Blob
+from eyechart.data.files import json_files
+from eyechart.data.files.json_files import JsonLinesReader, JsonReader
+from eyechart.data.files.rows import Blob
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
 

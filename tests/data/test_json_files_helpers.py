@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.data.json_files import read_bytes, read_row_texts, translate_json_errors
+from eyechart.data.files.json_files import read_bytes, read_row_texts, translate_json_errors
 from eyechart.errors import DataError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.json_files import JsonColumnsReader
+from eyechart.data.files.json_files import JsonColumnsReader
 from eyechart.errors import DataError
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.data import lint
-from eyechart.data.images import ImageLoader
-from eyechart.data.lint import LintReport, check_source
+from eyechart.data.columns import lint
+from eyechart.data.columns.lint import LintReport, check_source
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample

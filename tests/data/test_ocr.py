@@ -15,7 +15,7 @@ from PIL import ImageDraw
 
 pytest.importorskip("numpy")
 
-from eyechart.data import ocr
+from eyechart.data.images import ocr
 from eyechart.errors import ImageError
 from support.looking import encode
 

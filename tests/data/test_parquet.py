@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data import parquet
-from eyechart.data.images import ImageLoader
-from eyechart.data.parquet import ParquetCells, ParquetReader
+from eyechart.data.files import parquet
+from eyechart.data.files.parquet import ParquetCells, ParquetReader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, ImageError, MissingExtra
 from eyechart.types import ImageRef

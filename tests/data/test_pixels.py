@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from PIL import Image as PillowImage
 
-from eyechart.data import pixels
-from eyechart.data.pixels import decode_fully, fit_size, inspect
+from eyechart.data.images import pixels
+from eyechart.data.images.pixels import decode_fully, fit_size, inspect
 from eyechart.errors import ImageError
 from support.cases import for_each
 from support.files import noisy_picture as noisy

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
-from eyechart.data import pixels
-from eyechart.data.pixels import MAX_DECODED_PIXELS, Header, inspect, read_size
+from eyechart.data.images import pixels
+from eyechart.data.images.pixels import MAX_DECODED_PIXELS, Header, inspect, read_size
 from eyechart.errors import ImageError
 from support.cases import for_each
 

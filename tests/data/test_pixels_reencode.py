@@ -11,8 +11,8 @@ from PIL import Image as PillowImage
 from PIL import ImageChops
 
 from eyechart import memory
-from eyechart.data import pixels
-from eyechart.data.pixels import inspect, reencode
+from eyechart.data.images import pixels
+from eyechart.data.images.pixels import inspect, reencode
 from eyechart.errors import ImageError
 from support.files import noisy_picture as noisy
 from support.files import picture
@@ -202,7 +202,7 @@ def test_a_thumbnail_of_a_large_picture_needs_no_copies_of_it(tmp_path: Path) ->
     code = f"""
 import re
 from pathlib import Path
-from eyechart.data.pixels import make_thumbnail
+from eyechart.data.images.pixels import make_thumbnail
 data = Path({str(tmp_path / "large.png")!r}).read_bytes()
 small = make_thumbnail(data, "it", box=None, max_side=256, max_bytes=9_000)
 assert (small.width, small.height) == (256, 256)

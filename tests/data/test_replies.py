@@ -7,7 +7,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from eyechart.data.replies import open_questions, read_replies
+from eyechart.data.files.replies import open_questions, read_replies
 from eyechart.errors import DataError, UsageError
 from support.files import jsonl
 from support.tables import write_workbook

@@ -1,7 +1,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.rows import MAX_LITERAL_CHARS, read_list_items, read_literal
+from eyechart.data.files.rows import MAX_LITERAL_CHARS, read_list_items, read_literal
 
 TEXTS = st.lists(st.text(max_size=20), max_size=5)
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.rows import OUTSIDE, PathRules
+from eyechart.data.files.rows import OUTSIDE, PathRules
 
 
 def test_the_first_root_that_has_it(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data import sheet_rows
-from eyechart.data.sheet_rows import read_formulas, read_rows
+from eyechart.data.files import sheet_rows
+from eyechart.data.files.sheet_rows import read_formulas, read_rows
 from support.tables import write_workbook
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.data import sheets
-from eyechart.data.sheets import SheetReader, is_workbook
+from eyechart.data.files import sheets
+from eyechart.data.files.sheets import SheetReader, is_workbook
 from eyechart.errors import DataError
 from support.tables import write_workbook
 

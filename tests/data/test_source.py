@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import FileSource, SourceOptions, open_source
 from eyechart.errors import DataError, ImageError, UsageError
 from eyechart.types import ImageRef, Source

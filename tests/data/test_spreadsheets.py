@@ -16,9 +16,9 @@ import pytest
 import xlsxwriter
 from PIL import Image
 
-from eyechart.data import sheets
-from eyechart.data.clean import write_clean
-from eyechart.data.images import ImageLoader
+from eyechart.data.files import sheets
+from eyechart.data.files.clean import write_clean
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import FileSource, SourceOptions, open_source
 from eyechart.errors import DataError, ImageError, UsageError
 from eyechart.types import Sample
@@ -374,7 +374,7 @@ def test_pages_of_a_pdf_are_pictures(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_page_that_takes_minutes_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pypdfium2")
-    monkeypatch.setattr("eyechart.data.pdf._MAX_CPU_S", 2)
+    monkeypatch.setattr("eyechart.data.files.pdf._MAX_CPU_S", 2)
     strokes = zlib.compress(b"0 0 m 500 500 l S 500 0 m 0 500 l S\n" * 1_000_000)
     head = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
     page = b"2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from eyechart.data.substitutes import BlankImages, make_blank, shuffle_source
+from eyechart.data.images.substitutes import BlankImages, make_blank, shuffle_source
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Image, ImageRef, Sample

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data import tables
-from eyechart.data.rows import Blob, refuse_repeated_names
-from eyechart.data.tables import DelimitedReader
+from eyechart.data.files import tables
+from eyechart.data.files.rows import Blob, refuse_repeated_names
+from eyechart.data.files.tables import DelimitedReader
 from eyechart.errors import DataError
 
 

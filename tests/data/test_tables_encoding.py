@@ -1,6 +1,6 @@
 import pytest
 
-from eyechart.data.tables import check_encoding, make_decode_error
+from eyechart.data.files.tables import check_encoding, make_decode_error
 from eyechart.errors import UsageError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.tables import NA_WORDS, DelimitedReader, infer_kinds, read_as_pandas
+from eyechart.data.files.tables import NA_WORDS, DelimitedReader, infer_kinds, read_as_pandas
 
 
 def column(*cells: str) -> list[str | None]:

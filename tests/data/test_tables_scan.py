@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.tables import scan_rows
+from eyechart.data.files.tables import scan_rows
 from eyechart.errors import DataError
 
 CELL = st.text(alphabet=string.ascii_letters + " \t\n\r\",;'|éß中🙂\\", max_size=12)

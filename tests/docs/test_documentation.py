@@ -318,7 +318,7 @@ def is_written(flag: str, page: str) -> bool:
 
 def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
     from eyechart.option import list_file_keys, list_options
-    from eyechart.run.options import Options
+    from eyechart.runs.options import Options
 
     rows = [line.split("|") for line in page_text("configuration.md").splitlines() if line.startswith("| `")]
     row_of = {name: row for row in rows for name in row[1].split("`")[1::2]}
@@ -332,8 +332,8 @@ def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
 
 
 def test_every_scorer_column_and_finding_is_on_its_page() -> None:
-    from eyechart.data.columns import ALIASES
-    from eyechart.data.lint import FINDINGS
+    from eyechart.data.columns.lint import FINDINGS
+    from eyechart.data.columns.meaning import ALIASES
     from eyechart.registry import scorers
 
     scoring = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")

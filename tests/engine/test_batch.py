@@ -19,10 +19,10 @@ from aiohttp import web
 import eyechart as ec
 from eyechart.engine.budget import BudgetSpent
 from eyechart.errors import EyechartError, StoreError
-from eyechart.model import batch
-from eyechart.model.batch import AnthropicBatches, OpenAIBatches
-from eyechart.run.estimate import estimate_run
-from eyechart.run.results import Run
+from eyechart.models import batch
+from eyechart.models.batch import AnthropicBatches, OpenAIBatches
+from eyechart.runs.estimate import estimate_run
+from eyechart.runs.results import Run
 from eyechart.types import MODELS_TURN, Benchmark, Message, Sample, Usage
 from support.batches import (
     AnthropicBatchServer,

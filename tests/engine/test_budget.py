@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.engine.budget import Budget
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.types import Usage
 
 MILLION = 1_000_000

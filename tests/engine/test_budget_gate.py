@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.engine.budget import Budget, BudgetGate, BudgetSpent, Role
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.types import Usage
 
 

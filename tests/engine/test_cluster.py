@@ -18,7 +18,7 @@ from eyechart.engine.pool import RateLimits
 from eyechart.engine.remote import can_read, make_probe
 from eyechart.engine.retry import EngineSettings
 from eyechart.errors import EyechartError, ModelError
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.store.journal import Journal
 from eyechart.types import (
     MODELS_TURN,

@@ -14,7 +14,7 @@ import pytest
 
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError
-from eyechart.model.specs import make_model
+from eyechart.models.specs import make_model
 from eyechart.store.journal import Journal
 from eyechart.types import Failure, Model, ModelSettings, Result
 from support.parts import executor, run, samples

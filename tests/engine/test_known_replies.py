@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.engine.sample import KnownReplies
-from eyechart.model.specs import make_model
+from eyechart.models.specs import make_model
 from eyechart.store.cache import ResponseCache
 from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply
 from support.parts import ScriptedModel, image, request

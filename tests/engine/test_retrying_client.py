@@ -22,7 +22,7 @@ from eyechart.engine.retry import (
     RetryPolicy,
 )
 from eyechart.errors import ModelError
-from eyechart.model.specs import Fleet
+from eyechart.models.specs import Fleet
 from eyechart.types import Capabilities, Message, Model, Reply, Request, Usage
 from support.parts import FAST, ScriptedModel, sample
 

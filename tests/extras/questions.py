@@ -12,8 +12,8 @@ import pybase64
 from PIL import Image as Pictures
 from PIL import ImageDraw
 
-from eyechart.model.hf import HfModel
-from eyechart.model.specs import make_model
+from eyechart.models.hf import HfModel
+from eyechart.models.specs import make_model
 from eyechart.types import Image, Message, ModelSettings, Part, Reply, Request, Sample
 
 COLOURS = ("red", "green", "blue", "yellow", "black", "teal", "purple", "orange")

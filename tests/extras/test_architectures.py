@@ -11,7 +11,7 @@ import torch
 
 from extras.architectures import MAKERS, make_qwen25_vl
 from extras.questions import answer_all, mixed_questions, open_hf
-from eyechart.model.hf.decode import Batch, Decoder, Row, Sampling
+from eyechart.models.hf.decode import Batch, Decoder, Row, Sampling
 
 QUESTIONS = mixed_questions(12)
 

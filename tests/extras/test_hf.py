@@ -16,8 +16,8 @@ import eyechart as ec
 from extras.architectures import NO_SYSTEM, make_llava
 from extras.questions import answer_all, ask, draw, encode, mixed_questions, open_hf
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.hf.decode import Batch, Decoder, Row
-from eyechart.model.hf.engine import BatchLimits, choose_rows
+from eyechart.models.hf.decode import Batch, Decoder, Row
+from eyechart.models.hf.engine import BatchLimits, choose_rows
 
 QUESTIONS = mixed_questions(16)
 
@@ -34,7 +34,7 @@ def test_batch_1_says_what_generate_says(llava: Path, one_by_one: list[str]) -> 
     processor = AutoProcessor.from_pretrained(llava)
     for request, said in zip(QUESTIONS[:4], one_by_one, strict=False):
         [turn] = request.messages
-        from eyechart.model.hf.chat import _as_turn
+        from eyechart.models.hf.chat import _as_turn
 
         inputs = processor.apply_chat_template(
             [_as_turn(turn)], tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"

@@ -21,8 +21,8 @@ import pytest
 
 from extras.questions import draw
 from eyechart.errors import ModelError
-from eyechart.model.process import choose_port
-from eyechart.model.specs import make_model
+from eyechart.models.process import choose_port
+from eyechart.models.specs import make_model
 from eyechart.types import Message, ModelSettings, Reply, Request, Sample
 
 AIMOCK = Path(sys.prefix) / "aimock" / "node_modules" / ".bin" / "llmock"

@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore")]  #
 
 from eyechart.baselines import NAMES  # noqa: E402
 from eyechart.errors import MissingExtra, UsageError  # noqa: E402
-from eyechart.run import run  # noqa: E402
-from eyechart.run.results import Run  # noqa: E402
+from eyechart.runs import run  # noqa: E402
+from eyechart.runs.results import Run  # noqa: E402
 from support.command import environment, start  # noqa: E402
 from support.files import choice_tsv  # noqa: E402
 from support.runs import right  # noqa: E402

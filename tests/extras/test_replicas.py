@@ -12,8 +12,8 @@ import pytest
 
 from extras.questions import answer_all, mixed_questions, open_hf
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.hf.replicas import ReplicatedModel
-from eyechart.model.specs import make_model
+from eyechart.models.hf.replicas import ReplicatedModel
+from eyechart.models.specs import make_model
 from eyechart.types import ModelSettings, Reply, Request
 
 QUESTIONS = mixed_questions(16)

@@ -12,7 +12,7 @@ import pytest
 
 import eyechart as ec
 from extras.questions import answer_all, draw, open_hf
-from eyechart.model.checkup import list_cases
+from eyechart.models.checkup import list_cases
 from eyechart.types import Request, Sample
 from support.command import eyechart
 

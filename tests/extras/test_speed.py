@@ -10,7 +10,7 @@ import torch
 from transformers import AttentionInterface
 
 from extras.architectures import make_qwen25_vl
-from eyechart.model.hf import speed
+from eyechart.models.hf import speed
 
 
 def attend_in_a_loop(

@@ -20,10 +20,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.pixels import inspect, make_thumbnail, reencode
+from eyechart.data.images.pixels import inspect, make_thumbnail, reencode
 from eyechart.errors import EyechartError
-from eyechart.model.http import Response
-from eyechart.model.specs import make_model
+from eyechart.models.http import Response
+from eyechart.models.specs import make_model
 from eyechart.registry import scorers
 from eyechart.types import ModelSettings, Reply, Sample, answer_calls
 from eyechart.view.library import Library

@@ -21,11 +21,11 @@ from eyechart.pipelines.insight_o3.arguments import Arguments
 from eyechart.pipelines.insight_o3.evaluate import evaluate as evaluate_insight
 from eyechart.pipelines.multi.score import score as score_multi
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset
-from eyechart.run import run
-from eyechart.run.options import Options
-from eyechart.run.replies import score_replies
-from eyechart.run.rescore import rescore
-from eyechart.run.results import Run
+from eyechart.runs import run
+from eyechart.runs.options import Options
+from eyechart.runs.replies import score_replies
+from eyechart.runs.rescore import rescore
+from eyechart.runs.results import Run
 from eyechart.score.choice import infer
 from eyechart.thinking import split_thinking
 from support.command import eyechart

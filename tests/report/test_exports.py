@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import MissingExtra, StoreError
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report.export import (
     guard_formula,
     strip_guard,

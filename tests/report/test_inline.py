@@ -9,7 +9,7 @@ import re
 import pytest
 from PIL import Image, ImageColor
 
-from eyechart.data.boxes import Box
+from eyechart.data.images.boxes import Box
 from eyechart.errors import UsageError
 from eyechart.report.inline import OTHER_COLOUR, TARGET_COLOUR, choose_protocol, encode_image
 from support.files import noisy_picture, picture

@@ -133,7 +133,7 @@ def test_an_unknown_aggregate_is_refused_before_anything_is_asked() -> None:
     from eyechart.data.wrappers import MemorySource
     from eyechart.errors import UnknownName
     from eyechart.prompt.default import build_custom_prompt
-    from eyechart.run.plan import RunScorers, bind_scorers, describe_run
+    from eyechart.runs.plan import RunScorers, bind_scorers, describe_run
     from eyechart.types import Benchmark
 
     benchmark = Benchmark(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report import rows as rows_module
 from eyechart.report.rows import to_json_text, to_record, to_rows
 from eyechart.types import Result

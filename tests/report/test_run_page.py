@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.option import list_options
 from eyechart.report import run_page
 from eyechart.report.conditions import describe_conditions
@@ -17,7 +17,7 @@ from eyechart.report.page import ASSETS, MODULES, read_script, write_policy
 from eyechart.report.run_page import RunFacts, list_conditions, write_run_page
 from eyechart.report.summary import summarise
 from eyechart.report.thumbnails import ImagePolicy
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from eyechart.types import ImageRef, Result
 from support.files import noisy_picture, picture
 from support.pages import list_images, read_blocks

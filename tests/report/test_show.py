@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report.show import explain_outcome, show_json, show_sample
 from eyechart.report.table import to_text
 from eyechart.store.reader import Call

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES
 from eyechart.report.summary import Summary, summarise
 from eyechart.stats import compute_wilson

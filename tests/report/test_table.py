@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.model.prices import format_usd
+from eyechart.models.prices import format_usd
 from eyechart.report.summary import Summary, summarise
 from eyechart.report.table import format_percent, make_run_table, make_runs_table, to_text
 from eyechart.types import Outcome, Result

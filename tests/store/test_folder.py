@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.fetch import Fetcher
+from eyechart.data.images.fetch import Fetcher
 from eyechart.errors import StoreError
 from eyechart.store import folder as folders
 from eyechart.store.cache import ResponseCache

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from eyechart import Capabilities, Message, Reply, Usage, model
-from eyechart.model.chat import Attachments, ChatEndpoint
+from eyechart.models.chat import Attachments, ChatEndpoint
 
 
 class Answer(msgspec.Struct):

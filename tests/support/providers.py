@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.model.specs import make_model
+from eyechart.models.specs import make_model
 from eyechart.types import ModelSettings, Reply, Request
 from support.parts import request
 from support.server import Answer, Server

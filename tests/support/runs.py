@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.run import run
-from eyechart.run.results import Run
+from eyechart.runs import run
+from eyechart.runs.results import Run
 from eyechart.types import Message
 from support.command import Outcome, eyechart
 from support.files import choice_tsv

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.run.judge_audit import read_audit_sheet, write_audit_sheet
+from eyechart.runs.judge_audit import read_audit_sheet, write_audit_sheet
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import Choice, Pages, clean_query, show_text
 from support.files import choice_tsv, jsonl, picture

@@ -33,7 +33,7 @@ def make_baseline(name: str, settings: ModelSettings) -> Model:
         hint = suggest_name(name, list(NAMES), otherwise=f"known: {', '.join(NAMES)}")
         raise UnknownName(f"no baseline named {name!r}", hint=hint)
     if name == "tiny-vlm":
-        from eyechart.model.hf import open_model
+        from eyechart.models.hf import open_model
 
         return open_model(str(Path(__file__).parent / "tiny_vlm"), "baseline/tiny-vlm", settings)
     refused = sorted(set(settings.parameters) - {"seed"} - COMMON)

@@ -23,7 +23,7 @@ from eyechart.baselines.question import Choices, ParsedQuestion, match_option, r
 from eyechart.baselines.sight import Sight
 from eyechart.baselines.things import answer_about_things
 from eyechart.baselines.writing import answer_from_table, answer_from_writing
-from eyechart.data import ocr
+from eyechart.data.images import ocr
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyechart.data.ocr import decode_page, shrink, to_array
+from eyechart.data.images.ocr import decode_page, shrink, to_array
 from eyechart.errors import ImageError, ModelError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, overload
 
 from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
-from eyechart.data import ocr
+from eyechart.data.images import ocr
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.catalogue.declare import LMMS_EVAL, Kit, declare
 from eyechart.catalogue.prompts import BRIEFLY, ask
-from eyechart.data.rows import read_literal
+from eyechart.data.files.rows import read_literal
 from eyechart.types import Message, Sample
 
 

@@ -21,7 +21,7 @@ from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Card, ImageRef, Prompt, Sample, Source
 
 if TYPE_CHECKING:
-    from eyechart.data.hub import HubSpec
+    from eyechart.data.files.hub import HubSpec
     from eyechart.data.source import ChangeRow, FileSource, SourceOptions
 
 VLMEVALKIT = "vlmevalkit"
@@ -143,7 +143,7 @@ def declare(
         image_root: str | None = None,
         allow_urls: bool = True,
     ) -> Benchmark:
-        from eyechart.data.formats import resolve_origin
+        from eyechart.data.files.formats import resolve_origin
         from eyechart.data.source import SourceOptions
         from eyechart.data.wrappers import ChangedSource, LazySource
 
@@ -220,9 +220,9 @@ def _open(
     name: str, card: Card, file: str | None, options: SourceOptions, rows: _Rows, *, has_cells: bool
 ) -> Source:
     """The given file or hub data set, else the published file, else what was downloaded."""
-    from eyechart.data.download import find_local
-    from eyechart.data.formats import find_file
-    from eyechart.data.hub import is_hub
+    from eyechart.data.files.download import find_local
+    from eyechart.data.files.formats import find_file
+    from eyechart.data.files.hub import is_hub
 
     if file and is_hub(file):
         return _open_hub(name, card, file, options, rows)
@@ -248,7 +248,7 @@ def _open(
 
 def _open_file(path: Path, options: SourceOptions, rows: _Rows, *, has_cells: bool) -> FileSource:
     """A file. Tables are read like VLMEvalKit, with pandas, reads them, unless `cells` is set."""
-    from eyechart.data.formats import guess_format
+    from eyechart.data.files.formats import guess_format
 
     is_table = guess_format(path)[0] in _TABLES
     if is_table and not has_cells:
@@ -282,7 +282,7 @@ def _open_with_fields(spec: str | Path, options: SourceOptions, fields: Mapping[
 
 def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _Rows) -> Source:
     """The benchmark's parts of a hub data set or a copy of it, or the part that is named."""
-    from eyechart.data.hub import parse_hub
+    from eyechart.data.files.hub import parse_hub
     from eyechart.data.source import ChangedRows
     from eyechart.data.wrappers import JoinedSource
 
@@ -311,8 +311,8 @@ def _open_hub(name: str, card: Card, file: str, options: SourceOptions, rows: _R
 
 def _find_downloaded(spec: HubSpec, card: Card) -> HubSpec:
     """The copy in the hub's cache, where that has all files of the benchmark; else the data set as it is named."""
-    from eyechart.data.download import find_snapshot
-    from eyechart.data.hub import find_part_files
+    from eyechart.data.files.download import find_snapshot
+    from eyechart.data.files.hub import find_part_files
 
     folder = find_snapshot(spec.place) if not (spec.is_local or spec.revision) else None
     if folder is None:
@@ -333,7 +333,7 @@ def _name_repository(spec: HubSpec) -> str:
 
 def _list_shards(spec: HubSpec) -> Sequence[Path | str]:
     """The files of a part; its name, where the library `datasets` has to find them."""
-    from eyechart.data.hub import fetch_file, find_part_files
+    from eyechart.data.files.hub import fetch_file, find_part_files
 
     if spec.is_file:
         return [fetch_file(spec)]
@@ -342,7 +342,7 @@ def _list_shards(spec: HubSpec) -> Sequence[Path | str]:
 
 def _list_parts(spec: HubSpec, card: Card) -> list[str]:
     """The parts of the benchmark in this repository; of a folder, those whose files it has."""
-    from eyechart.data.hub import find_part_files
+    from eyechart.data.files.hub import find_part_files
 
     by_place: dict[str, list[str]] = {}
     own = {one.partition(":")[0] for one in card.hub}
@@ -361,7 +361,7 @@ def _list_parts(spec: HubSpec, card: Card) -> list[str]:
 
 def _change_part(rows: _Rows, spec: HubSpec, images: Mapping[str, Any]) -> ChangeRow:
     """The changes to rows of one part: they are told where they are from, and get their images."""
-    from eyechart.data.rows import Blob
+    from eyechart.data.files.rows import Blob
 
     told = {"part": spec.split, "place": _name_repository(spec)}
     change_row, apart = rows.change, rows.images
@@ -384,14 +384,14 @@ def _change_part(rows: _Rows, spec: HubSpec, images: Mapping[str, Any]) -> Chang
 
 def _find_images(spec: HubSpec, apart: Apart, options: SourceOptions) -> Mapping[str, Any]:
     """Images that are apart from the questions, by their id or by their path in the archive."""
-    from eyechart.data.hub import fetch_file
+    from eyechart.data.files.hub import fetch_file
     from eyechart.data.source import open_source
 
     place = replace(spec, part=apart.part)
     if not apart.column:
         return {}
     if place.is_file:
-        from eyechart.data.workbooks import list_members
+        from eyechart.data.files.workbooks import list_members
 
         archive = str(fetch_file(place))
         return {

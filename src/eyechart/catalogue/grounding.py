@@ -93,7 +93,7 @@ def scale_box(box: list[float], meta: Mapping[str, Any], *, to_pixels: bool) -> 
 
 def measure(sample: Sample) -> dict[str, int]:
     """Width and height of the image; nothing if it cannot be read, which the run reports."""
-    from eyechart.data.images import ImageLoader, Measurer
+    from eyechart.data.images.loading import ImageLoader, Measurer
     from eyechart.errors import ImageError
 
     if not sample.images:

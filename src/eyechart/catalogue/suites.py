@@ -29,9 +29,9 @@ from eyechart.registry import scorers, suggest_name
 from eyechart.types import JudgedScorer
 
 if TYPE_CHECKING:
-    from eyechart.run.options import Options
-    from eyechart.run.plan import Plan
-    from eyechart.run.results import Run
+    from eyechart.runs.options import Options
+    from eyechart.runs.plan import Plan
+    from eyechart.runs.results import Run
 
 FOLDER = Path(__file__).parent / "suite_data"
 
@@ -99,7 +99,7 @@ def read_suite(given: str) -> Suite:
 
 def make_plans(suite: Suite, models: Sequence[tuple[str | object, Options]]) -> list[Plan]:
     """The runs of a suite, one benchmark after the other; all problems are reported before anything is sent."""
-    from eyechart.run.plan import make_plan
+    from eyechart.runs.plan import make_plan
 
     plans: list[Plan] = []
     problems: list[str] = []
@@ -125,7 +125,7 @@ def make_plans(suite: Suite, models: Sequence[tuple[str | object, Options]]) -> 
 
 def apply_entry(entry: Entry, options: Options) -> Options:
     """The options of one benchmark: with its settings, and without the judge if its scorer asks none."""
-    from eyechart.run.sources import find_benchmark
+    from eyechart.runs.sources import find_benchmark
 
     settings = {**entry.set, **options.settings} if entry.set else options.settings
     changed = replace(options, settings=settings, limit=options.limit or entry.limit)

@@ -7,7 +7,7 @@ from typing import Any
 
 from eyechart.catalogue.declare import LMMS_EVAL, Apart, Kit, declare
 from eyechart.catalogue.prompts import BRIEFLY, ask, ask_with
-from eyechart.data.rows import read_literal
+from eyechart.data.files.rows import read_literal
 from eyechart.types import Sample
 
 _UNANSWERABLE = "When the provided information is insufficient, respond with 'Unanswerable'."

@@ -20,13 +20,13 @@ from eyechart.console import (
 from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option, add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
-from eyechart.run.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
+from eyechart.runs.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.run.audit import Audit, AuditPlan
-    from eyechart.run.estimate import Estimate
+    from eyechart.runs.audit import Audit, AuditPlan
+    from eyechart.runs.estimate import Estimate
 
 DESCRIPTION = """\
 Ask the same questions with their images, without them, and with something else in their place: does the
@@ -120,7 +120,7 @@ class _OneModel(argparse.Action):
 
 def execute(args: argparse.Namespace) -> int:
     """Audit a source with a model."""
-    from eyechart.run.audit import estimate_audit, plan_audit, run_audit
+    from eyechart.runs.audit import estimate_audit, plan_audit, run_audit
 
     if args.full_images and not args.html:
         raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
@@ -144,7 +144,7 @@ def execute(args: argparse.Namespace) -> int:
     if found is None:
         return 0
     if args.html:
-        from eyechart.run.pages import write_audit_html
+        from eyechart.runs.pages import write_audit_html
 
         write_audit_html(found, args.html, full_images=args.full_images)
         note(f"wrote {args.html}")
@@ -198,7 +198,7 @@ def _build_estimates(
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.model.prices import format_usd
+    from eyechart.models.prices import format_usd
 
     def show_cost(cost: Sequence[float] | None) -> str:
         return "unknown" if cost is None else " to ".join(dict.fromkeys(map(format_usd, cost)))

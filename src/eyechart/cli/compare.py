@@ -103,8 +103,8 @@ def execute(args: argparse.Namespace) -> int:
         to_markdown,
         write_samples,
     )
-    from eyechart.run.comparison import compare_all
-    from eyechart.run.pages import write_comparison_html
+    from eyechart.runs.comparison import compare_all
+    from eyechart.runs.pages import write_comparison_html
 
     _check_files(args)
     load_dotenv()

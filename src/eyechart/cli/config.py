@@ -14,12 +14,12 @@ from typing import Any
 
 from eyechart.console import JSON_HELP
 from eyechart.errors import UsageError
-from eyechart.model.specs import refuse_unknown
+from eyechart.models.specs import refuse_unknown
 from eyechart.option import list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
-from eyechart.run.models import ModelChoice, read_model
-from eyechart.run.options import COST, RUN, SUFFIXES, Options, load_config_file
-from eyechart.run.plugins import defines_benchmarks
+from eyechart.runs.models import ModelChoice, read_model
+from eyechart.runs.options import COST, RUN, SUFFIXES, Options, load_config_file
+from eyechart.runs.plugins import defines_benchmarks
 
 _HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help-all"
 _SOURCES = ("source", "sources", "data")

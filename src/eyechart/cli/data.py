@@ -11,7 +11,7 @@ from eyechart.console import JSON_HELP, add_verb, load_dotenv, make_counter, not
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command, converters, suggest_name
-from eyechart.run.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
+from eyechart.runs.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def _add_caption(actions: Any) -> None:
 
 def execute_caption(args: argparse.Namespace) -> int:
     """Write the captions; print how many there are, and which images have none."""
-    from eyechart.run.captions import PROMPT as DESCRIBE
-    from eyechart.run.captions import write_captions
+    from eyechart.runs.captions import PROMPT as DESCRIBE
+    from eyechart.runs.captions import write_captions
 
     load_dotenv()
     done = write_captions(
@@ -170,9 +170,9 @@ def execute_caption(args: argparse.Namespace) -> int:
 
 def execute_list(args: argparse.Namespace) -> int:
     """Print the catalogue."""
-    from eyechart.data.download import find_local
+    from eyechart.data.files.download import find_local
     from eyechart.registry import benchmarks
-    from eyechart.run.sources import make_benchmark
+    from eyechart.runs.sources import make_benchmark
 
     known: dict[str, Benchmark] = {}
     for name in benchmarks.names():
@@ -214,7 +214,7 @@ def _searched(benchmark: Benchmark) -> str:
 def _to_json(benchmark: Benchmark, path: Path | None) -> dict[str, object]:
     from dataclasses import asdict
 
-    from eyechart.data.download import measure
+    from eyechart.data.files.download import measure
 
     return {
         "about": benchmark.about,
@@ -230,7 +230,7 @@ def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> Render
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.data.download import measure
+    from eyechart.data.files.download import measure
     from eyechart.store.cache import format_size
     from eyechart.terminal import escape_controls
 
@@ -263,10 +263,10 @@ def execute_get(args: argparse.Namespace) -> int:
     """Download a data set, and print how to run it."""
     import sys
 
-    from eyechart.data.download import choose_files, download, look_up, verify
-    from eyechart.data.hub import is_hub, parse_hub
+    from eyechart.data.files.download import choose_files, download, look_up, verify
+    from eyechart.data.files.hub import is_hub, parse_hub
     from eyechart.registry import benchmarks, find_hub_benchmarks
-    from eyechart.run.sources import make_benchmark
+    from eyechart.runs.sources import make_benchmark
     from eyechart.store.cache import format_size
 
     if is_hub(args.name):
@@ -322,7 +322,7 @@ def _to_pattern(part: str) -> str:
     >>> _to_pattern("AMBER.tsv"), _to_pattern("documents/"), _to_pattern("night/test"), _to_pattern("test")
     ('AMBER.tsv', 'documents/*', 'night/*', '*test*')
     """
-    from eyechart.data.hub import names_file
+    from eyechart.data.files.hub import names_file
 
     if names_file(part):
         return part
@@ -332,7 +332,7 @@ def _to_pattern(part: str) -> str:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Print how a source was detected, and one sample."""
-    from eyechart.run.plan import choose_benchmark, choose_prompt
+    from eyechart.runs.plan import choose_benchmark, choose_prompt
 
     benchmark, options = choose_benchmark(args.source, Options.of(read_given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
@@ -373,7 +373,7 @@ def _brief(sample: Sample) -> tuple[str, str]:
 
 
 def _about(benchmark: Benchmark) -> dict[str, str]:
-    from eyechart.run.sources import list_settings
+    from eyechart.runs.sources import list_settings
 
     settings = {**list_settings(benchmark.name), **benchmark.settings}
     return {
@@ -387,7 +387,7 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
 
 def _tell_setting(benchmark: str, name: str, value: object) -> str:
     """A setting's value, and the other ones it may have."""
-    from eyechart.run.sources import list_setting_choices
+    from eyechart.runs.sources import list_setting_choices
 
     others = [one for one in list_setting_choices(benchmark, name) if one != value]
     if value is None or value == "":
@@ -432,9 +432,9 @@ def _facts(sample: Sample) -> dict[str, str]:
 
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
-    from eyechart.data.lint import check_source
-    from eyechart.run.inputs import make_loader
-    from eyechart.run.sources import find_benchmark, list_excused, make_lint
+    from eyechart.data.columns.lint import check_source
+    from eyechart.runs.inputs import make_loader
+    from eyechart.runs.sources import find_benchmark, list_excused, make_lint
 
     if args.parity:
         raise UsageError("--parity has no effect: data check asks and scores nothing", hint="leave it out")
@@ -488,10 +488,10 @@ def _read_data_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _convert_file(args: argparse.Namespace) -> int:
-    from eyechart.data.clean import write_clean
+    from eyechart.data.files.clean import write_clean
     from eyechart.data.wrappers import get_reasons
-    from eyechart.run.inputs import make_loader
-    from eyechart.run.sources import find_benchmark
+    from eyechart.runs.inputs import make_loader
+    from eyechart.runs.sources import find_benchmark
 
     if args.file in converters.names() and not Path(args.file).exists():
         raise UsageError(

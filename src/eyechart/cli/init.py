@@ -103,8 +103,8 @@ class Found:
 
 def look_around(folder: Path) -> Found:
     """The sources in a folder; files with questions come before folders of images."""
-    from eyechart.data.formats import SUFFIXES
-    from eyechart.data.picture_folder import holds_images
+    from eyechart.data.files.formats import SUFFIXES
+    from eyechart.data.files.picture_folder import holds_images
 
     entries = sorted(islice(folder.iterdir(), _MAX_ENTRIES))
     shown = [one for one in entries if not one.name.startswith(".") and _is_writable(one.name)]
@@ -125,7 +125,7 @@ def look_around(folder: Path) -> Found:
 
 def _holds_images(folder: Path) -> bool:
     """Whether there are images among the first files below a folder."""
-    from eyechart.data.picture_folder import holds_images
+    from eyechart.data.files.picture_folder import holds_images
 
     below = islice(folder.rglob("*"), _MAX_ENTRIES)
     return any(one.is_file() and holds_images(one) for one in below)
@@ -144,7 +144,7 @@ def _open(file: Path) -> FoundSource:
     """A file whose first row is read as a question; raises if there is none."""
     from eyechart.cli.config import is_config
     from eyechart.data.source import SourceOptions, peek_columns
-    from eyechart.run import load
+    from eyechart.runs import load
 
     if is_config(str(file)):
         raise UsageError("a configuration")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from eyechart.console import JSON_HELP, RUN_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.run.listing import find_run
+from eyechart.runs.listing import find_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eyechart.report.judges import Audit
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
 AUDIT = """\
 Draw replies of a run at random and write them to a sheet (.xlsx with small images, or .csv). A person fills
@@ -68,7 +68,7 @@ def execute_audit(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{stray[0]} has no effect with --sheet, which reads a sheet back", hint="leave it out"
         )
-    from eyechart.run.judge_audit import read_audit_sheet
+    from eyechart.runs.judge_audit import read_audit_sheet
 
     done, found = read_audit_sheet(folder, args.sheet)
     card = done.summary.judge
@@ -92,7 +92,7 @@ def execute_audit(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, folder: str) -> int:
-    from eyechart.run.judge_audit import write_audit_sheet
+    from eyechart.runs.judge_audit import write_audit_sheet
 
     n = 200 if args.n is None else args.n
     if n < 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyechart.console import JSON_HELP, note, print_runs, reserve_stdout
 from eyechart.registry import Execute, command
-from eyechart.run.listing import find_run
+from eyechart.runs.listing import find_run
 
 DESCRIPTION = """\
 Combine all shards of a run into one run. The merged run equals that of a single process and has the same
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Merge, summarise, print the table."""
-    from eyechart.run.shards import merge_runs
+    from eyechart.runs.shards import merge_runs
 
     with reserve_stdout(is_json=args.json):
         # A folder is left to the merge, which knows shards; anything else is the name of a run.

@@ -10,13 +10,13 @@ from eyechart.console import JSON_HELP, add_verb, load_dotenv, print_json, print
 from eyechart.errors import UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, checkups, command
-from eyechart.run.options import MODEL, Options
+from eyechart.runs.options import MODEL, Options
 from eyechart.terminal import show_status
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.model.checkup import CheckCase, CheckResult
+    from eyechart.models.checkup import CheckCase, CheckResult
     from eyechart.types import Model
 
 DESCRIPTION = """\
@@ -57,9 +57,9 @@ def execute(args: argparse.Namespace) -> int:
     """Ask every case; 0 if all answers are right, 1 otherwise."""
     import asyncio  # a third of what the command would take to start
 
-    from eyechart.model.checkup import list_cases
-    from eyechart.run.models import choose_models
-    from eyechart.run.plan import find_model
+    from eyechart.models.checkup import list_cases
+    from eyechart.runs.models import choose_models
+    from eyechart.runs.plan import find_model
 
     load_dotenv()
     with reserve_stdout(is_json=args.json):
@@ -86,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> list[CheckResult]:
-    from eyechart.model.checkup import check_model
+    from eyechart.models.checkup import check_model
 
     try:
         await _start(model)
@@ -119,7 +119,7 @@ def _show_each(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:
 
 
 def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
-    from eyechart.model.checkup import draw_conclusions
+    from eyechart.models.checkup import draw_conclusions
 
     return {
         "model": name,
@@ -153,7 +153,7 @@ def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
 def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
     from rich.text import Text
 
-    from eyechart.model.checkup import draw_conclusions, find_usual_answer
+    from eyechart.models.checkup import draw_conclusions, find_usual_answer
 
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")

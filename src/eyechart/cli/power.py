@@ -181,7 +181,7 @@ def _assume(args: argparse.Namespace) -> Assumptions:
         raise UsageError(
             f"{flag} has no effect: --like takes it from the runs", hint=f"leave out {flag} or --like"
         )
-    from eyechart.run.comparison import compare
+    from eyechart.runs.comparison import compare
 
     found = compare(*args.like, by=[])
     for warning in found.warnings:

@@ -11,11 +11,11 @@ from eyechart.console import RUN_HELP, build_changes_table, note, print_json, pr
 from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option
 from eyechart.registry import Execute, command
-from eyechart.run.listing import find_runs
-from eyechart.run.options import Options
+from eyechart.runs.listing import find_runs
+from eyechart.runs.options import Options
 
 if TYPE_CHECKING:
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
 FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Print the table, write the files that the flags name."""
     from eyechart.report.table import make_run_table
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
     folders = list(dict.fromkeys(folder for given in args.runs for folder in find_runs(given)))
     if len(folders) > 1:
@@ -163,7 +163,7 @@ def _write_files(done: Run, folder: str | None, name: str | None, *, full_images
 
 
 def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
-    from eyechart.run.rescore import compare_scorers
+    from eyechart.runs.rescore import compare_scorers
 
     if scorer not in done.list_further_scorers():
         raise UsageError(

@@ -12,13 +12,13 @@ from eyechart.console import load_dotenv, note, print_runs, reserve_stdout, shor
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, command
-from eyechart.run.options import COST, GROUPS, RUN, Options
+from eyechart.runs.options import COST, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
     from eyechart.catalogue.suites import Suite
-    from eyechart.run.models import ModelChoice
-    from eyechart.run.plan import Plan
-    from eyechart.run.results import Run
+    from eyechart.runs.models import ModelChoice
+    from eyechart.runs.plan import Plan
+    from eyechart.runs.results import Run
 
 DESCRIPTION = """\
 Ask a model every question of a source, score the replies, print the table.
@@ -179,8 +179,8 @@ def _print_with_more(args: argparse.Namespace, suite: Suite | None, runs: list[R
 def _estimate(args: argparse.Namespace, config: Config | None, suite: Suite | None = None) -> int:
     """Print what the runs would take, and start none."""
     from eyechart.console import print_estimates
-    from eyechart.run.estimate import drop_keys, estimate
-    from eyechart.run.models import choose_models
+    from eyechart.runs.estimate import drop_keys, estimate
+    from eyechart.runs.models import choose_models
 
     with reserve_stdout(is_json=args.json):
         sources, models, options = _read_request(args, config)
@@ -212,7 +212,7 @@ def _read_request(
 def _make_plans(
     sources: Sequence[str], models: Sequence[tuple[str | object, Options]], suite: Suite | None = None
 ) -> list[Plan]:
-    from eyechart.run.plan import make_plan
+    from eyechart.runs.plan import make_plan
 
     if suite is not None:
         from eyechart.catalogue.suites import make_plans
@@ -251,10 +251,10 @@ def evaluate_all(
 ) -> Iterator[Run]:
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.wrappers import get_reasons
-    from eyechart.model.process import keep_servers
-    from eyechart.run import evaluate
-    from eyechart.run.cost import find_unpriced
-    from eyechart.run.models import choose_models
+    from eyechart.models.process import keep_servers
+    from eyechart.runs import evaluate
+    from eyechart.runs.cost import find_unpriced
+    from eyechart.runs.models import choose_models
 
     plans = _make_plans(sources, choose_models(models, options), suite)
     if places := _list_urls(plans):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from eyechart.console import JSON_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.run.listing import ROOT, STATES, list_runs, select_runs, sort_runs
+from eyechart.runs.listing import ROOT, STATES, list_runs, select_runs, sort_runs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.run.listing import ListedRun
+    from eyechart.runs.listing import ListedRun
 
 DESCRIPTION = """\
 List all runs in and below a folder, the most recent first: benchmark, model, address, selection, samples,

@@ -22,15 +22,15 @@ from eyechart.console import (
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command
-from eyechart.run.listing import find_run
-from eyechart.run.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
+from eyechart.runs.listing import find_run
+from eyechart.runs.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
 from eyechart.terminal import print_text
 from eyechart.types import JudgedScorer, Scorer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.run.rescore import Change
+    from eyechart.runs.rescore import Change
 
 DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and list the scores that changed.
@@ -97,7 +97,7 @@ def execute(args: argparse.Namespace) -> int:
         return _score_file(args)
     if args.run is None:
         raise UsageError("nothing to score", hint="give a run folder, or --benchmark NAME --replies FILE")
-    from eyechart.run.rescore import rescore
+    from eyechart.runs.rescore import rescore
 
     load_dotenv()
     said = read_given_options(Options, args)
@@ -150,7 +150,7 @@ def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
 
 
 def _score_file(args: argparse.Namespace) -> int:
-    from eyechart.run.replies import score_replies
+    from eyechart.runs.replies import score_replies
 
     if not args.replies:
         raise UsageError(

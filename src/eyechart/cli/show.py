@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from eyechart.console import JSON_HELP, RUN_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.run.listing import find_run, tell_selection
+from eyechart.runs.listing import find_run, tell_selection
 from eyechart.types import OUTCOMES
 
 if TYPE_CHECKING:
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
     from eyechart.store.browse import SampleEntry
     from eyechart.types import Result
 
@@ -74,7 +74,7 @@ LISTING = ("outcome", "where", "flipped", "grep", "random", "seed", "limit", "of
 
 def execute(args: argparse.Namespace) -> int:
     """Print a list, or one sample."""
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
     if args.sample is not None and (given := [name for name in LISTING if getattr(args, name) is not None]):
         raise UsageError(
@@ -182,13 +182,13 @@ def _read_outcomes(given: Sequence[str]) -> list[str]:
 
 
 def _open_other(name: str) -> Run:
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
     return Run(find_run(name))
 
 
 def _find_flipped(done: Run, other: Run) -> set[str]:
-    from eyechart.run.comparison import compare_runs
+    from eyechart.runs.comparison import compare_runs
 
     if done.folder.resolve() == other.folder.resolve():
         raise UsageError("--flipped names the same run", hint="name another run of the same benchmark")
@@ -215,7 +215,7 @@ def _quote(name: str) -> str:
 def _show(done: Run, args: argparse.Namespace) -> int:
     from eyechart.report.inline import choose_protocol
     from eyechart.report.show import show_json, show_sample
-    from eyechart.run.cost import read_judge_prices
+    from eyechart.runs.cost import read_judge_prices
 
     is_terminal = sys.stdout.isatty()
     protocol = choose_protocol(os.environ, is_terminal=is_terminal, asked=args.images)
@@ -243,9 +243,9 @@ def _note_selection(done: Run) -> None:
 
 def _show_images(done: Run, result: Result, protocol: Any) -> None:
     """The images above the text; where one is, is part of the text."""
-    from eyechart.data.boxes import describe_boxes
+    from eyechart.data.images.boxes import describe_boxes
     from eyechart.report.inline import encode_image
-    from eyechart.run.sent import load_sent_images
+    from eyechart.runs.sent import load_sent_images
     from eyechart.terminal import write
 
     for found in load_sent_images(done.manifest, result):

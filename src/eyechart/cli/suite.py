@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from eyechart.catalogue.suites import Line, Suite, SuiteResult
     from eyechart.report.published import Beside
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
 
 def compute_more(
@@ -36,7 +36,7 @@ def compute_more(
 def _list_aliases(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     """Further names of each benchmark: VLMEvalKit's file, and its name without the split."""
     from eyechart.errors import EyechartError
-    from eyechart.run.sources import make_benchmark
+    from eyechart.runs.sources import make_benchmark
 
     found: dict[str, tuple[str, ...]] = {}
     for run in runs:

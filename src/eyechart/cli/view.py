@@ -8,7 +8,7 @@ from pathlib import Path
 from eyechart.console import note
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.run.listing import ROOT
+from eyechart.runs.listing import ROOT
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\

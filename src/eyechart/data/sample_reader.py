@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from eyechart.data.columns import REPEATING_IDS, Detection, parse_row
-from eyechart.data.image_columns import ImageCells, RowReference, is_path_column, select_image_cells
-from eyechart.data.image_search import ImageSearch
-from eyechart.data.rows import OnProblem, Reader, Row, name_row
+from eyechart.data.columns.image_columns import ImageCells, RowReference, is_path_column, select_image_cells
+from eyechart.data.columns.meaning import REPEATING_IDS, Detection, parse_row
+from eyechart.data.files.rows import OnProblem, Reader, Row, name_row
+from eyechart.data.images.search import ImageSearch
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from eyechart.data.columns import to_text
+from eyechart.data.columns.meaning import to_text
 from eyechart.errors import UsageError
 from eyechart.registry import suggest_name
 from eyechart.types import Sample

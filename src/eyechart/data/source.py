@@ -14,10 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.answers import write_with_point
-from eyechart.data.chat import COLUMNS as CHAT_COLUMNS
-from eyechart.data.chat import ChatReader, find_chat_column
-from eyechart.data.columns import (
+from eyechart.data.columns.answers import write_with_point
+from eyechart.data.columns.chat import COLUMNS as CHAT_COLUMNS
+from eyechart.data.columns.chat import ChatReader, find_chat_column
+from eyechart.data.columns.image_columns import (
+    ImageCells,
+    is_image_name,
+)
+from eyechart.data.columns.meaning import (
     ALIASES,
     Detection,
     Overrides,
@@ -27,22 +31,18 @@ from eyechart.data.columns import (
     names_question,
     resolve_target,
 )
-from eyechart.data.formats import SUFFIXES, find_file, guess_format
-from eyechart.data.hub import is_hub, parse_hub
-from eyechart.data.image_columns import (
-    ImageCells,
-    is_image_name,
-)
-from eyechart.data.image_search import ImageSearch
-from eyechart.data.json_files import JsonLinesReader, JsonReader
-from eyechart.data.names import find_candidates
-from eyechart.data.nested import NestedReader, list_paths
-from eyechart.data.parquet import ParquetReader
-from eyechart.data.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, raise_problem
+from eyechart.data.columns.names import find_candidates
+from eyechart.data.files.formats import SUFFIXES, find_file, guess_format
+from eyechart.data.files.hub import is_hub, parse_hub
+from eyechart.data.files.json_files import JsonLinesReader, JsonReader
+from eyechart.data.files.nested import NestedReader, list_paths
+from eyechart.data.files.parquet import ParquetReader
+from eyechart.data.files.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, raise_problem
+from eyechart.data.files.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
+from eyechart.data.files.tables import DelimitedReader, check_encoding
+from eyechart.data.files.workbooks import WorkbookReader
+from eyechart.data.images.search import ImageSearch
 from eyechart.data.sample_reader import SampleReader
-from eyechart.data.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
-from eyechart.data.tables import DelimitedReader, check_encoding
-from eyechart.data.workbooks import WorkbookReader
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.types import ImageRef, Sample
 
@@ -136,7 +136,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         named = parse_hub(str(spec))
         if not named.is_file:
             return _open_hub(str(spec), options)
-        from eyechart.data.hub import fetch_file
+        from eyechart.data.files.hub import fetch_file
 
         spec, options = fetch_file(named), replace(options, allow_absolute=False)
     found = find_file(spec)
@@ -321,14 +321,14 @@ def _find_decimal(layout: Layout, reader: Reader, detection: Detection, options:
 def peek_columns(spec: str | Path, options: SourceOptions) -> tuple[str, ...]:
     """The columns of a source, whatever they mean."""
     if is_hub(spec) and not parse_hub(str(spec)).is_file:
-        from eyechart.data.hub import open_hub
+        from eyechart.data.files.hub import open_hub
 
         hub = open_hub(str(spec))
         reader: Reader = (
             ChangedRows(hub, options.change_row, hub.image_columns()) if options.change_row else hub
         )
     else:
-        from eyechart.data.hub import fetch_file
+        from eyechart.data.files.hub import fetch_file
 
         path = fetch_file(parse_hub(str(spec))) if is_hub(spec) else find_file(spec).path
         format = options.format or guess_format(path)[0]
@@ -344,7 +344,7 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     """Open one split. It is untrusted: it may not refer to local files."""
     if options.format or options.encoding or options.cells != "text":
         raise UsageError(f"{spec}: --format, --encoding and --cells apply to files, not to a hub data set")
-    from eyechart.data.hub import open_hub
+    from eyechart.data.files.hub import open_hub
 
     hub = open_hub(spec)
     images = hub.image_columns()
@@ -517,7 +517,7 @@ def _has_id(row: Row) -> bool:
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
     if source.detection.format == "hub":
-        from eyechart.data.hub import HubReader
+        from eyechart.data.files.hub import HubReader
 
         reader = source._reader.reader if isinstance(source._reader, ChangedRows) else source._reader
         assert isinstance(reader, HubReader)

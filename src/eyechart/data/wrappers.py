@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import overload
 
-from eyechart.data.columns import list_text_columns
+from eyechart.data.columns.meaning import list_text_columns
 from eyechart.data.source import FileSource
 from eyechart.types import Sample, Source
 

@@ -22,8 +22,8 @@ from eyechart.engine.prepare import Prefetcher, Prepared
 from eyechart.engine.retry import RequestResult
 from eyechart.engine.sample import Rounds, Settled, TrialFailure, TrialReply, has_rounds, join_rounds
 from eyechart.errors import ModelError
-from eyechart.model.batch import BatchApi, BatchState
-from eyechart.model.prices import guess_usage
+from eyechart.models.batch import BatchApi, BatchState
+from eyechart.models.prices import guess_usage
 from eyechart.store.batches import Batch, BatchedRequest, BatchLog
 from eyechart.store.journal import Ask
 from eyechart.store.reader import Task

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from eyechart.errors import ModelError
-from eyechart.model.prices import Price, format_usd
+from eyechart.models.prices import Price, format_usd
 from eyechart.types import Usage
 
 Role = str  # "model", "judge"; of several judges "judge:" and the name

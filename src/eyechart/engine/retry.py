@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.substitutes import make_blank_image
+from eyechart.data.images.substitutes import make_blank_image
 from eyechart.engine.budget import Gate, Role
 from eyechart.engine.pool import (
     FIRST_REST_S,
@@ -37,7 +37,7 @@ from eyechart.engine.pool import (
 )
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
-from eyechart.model.prices import guess_usage
+from eyechart.models.prices import guess_usage
 from eyechart.types import (
     Capabilities,
     Message,

@@ -2,7 +2,7 @@
 
 Without images, their placeholders go too. A caption or an OCR text stands where the image stood, in brackets:
 ``[Caption of the image: a red bus]``, ``[Text in image 2: EXIT]``. Blank and shuffled images are images like
-any other and need no other prompt (eyechart.data.substitutes).
+any other and need no other prompt (eyechart.data.images.substitutes).
 """
 
 from __future__ import annotations

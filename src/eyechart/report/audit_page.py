@@ -12,7 +12,7 @@ from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, wr
 from eyechart.types import Result
 
 if TYPE_CHECKING:
-    from eyechart.data.images import ImageLoader
+    from eyechart.data.images.loading import ImageLoader
     from eyechart.report.thumbnails import ImagePolicy
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from eyechart.data.choices import parse_choices
+from eyechart.data.columns.choices import parse_choices
 from eyechart.readers.decide import find_gold_letter
 from eyechart.readers.default import find_written_choices
 from eyechart.readers.mentions.options import prepare_options

@@ -17,7 +17,7 @@ from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, wr
 from eyechart.types import Result
 
 if TYPE_CHECKING:
-    from eyechart.data.images import ImageLoader
+    from eyechart.data.images.loading import ImageLoader
     from eyechart.report.thumbnails import ImagePolicy
 
 KINDS = ("only A right", "only B right", "both wrong", "both right")

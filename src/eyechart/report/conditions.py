@@ -50,7 +50,7 @@ def describe_conditions(manifest: Mapping[str, Any], declared: Declared) -> dict
 def describe_briefly(manifest: Mapping[str, Any], declared: Declared) -> str:
     """Which samples were asked, and how, where it is not the whole benchmark once with its images.
 
-    `eyechart.run.listing.tell_selection` shows it with the options of a run.
+    `eyechart.runs.listing.tell_selection` shows it with the options of a run.
     """
     if "replies" in manifest:
         return "scored from a file"

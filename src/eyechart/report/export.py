@@ -18,7 +18,7 @@ from typing import IO, Any, TypeAlias
 
 from eyechart.errors import MissingExtra, StoreError
 from eyechart.files import atomic_write
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report.counting import Group
 from eyechart.report.rows import (
     FRACTIONS,

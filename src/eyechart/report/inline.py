@@ -16,7 +16,7 @@ from eyechart.errors import UsageError
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
-    from eyechart.data.boxes import Box
+    from eyechart.data.images.boxes import Box
 
 Protocol = Literal["kitty", "iterm2", "sixel", "none"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)

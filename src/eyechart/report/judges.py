@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.model.prices import Price, format_usd
+from eyechart.models.prices import Price, format_usd
 from eyechart.report.counting import compute_credit
 from eyechart.score.judged import CHECK, REPEAT, UNREADABLE
 from eyechart.stats import (

@@ -179,7 +179,7 @@ def format_nodes(nodes: Sequence[NodeStatus]) -> list[str]:
 
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The parts of the line in order, each with its rank: the highest rank is left out first."""
-    from eyechart.model.prices import format_usd
+    from eyechart.models.prices import format_usd
 
     share = f" {100 * state.done // state.total}%" if state.total else ""
     parts = [

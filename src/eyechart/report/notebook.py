@@ -9,8 +9,8 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from eyechart.data.images import ImageLoader
-from eyechart.data.pixels import MIME
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.pixels import MIME
 from eyechart.errors import EyechartError
 from eyechart.report.compare import Comparison, format_points
 from eyechart.report.counting import Group

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeAlias
 import msgspec
 
 from eyechart.files import atomic_write
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report.counting import compute_credit
 from eyechart.types import FIELD_KINDS, Result, Sample
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eyechart.data.boxes import Box, describe_boxes, read_boxes
-from eyechart.model.prices import Price, format_usd
+from eyechart.data.images.boxes import Box, describe_boxes, read_boxes
+from eyechart.models.prices import Price, format_usd
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, get_group_order, name_group
 from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
@@ -34,7 +34,7 @@ from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
 if TYPE_CHECKING:
-    from eyechart.data.images import ImageLoader
+    from eyechart.data.images.loading import ImageLoader
 
 MAX_CHARS = 60_000_000  # of all replies in a page
 _LEAST_CHARS, _MOST_CHARS = 600, 20_000  # of one reply

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import join_names
-from eyechart.model.prices import Price, format_usd
+from eyechart.models.prices import Price, format_usd
 from eyechart.report.rows import compute_cost, to_json_text, to_record
 from eyechart.store.reader import Call
 from eyechart.terminal import escape_controls, to_one_line

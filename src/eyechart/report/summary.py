@@ -36,7 +36,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eyechart.circular import merge_rotations
-from eyechart.model.prices import Price
+from eyechart.models.prices import Price
 from eyechart.report.counting import (
     Group,
     ResultCounter,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eyechart.model.prices import format_usd
+from eyechart.models.prices import format_usd
 from eyechart.report.counting import Group
 from eyechart.report.live import format_duration
 from eyechart.report.summary import Summary

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from eyechart.data.images import ImageLoader
-from eyechart.data.pixels import MIME
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.pixels import MIME
 from eyechart.errors import EyechartError
 from eyechart.types import ImageRef
 

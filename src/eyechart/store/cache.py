@@ -467,7 +467,7 @@ def format_size(n_bytes: int) -> str:
 
 _IMAGE = re.compile(
     r"(public|private)/([0-9a-f]{2})/(\2[0-9a-f]{62}|\.part-\w+)"
-)  # as data/fetch.py names them
+)  # as data/images/fetch.py names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,9 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.files import read_json
-from eyechart.run.audit import AUDIT_NAME, BLIND_NAME
-from eyechart.run.listing import ListedRun, find_folders, find_locked, is_running, list_run
-from eyechart.run.results import Run
+from eyechart.runs.audit import AUDIT_NAME, BLIND_NAME
+from eyechart.runs.listing import ListedRun, find_folders, find_locked, is_running, list_run
+from eyechart.runs.results import Run
 from eyechart.store.browse import SampleList
 from eyechart.store.folder import SUMMARY_NAME
 from eyechart.store.journal import FILE_NAME

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from eyechart.data.boxes import describe_boxes
+from eyechart.data.images.boxes import describe_boxes
 from eyechart.errors import UsageError
 from eyechart.report.compare import RIGHT, Comparison, format_points
 from eyechart.report.show import explain_outcome
 from eyechart.report.table import format_percent
-from eyechart.run.listing import ListedRun, select_runs
-from eyechart.run.sent import SentImage, count_images, load_sent_image
+from eyechart.runs.listing import ListedRun, select_runs
+from eyechart.runs.sent import SentImage, count_images, load_sent_image
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
 from eyechart.types import OUTCOMES, Result
 from eyechart.view.library import Library, NotFound
@@ -247,7 +247,7 @@ class Pages:
 
     def compare(self, a: str, b: str) -> Comparison:
         """The comparison of two runs, kept until one of them changes."""
-        from eyechart.run.comparison import compare_runs
+        from eyechart.runs.comparison import compare_runs
 
         if a == b:
             raise UsageError("a run is not compared with itself", hint="choose two different runs")
@@ -429,7 +429,7 @@ def _list_facts(
     line: ListedRun, manifest: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """The conditions of a run: name and value."""
-    from eyechart.model.prices import format_usd
+    from eyechart.models.prices import format_usd
     from eyechart.report.live import format_duration
 
     requests = summary.get("requests") if isinstance(summary.get("requests"), Mapping) else {}

@@ -22,7 +22,7 @@ from typing import Any
 
 from eyechart.errors import EyechartError, MissingExtra, UsageError
 from eyechart.memory import claim_image
-from eyechart.run.sent import count_images, load_sent_image
+from eyechart.runs.sent import count_images, load_sent_image
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
 
@@ -363,7 +363,7 @@ def _read_two(query: Any) -> tuple[str, str]:
 
 
 def _make_thumbnail(data: bytes) -> tuple[bytes, str]:
-    from eyechart.data.pixels import MIME, reencode
+    from eyechart.data.images.pixels import MIME, reencode
 
     small = reencode(data, "image", max_side=_THUMBNAIL_SIDE, jpeg_quality=80)
     return small.data, MIME[small.format]

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from catalogue.made import MADE, write_clone, write_file
-from eyechart.data.download import RemoteFile, Repository, choose_files, find_snapshot, verify
-from eyechart.data.hub import choose_part_files
+from eyechart.data.files.download import RemoteFile, Repository, choose_files, find_snapshot, verify
+from eyechart.data.files.hub import choose_part_files
 from eyechart.errors import DataError
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from support.command import Outcome, eyechart_process
 from support.trickle import trickling
 

@@ -9,9 +9,16 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.hub import is_reachable, list_splits, load_split, open_hub, parse_hub, raise_explained
-from eyechart.data.images import ImageLoader
-from eyechart.data.lint import check_source
+from eyechart.data.columns.lint import check_source
+from eyechart.data.files.hub import (
+    is_reachable,
+    list_splits,
+    load_split,
+    open_hub,
+    parse_hub,
+    raise_explained,
+)
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError, ImageError, UsageError
 from eyechart.types import Sample
@@ -245,7 +252,7 @@ def test_fingerprints_follow_the_data(tmp_path: Path, datasets: Any) -> None:
 
 
 def test_a_picture_is_found_again_in_another_process(tmp_path: Path, datasets: Any) -> None:
-    from eyechart.data import hub as loading
+    from eyechart.data.files import hub as loading
 
     folder = clone(tmp_path / "signs", {"test": signs(datasets)})
     [first, *_] = samples(f"hf:{folder}")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.hub import HubSpec, is_hub, parse_hub
+from eyechart.data.files.hub import HubSpec, is_hub, parse_hub
 from eyechart.errors import DataError, EyechartError, UsageError
 
 

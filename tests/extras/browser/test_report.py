@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import expect
 
 from extras.browser.conftest import find_violations
-from eyechart.run import run
-from eyechart.run.comparison import compare
-from eyechart.run.pages import write_audit_html, write_comparison_html
-from eyechart.run.results import Run
+from eyechart.runs import run
+from eyechart.runs.comparison import compare
+from eyechart.runs.pages import write_audit_html, write_comparison_html
+from eyechart.runs.results import Run
 from eyechart.types import Message
 from support.files import jsonl, picture
 
@@ -172,7 +172,7 @@ def test_a_comparison_shows_a_flip_with_both_replies(
 
 
 def test_an_audit_shows_its_verdict_and_the_questions_solved_blind(open_page: Open, tmp_path: Path) -> None:
-    from eyechart.run.audit import audit
+    from eyechart.runs.audit import audit
 
     questions = write_questions(tmp_path, 12)
     found = audit(questions, Answers("A"), conditions=["none"], out=tmp_path / "runs", progress=False)

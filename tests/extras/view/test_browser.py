@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 from extras.view.conftest import Serve
-from eyechart.run.listing import list_runs
+from eyechart.runs.listing import list_runs
 from support.command import start
 from support.files import choice_tsv
 from support.runs import right

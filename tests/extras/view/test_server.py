@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from extras.view.conftest import Serve
-from eyechart.run.listing import list_runs
+from eyechart.runs.listing import list_runs
 
 
 def get(address: str, path: str, *, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError, ImageError
 from eyechart.pipelines.infochartqa.data import open_infochartqa, tidy_url
 from eyechart.types import ImageRef, Sample

@@ -7,8 +7,8 @@ import pytest
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.insight_o3.benchmark import BENCHMARKS, DATASETS, Dataset
 from eyechart.registry import benchmarks, exporters, scorers
-from eyechart.run.options import Options
-from eyechart.run.sources import find_benchmark, make_benchmark
+from eyechart.runs.options import Options
+from eyechart.runs.sources import find_benchmark, make_benchmark
 from eyechart.types import Sample
 from support.command import eyechart
 from support.files import jsonl, picture

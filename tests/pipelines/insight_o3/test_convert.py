@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.boxes import Box, read_boxes
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.boxes import Box, read_boxes
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError
 from eyechart.pipelines.insight_o3.benchmark import DATASETS, AnnotationSource

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.boxes import Box, read_boxes
+from eyechart.data.images.boxes import Box, read_boxes
 from eyechart.errors import DataError
 from eyechart.pipelines.insight_o3.benchmark import AnnotationSource, mark_rotations, rebuild_row
 from eyechart.pipelines.insight_o3.rows import AS_WRITTEN

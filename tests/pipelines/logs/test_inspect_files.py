@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from eyechart.data.replies import read_log
+from eyechart.data.files.replies import read_log
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
 from support.extras import extra

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.replies import recognise
+from eyechart.data.files.replies import recognise
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.lm_eval import read_samples
 from support.files import jsonl

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.replies import recognise
+from eyechart.data.files.replies import recognise
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.evalscope import read_predictions, read_report, read_reviews
 from eyechart.pipelines.logs.inspect import read_archive, read_json_log

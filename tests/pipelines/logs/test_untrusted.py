@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.replies import read_log, read_replies
+from eyechart.data.files.replies import read_log, read_replies
 from eyechart.errors import EyechartError
-from eyechart.run.replies import load_log, read_log_questions
+from eyechart.runs.replies import load_log, read_log_questions
 
 SAID = {
     "role": "assistant",

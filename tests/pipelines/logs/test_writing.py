@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.replies import parse_failure, read_log, read_replies
+from eyechart.data.files.replies import parse_failure, read_log, read_replies
 from eyechart.pipelines.logs.writing import encode_json_line, format_failure, format_messages
 from eyechart.registry import exporters, scorers
 from eyechart.types import Failure, ImageRef, Reply, Result, Usage

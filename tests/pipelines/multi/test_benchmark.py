@@ -11,7 +11,7 @@ import pytest
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.pipelines.multi.benchmark import multi
 from eyechart.registry import benchmarks
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from eyechart.types import MODELS_TURN, Benchmark, Replies, Sample
 from support.command import Outcome, eyechart
 from support.multi import MultiData, make_multi, write_json

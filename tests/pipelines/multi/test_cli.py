@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.run.results import Run
+from eyechart.runs.results import Run
 from support.command import Outcome, eyechart, start
 from support.multi import MultiData, make_multi, write_json
 from support.server import Answer, Asked, Server

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError, ImageError
 from eyechart.pipelines.multi.data import MultiFiles, MultiSource, open_multi
 from eyechart.pipelines.multi.files import ImagePaths, find_unshown_images, rewrite_marks

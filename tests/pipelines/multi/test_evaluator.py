@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.model.python import adapt
+from eyechart.models.python import adapt
 from eyechart.pipelines.multi.evaluators import build_question, read_prediction
 from eyechart.pipelines.multi.report import RETURNED
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from eyechart.types import (
     MODELS_TURN,
     Image,

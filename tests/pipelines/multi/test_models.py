@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.model.specs import make_model
+from eyechart.models.specs import make_model
 from eyechart.pipelines.multi.arguments import MultiArguments
 from eyechart.pipelines.multi.models import LOCAL, OPENAI_URL, SERVED, choose_model, describe_models
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from eyechart.types import ModelSettings, read_capabilities
 
 CLASSES = """

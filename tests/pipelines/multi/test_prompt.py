@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from eyechart.data.images import ImageLoader
+from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.prompt import BLACK, MARK, NAMES, WORDS, MultiPrompt
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample

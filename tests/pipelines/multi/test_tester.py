@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from PIL import Image as Pictures
 
-from eyechart.model.checkup import CheckCase, CheckResult, check_model, draw_conclusions
-from eyechart.model.checkup import list_cases as plain_cases
-from eyechart.model.python import adapt
+from eyechart.models.checkup import CheckCase, CheckResult, check_model, draw_conclusions
+from eyechart.models.checkup import list_cases as plain_cases
+from eyechart.models.python import adapt
 from eyechart.pipelines.multi.tester import LANGUAGES, make_cases
 from eyechart.types import MODELS_TURN, Image
 

@@ -17,7 +17,7 @@ from eyechart.pipelines.multi.prompt import (
     read_authors_words,
     read_words,
 )
-from eyechart.run.sources import make_benchmark
+from eyechart.runs.sources import make_benchmark
 from eyechart.types import ImageRef, Sample
 from support.command import eyechart
 from support.multi import MultiData, make_multi

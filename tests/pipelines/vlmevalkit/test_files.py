@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.images import ImageLoader
-from eyechart.data.lint import check_source
+from eyechart.data.columns.lint import check_source
+from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.benchmark import open_mmbench
 from support.files import jsonl, picture_base64

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eyechart.compat.mmbench import NO_ANSWER, MMBenchDataset, decode_base64_to_image, dump_submission
-from eyechart.data.tables import NA_WORDS
+from eyechart.data.files.tables import NA_WORDS
 from eyechart.errors import DataError, EyechartError, ImageError, UsageError
 from support.files import noisy_picture, picture, picture_base64
 

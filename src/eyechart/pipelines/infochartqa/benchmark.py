@@ -30,7 +30,7 @@ def infochartqa(
     image_root: Path | None = None,
 ) -> Benchmark:
     """The hub's questions, or those of `file`; `image_root` is a folder of charts named by `figure_id`."""
-    from eyechart.data.formats import resolve_origin
+    from eyechart.data.files.formats import resolve_origin
     from eyechart.data.wrappers import LazySource
     from eyechart.pipelines.infochartqa.data import HUB, PAIR, open_infochartqa, read_model_response
 

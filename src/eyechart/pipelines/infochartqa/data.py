@@ -17,12 +17,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.choices import LETTERS, label_choices, read_lettered_choices
-from eyechart.data.columns import to_text
-from eyechart.data.formats import find_file, guess_format
-from eyechart.data.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
-from eyechart.data.json_files import read_row_texts, translate_json_errors
-from eyechart.data.rows import Blob, PathRules, Reader, Row, name_row, read_literal
+from eyechart.data.columns.choices import LETTERS, label_choices, read_lettered_choices
+from eyechart.data.columns.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
+from eyechart.data.columns.meaning import to_text
+from eyechart.data.files.formats import find_file, guess_format
+from eyechart.data.files.json_files import read_row_texts, translate_json_errors
+from eyechart.data.files.rows import Blob, PathRules, Reader, Row, name_row, read_literal
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
@@ -64,7 +64,7 @@ def open_infochartqa(
 
 
 def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
-    from eyechart.data.hub import list_splits, parse_hub
+    from eyechart.data.files.hub import list_splits, parse_hub
 
     named = parse_hub(spec)
     base, _, revision = str(named).partition("@")
@@ -85,7 +85,7 @@ def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChart
 
 
 def _open_hub_part(spec: str, image_root: Path | None) -> tuple[Reader, ChartImages]:
-    from eyechart.data.hub import open_hub
+    from eyechart.data.files.hub import open_hub
 
     reader = open_hub(spec)
     return reader, ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")

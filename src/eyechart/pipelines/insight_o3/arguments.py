@@ -164,7 +164,7 @@ class Arguments:
 
     def record(self) -> dict[str, Any]:
         """All arguments as in args.json, without the keys."""
-        from eyechart.model.redact import redact_parameters
+        from eyechart.models.redact import redact_parameters
 
         said = self.without_idle_addresses()
         values = {name: getattr(said, name) for name in self.__dataclass_fields__}

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.boxes import TARGET_BOXES
-from eyechart.data.choices import parse_choices
-from eyechart.data.columns import to_text
-from eyechart.data.formats import guess_format
-from eyechart.data.image_columns import ImageCells
-from eyechart.data.rows import PathRules, Row, name_row
+from eyechart.data.columns.choices import parse_choices
+from eyechart.data.columns.image_columns import ImageCells
+from eyechart.data.columns.meaning import to_text
+from eyechart.data.files.formats import guess_format
+from eyechart.data.files.rows import PathRules, Row, name_row
+from eyechart.data.images.boxes import TARGET_BOXES
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.insight_o3.rows import AS_WRITTEN, OFFICIAL_GOLD, Kind, convert_value, guess_kind
@@ -191,7 +191,7 @@ def _annotations(dataset: Dataset, given: Path) -> Path:
     published = (given.joinpath(*parts[n:]) for n in range(len(parts)))
     found = next((path for path in published if path.is_file()), None)
     if found is None:
-        from eyechart.data.formats import find_file
+        from eyechart.data.files.formats import find_file
 
         with contextlib.suppress(DataError):  # raised again when the questions are read
             found = find_file(given).path
@@ -200,7 +200,7 @@ def _annotations(dataset: Dataset, given: Path) -> Path:
 
 def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> Source:
     if path.is_dir():
-        from eyechart.data.formats import find_file
+        from eyechart.data.files.formats import find_file
 
         path = find_file(path).path  # its error says what the folder holds instead
     if not path.is_file():

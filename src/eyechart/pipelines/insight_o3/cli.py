@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
     from eyechart.pipelines.insight_o3.gather import Evaluation, Results
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
 
 DESCRIPTION = """\

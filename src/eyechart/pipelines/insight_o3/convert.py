@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from eyechart.data.columns import to_text
-from eyechart.data.formats import guess_format
-from eyechart.data.hub import fetch_repository, is_hub, open_hub
-from eyechart.data.images import ImageLoader, MissingImage
-from eyechart.data.rows import Blob, Row, name_row
+from eyechart.data.columns.meaning import to_text
+from eyechart.data.files.formats import guess_format
+from eyechart.data.files.hub import fetch_repository, is_hub, open_hub
+from eyechart.data.files.rows import Blob, Row, name_row
+from eyechart.data.images.loading import ImageLoader, MissingImage
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UsageError
 from eyechart.files import atomic_write

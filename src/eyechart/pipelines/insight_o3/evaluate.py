@@ -38,13 +38,13 @@ from eyechart.pipelines.insight_o3.report import (
     write_insight_o3,
 )
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH, InsightScorer
-from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_plan
+from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, make_plan
 from eyechart.score.thinking import set_thinking
 from eyechart.types import Benchmark, Export, JudgedScorer
 
 if TYPE_CHECKING:
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
 RUNS = "run"  # the folder of our run, below that of the evaluation
 _ARGUMENTS = "args.json"
@@ -69,7 +69,7 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> InsightEvaluatio
 
 def _evaluated(arguments: Arguments, plan: Plan) -> Run:
     """Run the plan. args.json is written first, so that it exists if the run is killed."""
-    from eyechart.run import evaluate as evaluate_plan
+    from eyechart.runs import evaluate as evaluate_plan
 
     is_new = not (arguments.folder / _ARGUMENTS).exists()
     if is_new:
@@ -301,7 +301,7 @@ def _drop(run: Path) -> None:
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:
-    from eyechart.data.json_files import read_bytes, translate_json_errors
+    from eyechart.data.files.json_files import read_bytes, translate_json_errors
 
     found = []
     for trial in trials:

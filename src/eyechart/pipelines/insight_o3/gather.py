@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.json_files import read_bytes, translate_json_errors
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.insight_o3.arguments import NO_JUDGE
 from eyechart.pipelines.insight_o3.benchmark import DATASETS
 from eyechart.pipelines.insight_o3.report import NO_SUMMARY, format_results_row
 from eyechart.registry import suggest_name
-from eyechart.run.listing import tell_selection
+from eyechart.runs.listing import tell_selection
 from eyechart.terminal import to_one_line
 
 SUMMARY = "summary_metrics.json"

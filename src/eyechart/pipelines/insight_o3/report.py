@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from eyechart.files import make_folder
-from eyechart.model.redact import redact_parameters
+from eyechart.models.redact import redact_parameters
 from eyechart.pipelines.insight_o3.benchmark import rebuild_row
 from eyechart.pipelines.insight_o3.rows import find_group, make_official_records
 from eyechart.pipelines.insight_o3.score import ASSISTANT, FINISHED
 from eyechart.registry import exporter
 from eyechart.report.rows import open_text_file, remove_files, write_json_file
-from eyechart.run.sent import SentImage, load_sent_image
+from eyechart.runs.sent import SentImage, load_sent_image
 from eyechart.stats.intervals import add_in_order
 from eyechart.types import Export, Reply, Result
 

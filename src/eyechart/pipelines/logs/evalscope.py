@@ -21,8 +21,8 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.json_files import JsonLinesReader, read_bytes
-from eyechart.data.rows import name_row
+from eyechart.data.files.json_files import JsonLinesReader, read_bytes
+from eyechart.data.files.rows import name_row
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.reading import (
     MAX_TRIALS,

@@ -15,9 +15,9 @@ from typing import IO, Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, label_choices
-from eyechart.data.json_files import JsonWindow
-from eyechart.data.tables import BOM
+from eyechart.data.columns.choices import LETTERS, label_choices
+from eyechart.data.files.json_files import JsonWindow
+from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.reading import (
     MARK,

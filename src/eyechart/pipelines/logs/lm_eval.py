@@ -20,11 +20,11 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, label_choices
-from eyechart.data.columns import ALIASES
-from eyechart.data.json_files import JsonLinesReader, JsonReader, read_bytes
-from eyechart.data.rows import name_row
-from eyechart.data.tables import BOM
+from eyechart.data.columns.choices import LETTERS, label_choices
+from eyechart.data.columns.meaning import ALIASES
+from eyechart.data.files.json_files import JsonLinesReader, JsonReader, read_bytes
+from eyechart.data.files.rows import name_row
+from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.reading import (
     MARK,

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from eyechart.data.json_files import translate_json_errors
-from eyechart.data.sheets import refuse_bomb
+from eyechart.data.files.json_files import translate_json_errors
+from eyechart.data.files.sheets import refuse_bomb
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, LogEntry, Reply, Sample, Usage
 

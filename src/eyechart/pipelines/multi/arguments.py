@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from eyechart.data.json_files import read_bytes, translate_json_errors
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
 from eyechart.files import atomic_write
-from eyechart.model.redact import HIDDEN, redact_parameters
+from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, list_option_names, read_pairs
 from eyechart.registry import suggest_name
 from eyechart.store.folder import make_file_name

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.formats import resolve_origin
+from eyechart.data.files.formats import resolve_origin
 from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.data import MultiFiles, open_multi, read_replies

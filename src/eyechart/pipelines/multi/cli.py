@@ -16,10 +16,10 @@ from eyechart.registry import Checkup, Execute, checkups, command
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
-    from eyechart.model.checkup import CheckCase
+    from eyechart.models.checkup import CheckCase
     from eyechart.pipelines.multi.inference import FinishedInference
     from eyechart.pipelines.multi.metrics import Metrics
-    from eyechart.run.options import Options
+    from eyechart.runs.options import Options
     from eyechart.types import Model
 
 
@@ -361,7 +361,7 @@ def _said(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
 def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Options) -> tuple[Model, bool]:
     """The model that the tester's arguments mean, and whether its prompts have a system message."""
     from eyechart.pipelines.multi.models import choose_model
-    from eyechart.run.plan import find_model
+    from eyechart.runs.plan import find_model
 
     if args.spec and said.setdefault("model", args.spec) != args.spec:
         raise UsageError(f"two models are given: {args.spec} and {said['model']}", hint="leave one out")

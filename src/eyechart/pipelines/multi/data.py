@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.image_texts import IMAGE_PATHS
+from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import (

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.image_texts import IMAGE_PATHS
+from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.errors import ModelError
-from eyechart.model.python import Shape, list_image_paths, replace_surrogates, shapes
+from eyechart.models.python import Shape, list_image_paths, replace_surrogates, shapes
 from eyechart.pipelines.multi.files import SYSTEM_TEXT
 from eyechart.pipelines.multi.report import NO_PREDICTION, RETURNED
 from eyechart.types import Reply, Request, Usage

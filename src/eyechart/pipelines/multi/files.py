@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from eyechart.data.image_texts import read_caption_lines
-from eyechart.data.json_files import read_bytes, read_row_texts, translate_json_errors
-from eyechart.data.rows import PathRules
+from eyechart.data.files.json_files import read_bytes, read_row_texts, translate_json_errors
+from eyechart.data.files.rows import PathRules
+from eyechart.data.images.texts import read_caption_lines
 from eyechart.errors import DataError, join_names
 from eyechart.types import ImageRef
 

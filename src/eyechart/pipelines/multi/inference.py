@@ -32,14 +32,14 @@ from eyechart.pipelines.multi.models import ChosenModel, choose_model
 from eyechart.pipelines.multi.prompt import OWN_WORDING, find_wording
 from eyechart.pipelines.multi.report import INDENT, make_prediction
 from eyechart.report.rows import write_json_file
-from eyechart.run.options import Options
-from eyechart.run.results import Run
+from eyechart.runs.options import Options
+from eyechart.runs.results import Run
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.pipelines.multi.data import MultiSource
-    from eyechart.run.plan import Plan
+    from eyechart.runs.plan import Plan
 
 
 FOLDER = "checkpoints"
@@ -63,7 +63,7 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
 
     `cache`: use replies of other runs to the same requests, and store replies for them.
     """
-    from eyechart.run.sources import make_benchmark
+    from eyechart.runs.sources import make_benchmark
 
     if folder := given.get("checkpoint_dir"):
         _refuse_foreign_answers(Path(folder))  # its args.json may have another form, too
@@ -244,8 +244,8 @@ class Inference:
 
     def infer(self, tell: Callable[[str], None] = lambda text: None) -> FinishedInference:
         """Ask, score, and write the folder; earlier answers are kept."""
-        from eyechart.run import evaluate
-        from eyechart.run.plan import make_plan
+        from eyechart.runs import evaluate
+        from eyechart.runs.plan import make_plan
 
         ours = self.folder / OURS
         plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.json_files import read_bytes, translate_json_errors
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.files import describe_unknown_educations, find_level

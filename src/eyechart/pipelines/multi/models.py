@@ -17,10 +17,10 @@ from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.files import suppress_warnings
-from eyechart.model import environment
+from eyechart.models import environment
 from eyechart.pipelines.multi.arguments import MultiArguments
 from eyechart.registry import suggest_name
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from eyechart.types import Model
 
 GENERIC = "openai-compatible"  # the same as no --model: the endpoint at --api_url
@@ -47,7 +47,7 @@ class ChosenModel:
         """The model for the plan: its name, or a class made with its arguments."""
         if self.evaluator is None:
             return self.spec
-        from eyechart.model.python import make_python_model
+        from eyechart.models.python import make_python_model
 
         settings = replace(options, params=dict(self.params)).make_model_settings()
         maker = self.evaluator if self.n_copies == 1 else make_copies(self.evaluator, self.n_copies)
@@ -197,7 +197,7 @@ def _refuse(arguments: MultiArguments, flags: tuple[str, ...], *, of: str) -> No
 
 def load_evaluator(arguments: MultiArguments, spec: str) -> ChosenModel:
     """A class with ``generate_answer``, and the arguments that the original makes it with."""
-    from eyechart.model.python import list_parameters, load_object
+    from eyechart.models.python import list_parameters, load_object
 
     found = load_object(spec.removeprefix("python:"))
     known = list_parameters(found) if _is_maker(found) else []

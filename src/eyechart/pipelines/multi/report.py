@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.image_texts import IMAGE_PATHS
+from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.errors import MissingExtra
 from eyechart.files import atomic_write, make_folder, suppress_warnings
-from eyechart.model.redact import redact_parameters
+from eyechart.models.redact import redact_parameters
 from eyechart.pipelines.multi.prompt import OWN_WORDING
 from eyechart.pipelines.multi.score import KINDS, read_kind, score
 from eyechart.registry import exporter

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from eyechart.data.images import ImageLoader
-from eyechart.model.checkup import CheckCase, Skill, make_plain_image
+from eyechart.data.images.loading import ImageLoader
+from eyechart.models.checkup import CheckCase, Skill, make_plain_image
 from eyechart.pipelines.multi.data import classify_images
 from eyechart.pipelines.multi.prompt import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.score import KINDS, score

@@ -64,7 +64,7 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
         cells: Literal["text", "pandas"] | None = None,
     ) -> Benchmark:
         """Return the set. By default `cells` are read like the official loader, pandas, reads them."""
-        from eyechart.data.formats import UnknownFile, resolve_origin
+        from eyechart.data.files.formats import UnknownFile, resolve_origin
         from eyechart.data.wrappers import LazySource
 
         def opened() -> Source:
@@ -104,7 +104,7 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
 
 def _read_questions(replies: Path) -> Source:
     """The questions that VLMEvalKit copies into its files of predictions."""
-    from eyechart.data.replies import open_questions
+    from eyechart.data.files.replies import open_questions
     from eyechart.data.wrappers import ChangedSource
 
     file = open_questions(replies)
@@ -153,7 +153,7 @@ def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = Non
 
     By default the cells of tables are read like the official loader, pandas, reads them.
     """
-    from eyechart.data.formats import find_file, guess_format
+    from eyechart.data.files.formats import find_file, guess_format
     from eyechart.data.source import SourceOptions, open_source
 
     found = find_file(spec)
@@ -231,7 +231,7 @@ def find_question(sample: Sample) -> int | None:
 
     Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000.
     """
-    from eyechart.data.choices import ROTATION_OFFSET
+    from eyechart.data.columns.choices import ROTATION_OFFSET
 
     group, index = read_index(sample.meta.get("g_index")), read_index(sample.id)
     return group if group is not None or index is None else index % ROTATION_OFFSET

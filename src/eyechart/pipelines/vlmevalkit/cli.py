@@ -16,7 +16,7 @@ from eyechart.console import load_dotenv, note, print_json, reserve_stdout
 from eyechart.errors import UsageError
 from eyechart.option import add_option, add_options, list_option_names, list_options, read_given_options
 from eyechart.registry import ConfigReader, Execute, command, configurations
-from eyechart.run.options import COST, IMAGES, QUESTIONS, REQUESTS, Options
+from eyechart.runs.options import COST, IMAGES, QUESTIONS, REQUESTS, Options
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.config import Task
@@ -289,7 +289,7 @@ def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
     """Print an estimate of the tasks without running them."""
     from eyechart.console import print_estimates
     from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
-    from eyechart.run.estimate import estimate
+    from eyechart.runs.estimate import estimate
 
     with reserve_stdout(is_json=as_json):
         estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]

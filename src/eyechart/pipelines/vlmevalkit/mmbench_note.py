@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from PIL.Image import Image as Picture
 
-    from eyechart.data.images import ImageLoader
+    from eyechart.data.images.loading import ImageLoader
     from eyechart.types import ImageRef, Sample
 
 
@@ -42,7 +42,7 @@ def decode_base64_to_image(base64_string: str | bytes) -> Picture:
     """The image that a base64 text holds, as Pillow opens it."""
     from base64 import b64decode
 
-    from eyechart.data.pixels import open_image
+    from eyechart.data.images.pixels import open_image
 
     try:
         data = b64decode(base64_string)
@@ -182,7 +182,7 @@ class MMBenchDataset:
         return self._rows[self._position(position)]
 
     def _read_frame(self) -> Any:
-        from eyechart.data.formats import guess_format
+        from eyechart.data.files.formats import guess_format
 
         try:
             pandas: Any = import_module("pandas")
@@ -212,7 +212,7 @@ class MMBenchDataset:
 
     def _pictures(self) -> ImageLoader:
         if self._loader is None:
-            from eyechart.data.images import ImageLoader
+            from eyechart.data.images.loading import ImageLoader
 
             if _status(self.data_file) != self._seen:
                 raise DataError(
@@ -284,13 +284,13 @@ def _status(path: str) -> tuple[int, int]:
 
 
 def _as_rgb(loader: ImageLoader, ref: ImageRef) -> Picture:
-    from eyechart.data.pixels import open_image
+    from eyechart.data.images.pixels import open_image
 
     return _in_rgb(open_image(loader.original(ref), str(ref))[1], str(ref))
 
 
 def _in_rgb(picture: Picture, what: str) -> Picture:
-    from eyechart.data.pixels import decode
+    from eyechart.data.images.pixels import decode
     from eyechart.files import suppress_warnings
 
     decode(picture, what)

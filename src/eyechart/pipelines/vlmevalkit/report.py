@@ -29,10 +29,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from eyechart.circular import merge_rotations
-from eyechart.data.answers import to_text
-from eyechart.data.image_columns import is_path_column
-from eyechart.data.rows import Blob
-from eyechart.data.tables import infer_kinds
+from eyechart.data.columns.answers import to_text
+from eyechart.data.columns.image_columns import is_path_column
+from eyechart.data.files.rows import Blob
+from eyechart.data.files.tables import infer_kinds
 from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
 from eyechart.report.counting import compute_credit
@@ -405,7 +405,7 @@ def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) ->
 
     As pandas does, a column that holds only numbers is written as numbers.
     """
-    from eyechart.data.columns import list_text_columns
+    from eyechart.data.columns.meaning import list_text_columns
     from eyechart.data.source import open_source
 
     source = open_source(file)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from eyechart.data.tables import NA_WORDS
+from eyechart.data.files.tables import NA_WORDS
 from eyechart.errors import NO_ANSWER
 from eyechart.registry import judged_scorer, scorers
 from eyechart.score.choice_rules import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from eyechart.compat.evalscope import TaskConfig
 from eyechart.errors import UsageError
-from eyechart.model.openai import OpenAI
+from eyechart.models.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NATIVE_KEYS, TASK_KEYS, Task, read_task
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import ENTRY_KEYS, EVAL_KEYS
 

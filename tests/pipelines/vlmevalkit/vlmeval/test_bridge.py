@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.vlmeval import bridge, dataset
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset, ImageBaseDataset
-from eyechart.run import evaluate
-from eyechart.run.options import Options
-from eyechart.run.plan import make_plan
+from eyechart.runs import evaluate
+from eyechart.runs.options import Options
+from eyechart.runs.plan import make_plan
 from eyechart.types import Failure, ImageRef, Message, Reply, Result, Sample
 from support.extras import extra
 from support.files import jsonl, picture, picture_base64

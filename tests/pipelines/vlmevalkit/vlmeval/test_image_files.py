@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.rows import PathRules
+from eyechart.data.files.rows import PathRules
 from eyechart.errors import StoreError
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import is_place
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.rows import OUTSIDE, PathRules
+from eyechart.data.files.rows import OUTSIDE, PathRules
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import to_messages
 from eyechart.types import ImageRef, Message

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.model.redact import HIDDEN, is_secret, redact_parameters
+from eyechart.models.redact import HIDDEN, is_secret, redact_parameters
 from eyechart.registry import suggest_name
-from eyechart.run.options import SUFFIXES, decode_json, load_config_file
+from eyechart.runs.options import SUFFIXES, decode_json, load_config_file
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData

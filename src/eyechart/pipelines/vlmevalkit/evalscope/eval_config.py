@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.model.openai import OpenAI
+from eyechart.models.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, format_model_name
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import REASONING, find_judge_spec, format_judge_spec
@@ -125,7 +125,7 @@ def _data_name(given: str) -> str:
     >>> _data_name("my_set"), _data_name("data/my_set.tsv"), _data_name("hf:someone/signs:test")
     ('my_set', 'my_set', 'someone_signs_test')
     """
-    from eyechart.data.formats import SUFFIXES
+    from eyechart.data.files.formats import SUFFIXES
 
     path = Path(given)
     name = path.stem if path.suffix.lower() in SUFFIXES else path.name

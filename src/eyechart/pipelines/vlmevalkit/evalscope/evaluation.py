@@ -53,7 +53,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     to_texts,
     use_local_judge,
 )
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from eyechart.store.folder import find_siblings
 from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import print_note
@@ -61,8 +61,8 @@ from eyechart.types import Benchmark, Export, JudgedScorer, Message, Result, Sam
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData
-    from eyechart.run.plan import Plan
-    from eyechart.run.results import Run
+    from eyechart.runs.plan import Plan
+    from eyechart.runs.results import Run
 
 
 AGAIN = "the same call again asks only for what is missing"
@@ -157,7 +157,7 @@ def plan_evaluation(
     is_fresh: bool,
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
-    from eyechart.run.plan import make_plan
+    from eyechart.runs.plan import make_plan
 
     choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
     stem = f"{model.name}_{questions.entry.name}"
@@ -352,7 +352,7 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
 
 
 def _evaluate(plan: Plan) -> Run:
-    from eyechart.run import evaluate
+    from eyechart.runs import evaluate
 
     done = evaluate(plan)
     if done.is_interrupted:
@@ -362,7 +362,7 @@ def _evaluate(plan: Plan) -> Run:
 
 def _score_file(one: Evaluation) -> Run:
     """Existing predictions as a run."""
-    from eyechart.run.replies import score_replies
+    from eyechart.runs.replies import score_replies
 
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
     file = extract_replies(one.predictions, one.questions.source, one.options, kept)
@@ -526,7 +526,7 @@ def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
 
 def _indices(frame: Any) -> list[str]:
     """The index of every row as text: pandas turns 7 into 7.0 in a column with gaps."""
-    from eyechart.data.sheets import format_cell
+    from eyechart.data.files.sheets import format_cell
     from eyechart.pipelines.vlmevalkit.vlmeval.smp import to_plain
 
     return [format_cell(to_plain(one)) or "" for one in frame["index"]]
@@ -580,9 +580,9 @@ def open_questions(entry: DataEntry) -> Questions:
     Names of published sets are those of the catalogue. Any other name is a file of the user; its columns
     choose the class. If a script has changed the methods of that class, these make prompts and scores.
     """
-    from eyechart.data.hub import is_hub
+    from eyechart.data.files.hub import is_hub
     from eyechart.registry import benchmarks, find_published_benchmark
-    from eyechart.run.sources import list_settings, make_benchmark
+    from eyechart.runs.sources import list_settings, make_benchmark
 
     if entry.general is not None:
         return _open_general(entry, entry.general)
@@ -621,7 +621,7 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
     from eyechart.pipelines.vlmevalkit.vlmeval import bridge
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
     from eyechart.registry import benchmarks, scorers
-    from eyechart.run.sources import list_settings, make_benchmark
+    from eyechart.runs.sources import list_settings, make_benchmark
 
     if bridge.is_changed(choose_class(detect_kind(list_columns(path)))):
         return _open_custom(entry, path)
@@ -670,8 +670,8 @@ def _find(entry: DataEntry) -> Path | None:
 
     None for a name of the catalogue without a file.
     """
-    from eyechart.data.formats import SUFFIXES, find_file
-    from eyechart.data.rows import list_lmu_roots
+    from eyechart.data.files.formats import SUFFIXES, find_file
+    from eyechart.data.files.rows import list_lmu_roots
     from eyechart.registry import benchmarks
 
     given = Path(entry.source).expanduser()

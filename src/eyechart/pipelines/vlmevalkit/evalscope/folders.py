@@ -21,10 +21,10 @@ from typing import Any, Literal
 import msgspec
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
-from eyechart.model.redact import HIDDEN, redact_parameters
+from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import list_option_names
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from eyechart.store.folder import discard_folder, lock_folder, prepare_folder, write_json
 
 MARKER = "eyechart_task.json"

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from eyechart.data.image_columns import ImageCells
-from eyechart.data.rows import Blob, Row, name_row
+from eyechart.data.columns.image_columns import ImageCells
+from eyechart.data.files.rows import Blob, Row, name_row
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, EyechartError, join_names

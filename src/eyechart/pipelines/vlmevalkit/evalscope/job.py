@@ -44,7 +44,7 @@ from eyechart.report.table import describe_scorer
 from eyechart.terminal import print_note, print_text
 
 if TYPE_CHECKING:
-    from eyechart.run.plan import Plan
+    from eyechart.runs.plan import Plan
 
 # Flags of `eyechart run` and their keys in a configuration.
 KEYS: Mapping[str, str] = {

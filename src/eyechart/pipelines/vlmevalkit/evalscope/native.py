@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.model.openai import OpenAI
+from eyechart.models.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import (
     BACKEND,
     NO_KEY,

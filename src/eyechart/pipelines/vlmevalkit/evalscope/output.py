@@ -26,7 +26,7 @@ from eyechart.pipelines.vlmevalkit.report import (
 from eyechart.registry import exporter
 from eyechart.report.rows import Cell, open_text_file
 from eyechart.report.table import describe_scorer
-from eyechart.run.options import Options
+from eyechart.runs.options import Options
 from eyechart.terminal import print_note, print_text, to_one_line
 from eyechart.types import Export, Result
 
@@ -290,7 +290,7 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
 
     Failed predictions and those beyond the limit are left out.
     """
-    from eyechart.data.replies import read_replies
+    from eyechart.data.files.replies import read_replies
 
     said = {
         name: reply.content
@@ -320,7 +320,7 @@ def _beyond(source: Any, options: Options) -> set[str]:
     """The samples beyond the limit."""
     from dataclasses import replace
 
-    from eyechart.run.plan import choose_benchmark
+    from eyechart.runs.plan import choose_benchmark
 
     every, _ = choose_benchmark(source, replace(options, limit=None))
     meant, _ = choose_benchmark(source, options)

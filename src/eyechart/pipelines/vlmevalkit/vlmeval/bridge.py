@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyechart.data.image_columns import IMAGE_SUFFIXES
-from eyechart.data.images import ImageLoader
-from eyechart.data.rows import PathRules
+from eyechart.data.columns.image_columns import IMAGE_SUFFIXES
+from eyechart.data.files.rows import PathRules
+from eyechart.data.images.loading import ImageLoader
 from eyechart.data.wrappers import MemorySource
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import NO_ANSWER, DataError, EyechartError, ModelError, UsageError
-from eyechart.model.specs import make_model
+from eyechart.models.specs import make_model
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     CHOICE,
     JUDGED,

@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from eyechart.errors import EyechartError, UsageError, rename_flags, translate_hint, translate_hints
 from eyechart.files import atomic_write
-from eyechart.model.environment import refuse_foreign_key
-from eyechart.model.openai import OpenAI
+from eyechart.models.environment import refuse_foreign_key
+from eyechart.models.openai import OpenAI
 from eyechart.option import option
 from eyechart.pipelines.vlmevalkit.evalscope.config import (
     IMAGE_HINTS,
@@ -39,7 +39,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
 from eyechart.pipelines.vlmevalkit.evalscope.folders import find_prediction_files
 from eyechart.registry import find_published_benchmark, suggest_name
 from eyechart.registry import models as providers
-from eyechart.run.options import decode_json
+from eyechart.runs.options import decode_json
 
 # The groups of the help, and how a flag of each is declared.
 WHAT = "data and models"
@@ -321,7 +321,7 @@ def make_label(name: str) -> str:
 
 def _format_command(flags: Flags) -> str:
     """The command as it can be typed again, without keys."""
-    from eyechart.model.redact import is_secret
+    from eyechart.models.redact import is_secret
 
     words = ["eyechart", "vlmeval"]
     for name, value in flags.select(Flags.__dataclass_fields__).items():

@@ -15,10 +15,10 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, ClassVar, Literal
 
-from eyechart.data.columns import to_text
-from eyechart.data.formats import find_file, guess_format
-from eyechart.data.image_columns import REFERENCE_CHARS
-from eyechart.data.rows import PathRules
+from eyechart.data.columns.image_columns import REFERENCE_CHARS
+from eyechart.data.columns.meaning import to_text
+from eyechart.data.files.formats import find_file, guess_format
+from eyechart.data.files.rows import PathRules
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, join_names
 from eyechart.files import atomic_write

@@ -16,8 +16,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.columns import detect, parse_row, to_text
-from eyechart.data.rows import Row
+from eyechart.data.columns.meaning import detect, parse_row, to_text
+from eyechart.data.files.rows import Row
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
 from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
@@ -50,7 +50,7 @@ from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
 
 if TYPE_CHECKING:
-    from eyechart.run.results import Run
+    from eyechart.runs.results import Run
 
 
 CHOICE = RELEASED
@@ -137,8 +137,8 @@ def _score_by_rules(said: _Answered) -> list[Result]:
 
 def _score_by_judge(said: _Answered, judge: Mapping[str, Any]) -> list[Result]:
     """The same with a judge: a temporary run on the replies."""
-    from eyechart.run.options import Options
-    from eyechart.run.replies import score_replies
+    from eyechart.runs.options import Options
+    from eyechart.runs.replies import score_replies
 
     benchmark = Benchmark(
         name=said.name,

@@ -23,10 +23,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
-from eyechart.data.json_files import read_bytes, translate_json_errors
-from eyechart.data.pixels import decode, inspect, open_image
-from eyechart.data.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_items, read_literal
-from eyechart.data.sheets import refuse_too_large
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
+from eyechart.data.files.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_items, read_literal
+from eyechart.data.files.sheets import refuse_too_large
+from eyechart.data.images.pixels import decode, inspect, open_image
 from eyechart.errors import DataError, ImageError, MissingExtra, UsageError, join_names
 from eyechart.files import atomic_write
 from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, open_workbook

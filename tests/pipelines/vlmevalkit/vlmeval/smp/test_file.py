@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.compat.vlmeval import smp
 from eyechart.compat.vlmeval.smp import LMUDataRoot, dump, load
-from eyechart.data import sheets
+from eyechart.data.files import sheets
 from eyechart.errors import DataError, StoreError, UsageError
 from support.extras import extra
 

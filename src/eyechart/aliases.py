@@ -1,0 +1,48 @@
+"""Former names of packages: `eyechart.run` is `eyechart.runs` now, `eyechart.model` is `eyechart.models`.
+
+The functions `eyechart.run` and `eyechart.model` have the packages' former names, so an import of a former
+name must neither replace them nor load a module twice.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class Aliases(MetaPathFinder, Loader):
+    """Imports ``eyechart.run.options`` as ``eyechart.runs.options``: one module under both names."""
+
+    def __init__(self, names: dict[str, tuple[str, Callable[..., Any]]]) -> None:
+        """`names`: the former name of a package, its name now, and the function that has the former name."""
+        self._names = names
+        for former, (now, _) in names.items():
+            sys.modules[former] = import_module(now)
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        """A specification for former names, and None for all others."""
+        package = fullname.rpartition(".")[0]
+        if not any(package == name or package.startswith(f"{name}.") for name in self._names):
+            return None
+        return ModuleSpec(fullname, self, loader_state=self._translate(fullname))
+
+    def _translate(self, name: str) -> str:
+        former = next(one for one in self._names if name.startswith(f"{one}."))
+        return self._names[former][0] + name.removeprefix(former)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module under its name now."""
+        module = import_module(spec.loader_state)
+        self._own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute nothing again. ``import eyechart.run.options as o`` reads an attribute of the function."""
+        former = module.__spec__.name if module.__spec__ else ""
+        module.__spec__ = self._own_spec
+        package, _, name = former.rpartition(".")
+        if package in self._names:
+            setattr(self._names[package][1], name, module)

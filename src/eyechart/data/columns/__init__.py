@@ -1,0 +1,1 @@
+"""What the columns of a file mean, and checks of it."""

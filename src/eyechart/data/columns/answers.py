@@ -1,0 +1,321 @@
+"""Options and answers of a row: every form in which files write them.
+
+Options are columns, a list, an object, or one text with or without letters. Answers are a letter, the text of
+an option, the number of an option, a text, or a list of accepted texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.columns.choices import (
+    LETTERS,
+    label_choices,
+    parse_choices,
+    parse_numbered,
+    parse_small_letters,
+    read_lettered_choices,
+)
+from eyechart.data.files.rows import Blob, Row, read_literal
+from eyechart.errors import DataError
+from eyechart.types import ImageRef
+
+
+def read_choices(
+    letters: Mapping[str, str],
+    values: Mapping[str, Any],
+    take: Callable[[str], Any],
+    where: str,
+    separator: str = "",
+) -> tuple[dict[str, str], str]:
+    """Options by letter, and the block they are in if the file has its own letters."""
+    lettered = {letter: to_text(values.get(column)) for letter, column in letters.items()}
+    lettered = {letter: text for letter, text in lettered.items() if text}
+    if lettered:
+        return lettered, ""
+    value = take("options")
+    if isinstance(value, str):
+        if (literal := read_literal(value)) is None:
+            if separator and separator in value and "\n" not in value.strip():
+                texts = [part.strip() for part in value.split(separator)]
+                return _list_choices([text for text in texts if text], where), ""
+            return _block_choices(value, where)
+        value = literal
+    if isinstance(value, list):
+        return _list_choices([_option(item, where) for item in value], where), ""
+    if isinstance(value, dict):
+        return read_lettered_choices(value, lambda item: _option(item, where)), ""
+    return {}, ""
+
+
+def _option(value: Any, where: str) -> str:
+    hint = 'write a list of texts, or an object of letters and texts: {"A": "left", "B": "right"}'
+    return read_plain(value, f"{where}: an option", hint)
+
+
+def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
+    if choices := parse_choices(block):
+        return choices, block
+    # Options without capital letters: ours are added, so the block is not sent as it is.
+    if choices := parse_small_letters(block):
+        return choices, ""
+    if numbered := parse_numbered(block):
+        return _list_choices(numbered, where), ""
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    return (_list_choices(lines, where), "") if len(lines) > 1 else ({}, block)
+
+
+def _list_choices(texts: list[str], where: str) -> dict[str, str]:
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} are supported")
+    return label_choices(texts)
+
+
+def read_golds(value: Any, *, spells_lists: bool = True) -> tuple[str, ...]:
+    """The accepted answers of a cell: one text, a list, or annotations as VQA and SQuAD publish them.
+
+    `spells_lists`: a text may spell such a list.
+
+    >>> read_golds(["12", 12]), read_golds([{"answer": "net", "answer_id": 1}, {"answer": "mesh"}])
+    (('12', '12'), ('net', 'mesh'))
+    """
+    if isinstance(value, str) and spells_lists:
+        literal = read_literal(value)
+        items = literal if isinstance(literal, list) else [literal]
+        if literal is not None and all(isinstance(_unwrap(item), str | int | float) for item in items):
+            value = literal
+    value = _unwrap(value)
+    given = map(_unwrap, value) if isinstance(value, list) else (value,)
+    return tuple(text for item in given if (text := to_text(item)))
+
+
+def trim_golds(golds: tuple[str, ...]) -> tuple[str, ...]:
+    """Golds without the blanks that spreadsheets leave around them. Official programs compare with them.
+
+    >>> trim_golds(("B ", " ", "left side"))
+    ('B', 'left side')
+    """
+    return tuple(text for gold in golds if (text := gold.strip()))
+
+
+def _unwrap(item: Any) -> Any:
+    """The answer of one annotation; anything else as it is."""
+    if isinstance(item, dict):
+        if "answer" in item:
+            return item["answer"]
+        if "text" in item and "answer_start" in item:
+            return item["text"]
+    return item
+
+
+_COMMA_NUMBER = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,([0-9]+))?(\s?\D{0,12})")
+
+
+def write_with_point(text: str) -> str:
+    """A number with a decimal comma, with a point instead; any other text as it is.
+
+    >>> write_with_point("1.234,50 €"), write_with_point("3,5"), write_with_point("rot, blau")
+    ('1234.50 €', '3.5', 'rot, blau')
+    """
+    match = _COMMA_NUMBER.fullmatch(text.strip())
+    if match is None or ("." not in match[2] and match[3] is None):
+        return text
+    sign, whole, part, unit = match.groups()
+    return f"{sign}{whole.replace('.', '')}{'.' + part if part else ''}{unit}"
+
+
+# "(B)" and "B." mean B, and so do "Option B" and, if it is the text of B, "B) blue".
+_MARKED_LETTER = re.compile(
+    r"(?:(?:option|choice|answer|antwort|réponse|opción|respuesta|opzione)\s{1,3})?[(\[]?([a-z])[)\].:]{0,2}",
+    re.IGNORECASE,
+)
+_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?:[)\].:]{1,2}|\s[-–])\s*(\S.*)", re.DOTALL)
+
+
+def as_letters(
+    golds: tuple[str, ...],
+    choices: Mapping[str, str],
+    first_option: int | None = None,
+) -> tuple[str, ...]:
+    """Golds as letters: the text of one option becomes its letter, and so does an option's number."""
+    if not choices:
+        return golds
+    letters = []
+    for gold in golds:
+        number = _read_option_number(gold) if first_option is not None else None
+        if number is not None and first_option is not None and 0 <= number - first_option < len(choices):
+            letters.append(list(choices)[number - first_option])
+            continue
+        if gold in choices:
+            letters.append(gold)
+            continue
+        same = [letter for letter, text in choices.items() if text == gold]
+        if not same:
+            marked, written = _MARKED_LETTER.fullmatch(gold.strip()), _LETTER_AND_TEXT.fullmatch(gold.strip())
+            if marked and len(gold.strip()) > 1 and marked[1].upper() in choices:
+                same = [marked[1].upper()]
+            elif written and _fold(choices.get(written[1].upper(), "")) == _fold(written[2]):
+                same = [written[1].upper()]
+            elif spaced := [letter for letter, text in choices.items() if _fold(text) == _fold(gold)]:
+                same = spaced
+        letters.append(same[0] if len(same) == 1 else gold)
+    return tuple(letters)
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def to_text(value: Any) -> str:
+    """A value as text: 3 is "3", true is "true", null is empty, a list is its JSON.
+
+    >>> from datetime import datetime
+    >>> to_text(3), to_text(True), to_text(["a"]), to_text(datetime(2024, 3, 5))
+    ('3', 'true', '["a"]', '2024-03-05')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Blob):
+        return value.data.decode("utf-8", "replace")
+    if isinstance(value, list | tuple | Mapping | ImageRef):
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    text = str(value)  # a date, a time, a decimal number
+    return text.removesuffix(" 00:00:00") if isinstance(value, datetime) else text
+
+
+def read_plain(value: Any, what: str, hint: str) -> str:
+    """A value as text; a list or an object is refused."""
+    if isinstance(value, list | dict):
+        raise DataError(f"{what} is not text: {to_text(value)[:60]}", hint=hint)
+    return to_text(value)
+
+
+def find_value(rows: Sequence[Row], columns: Sequence[str]) -> Any:
+    """The first value that is not empty, in these columns of these rows."""
+    return next((row.values[name] for row in rows for name in columns if row.values.get(name)), None)
+
+
+# -- Options in one text, and answers that are numbers of options
+
+_SEPARATORS = ("|", ";", " / ", ",")
+_MAX_FURTHER_ROWS = 2000
+
+
+def find_separator(rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]) -> str:
+    """What separates options that have no letters: the same in all rows, with the answer among the parts.
+
+    The answer is the text of a part, its number or its letter.
+    """
+    blocks: list[tuple[str, tuple[str, ...]]] = []
+    for row in rows:
+        block = find_value([row], fields["options"])
+        if block is None:
+            continue
+        if not isinstance(block, str) or read_literal(block) is not None or "\n" in block.strip():
+            return ""  # one option per line
+        if parse_choices(block) or parse_small_letters(block) or parse_numbered(block):
+            return ""
+        blocks.append((block, read_golds(find_value([row], fields.get("answer", ())))))
+    for separator in _SEPARATORS:
+        parts = [[part.strip() for part in block.split(separator)] for block, _ in blocks]
+        if not parts or any(len(one) < 2 for one in parts):
+            continue
+        if separator in ("|", ";") or all(
+            _is_among(gold.strip(), one)
+            for one, (_, golds) in zip(parts, blocks, strict=True)
+            for gold in golds
+        ):
+            return separator
+    return ""
+
+
+def _is_among(gold: str, parts: Sequence[str]) -> bool:
+    marked = _MARKED_LETTER.fullmatch(gold)
+    number = _read_option_number(gold)
+    is_letter = marked is not None and marked[1].upper() in LETTERS[: len(parts)]
+    return gold in parts or is_letter or (number is not None and number <= len(parts))
+
+
+class GoldReader(msgspec.Struct, frozen=True):
+    """Reads the answer and the options of a row, as far as numbers of options need it."""
+
+    fields: Mapping[str, tuple[str, ...]]
+    letters: Mapping[str, str]
+    separator: str
+
+    def read(self, row: Row) -> tuple[tuple[str, ...], Mapping[str, str]]:
+        def take(target: str) -> Any:
+            return find_value([row], self.fields.get(target, ()))
+
+        try:
+            choices, _ = read_choices(self.letters, row.values, take, "", self.separator)
+        except DataError:  # reported when the row is read
+            choices = {}
+        value = next(
+            (row.values[c] for c in self.fields.get("answer", ()) if row.values.get(c) not in (None, "")),
+            None,
+        )
+        return read_golds(value), choices
+
+
+def find_first_option(
+    path: Path, golds: GoldReader, rows: Sequence[Row], further: Iterable[Row], said: int | None
+) -> int | None:
+    """Whether answers are numbers of options, counted from 0 or from 1; None: they are letters or texts.
+
+    An answer that is the letter or the text of an option settles that they are not numbers.
+    """
+    if said is not None or "answer" not in golds.fields or not (golds.letters or "options" in golds.fields):
+        return said
+    block = find_value(rows, golds.fields.get("options", ()))
+    is_numbered = isinstance(block, str) and bool(parse_numbered(block))
+    lowest, highest_of_row, n = 1, False, 0
+    for row in chain(rows, islice(further, _MAX_FURTHER_ROWS)):
+        answers, choices = golds.read(row)
+        if not choices:
+            continue
+        for answer in answers:
+            number = _read_option_number(answer)
+            if number is None or number > len(choices) or _find_letter(answer, choices):
+                return None
+            n += 1
+            lowest = min(lowest, number)
+            highest_of_row |= number == len(choices)
+        if n and (lowest == 0 or highest_of_row) and n >= len(rows):
+            break
+    if not n or (lowest == 0 and highest_of_row):
+        return None
+    if lowest == 0:
+        return 0
+    if highest_of_row or is_numbered:
+        return 1
+    raise DataError(
+        f"{path.name}: answers are numbers of options, but nothing shows whether the first one is 0 or 1",
+        hint="--first-option 0 or --first-option 1",
+    )
+
+
+def _read_option_number(text: str) -> int | None:
+    text = text.strip().removesuffix(".0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 3 else None
+
+
+def _find_letter(gold: str, choices: Mapping[str, str]) -> str:
+    """The letter that a gold means: its own, or that of the one option with this text; empty if none."""
+    if gold in choices or gold.strip().upper() in choices:
+        return gold
+    same = [letter for letter, text in choices.items() if text == gold]
+    return same[0] if len(same) == 1 else ""

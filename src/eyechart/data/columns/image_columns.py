@@ -1,0 +1,531 @@
+"""Image columns: how their cells are read, and which columns they are.
+
+A cell, stripped, is read by the first rule that applies:
+
+1. ``data:image/...;base64,`` begins a data URL; ``http://`` and ``https://`` begin a URL, and so does any
+   other ``scheme://`` (which is refused later, not taken for a path).
+2. ``[`` to ``]`` is a list; its items are read by these rules, but cannot refer to a row.
+3. A file extension such as ``.jpg`` makes it a path: base64 has no dot.
+4. Up to 64 characters is the index of another row, as in MMBench's files, unless it begins like an encoded
+   image (a one-pixel GIF fits) or holds a character no index would, such as a slash.
+5. Anything longer is base64 if it begins like an encoded image, if its first characters are of that
+   alphabet or if it is longer than any path can be, else a path.
+
+A column that can only hold paths (`image_path`, `file_name`) skips rules 4 and 5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
+from urllib.parse import unquote
+
+import msgspec
+import pybase64
+
+from eyechart.data.files.pdf import is_pdf, list_pages, split_page
+from eyechart.data.files.rows import URLS, Blob, Row, read_list_items
+from eyechart.types import ImageRef
+
+REFERENCE_CHARS = 64  # the official loader's limit for an index
+
+IMAGE_SUFFIXES = (
+    b".jpg", b".jpeg", b".png", b".webp", b".gif", b".bmp", b".tif", b".tiff", b".jfif", b".avif", b".jp2",
+    b".ppm", b".pgm", b".heic", b".svg", b".ico",
+)  # fmt: skip
+
+# The first base64 characters of JPEG, PNG, GIF, WebP (RIFF) and TIFF files.
+_IMAGE_HEADS = (b"/9j/", b"iVBORw0KGgo", b"R0lGOD", b"UklGR", b"SUkqA", b"TU0AK")
+_BASE64_HEAD = re.compile(rb"[A-Za-z0-9+/=\s]*")
+_HEAD_BYTES = 256
+_MAX_PATH_BYTES = 4096  # what operating systems allow
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
+_OBJECT_KEYS = (
+    "bytes",
+    "base64",
+    "url",
+    "path",
+    "file",
+    "file_name",
+    "filename",
+    "image_url",
+    "image",
+    "src",
+)
+_SUFFIX = re.compile(  # at the end of a path
+    rb"(?:" + b"|".join(map(re.escape, IMAGE_SUFFIXES)) + rb"|\.pdf(?:#page=[0-9]{1,6})?)$", re.IGNORECASE
+)
+_DATA_URL = re.compile(rb"data:[^,]{0,200};base64,", re.IGNORECASE)
+
+
+class RowReference(msgspec.Struct, frozen=True):
+    """The image of the row whose index is `id`."""
+
+    id: str
+
+
+class ImageCells(msgspec.Struct, frozen=True):
+    """Reads the image cells of one file. `to_file` turns a path as written into a reference."""
+
+    location: str  # the file of the cells
+    to_file: Callable[[str], ImageRef]
+    allow_urls: bool = True
+    encoding: str = "utf-8"
+    by_row: Literal["parquet", "hub"] = "parquet"  # for cells that are read by row number
+
+    def read(self, value: Any, row: int, *, only_paths: bool = False) -> list[ImageRef | RowReference]:
+        """The images of one value, in order; ValueError says why it is not an image."""
+        if isinstance(value, str):
+            value = Blob(value.encode(self.encoding, "surrogatepass"))
+        return [one for ref in self._read(value, row, only_paths) for one in _expand(ref)]
+
+    def _read(self, value: Any, row: int, only_paths: bool) -> list[ImageRef | RowReference]:
+        if isinstance(value, Blob) and not value.data.strip():
+            return []
+        if isinstance(value, Blob) and (items := _items(value)) is not None:
+            return [self._one(item, row, True, only_paths) for item in items if item.data.strip()]
+        if isinstance(value, Blob) and (several := _split_several(value.data)):
+            return [self._one(Blob(part), row, True, only_paths) for part in several]
+        if isinstance(value, list):
+            return [ref for item in value for ref in self._listed(item, row, only_paths)]
+        return [self._one(value, row, False, only_paths)]
+
+    def _listed(self, item: Any, row: int, only_paths: bool) -> Iterator[ImageRef | RowReference]:
+        if item is None or item == "":
+            return
+        if isinstance(item, str):
+            item = Blob(item.encode(self.encoding, "surrogatepass"))
+        yield self._one(item, row, True, only_paths)
+
+    def _one(self, value: Any, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
+        if isinstance(value, ImageRef):
+            return value
+        if isinstance(value, dict):  # {"path": ..., "bytes": base64} as media columns are written in JSON
+            found = next((value[key] for key in _OBJECT_KEYS if value.get(key)), None)
+            if isinstance(found, dict):  # {"image_url": {"url": ...}}
+                found = found.get("url")
+            if not isinstance(found, str):
+                raise ValueError(f"an object without path, url or bytes (keys: {', '.join(map(str, value))})")
+            value = Blob(found.encode(self.encoding, "surrogatepass"))
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = Blob(str(value).encode())  # an index that was not quoted
+        if not isinstance(value, Blob):
+            raise ValueError(f"{type(value).__name__} {str(value)[:40]!r} is not text or an object")
+        return self._text(value, row, in_list, only_paths)
+
+    def _text(self, blob: Blob, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
+        data = blob.data.strip()
+        if match := _DATA_URL.match(data):
+            return self._base64(blob, data[match.end() :], row)
+        if data[:8].lower() == b"file:///" and data[-5:].lower().endswith(IMAGE_SUFFIXES):
+            return self.to_file(read_file_url(self._decoded(data)))
+        if _SCHEME.match(data[:40]):
+            return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
+        if b".pdf" in data[-16:].lower() and is_pdf(path := self._decoded(data)):
+            found = self.to_file(split_page(path))
+            _, _, page = path.partition("#page=")
+            return found if found.refused else replace(found, kind="page", offset=int(page or 0) - 1)
+        if only_paths or data[-5:].lower().endswith(IMAGE_SUFFIXES):
+            return self.to_file(self._decoded(data))
+        if len(data) > REFERENCE_CHARS or data.startswith(_IMAGE_HEADS):
+            is_base64 = (
+                len(data) > _MAX_PATH_BYTES
+                or data.startswith(_IMAGE_HEADS)
+                or _BASE64_HEAD.fullmatch(data, 0, _HEAD_BYTES)
+            )
+            return self._base64(blob, data, row) if is_base64 else self.to_file(self._decoded(data))
+        if not in_list and not set(b"/\\").intersection(data):
+            return RowReference(self._decoded(data))
+        if in_list and _BASE64_HEAD.fullmatch(data):
+            return self._base64(blob, data, row)
+        return self.to_file(self._decoded(data))
+
+    def _base64(self, blob: Blob, text: bytes, row: int) -> ImageRef:
+        if blob.column:
+            return ImageRef(kind=self.by_row, location=self.location, offset=row - 1, column=blob.column)
+        offset = blob.find(text)
+        if offset >= 0:
+            return ImageRef(
+                kind="cell",
+                location=self.location,
+                offset=offset,
+                length=len(text),
+                content=_identify_content(text),
+            )
+        if blob.raw and blob.offset >= 0 and b"\\" in blob.raw:  # JSON's `\/`: the loader removes it
+            begin = blob.raw.find(b",") + 1 if blob.raw[:5].lower() == b"data:" else 0
+            length = len(blob.raw) - begin
+            return ImageRef(kind="cell", location=self.location, offset=blob.offset + begin, length=length)
+        return ImageRef(kind="data", location=text.decode("ascii", "replace"))
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            return data.decode(self.encoding)
+        except UnicodeDecodeError as err:
+            raise ValueError(f"the path is not {self.encoding.upper()} text: {data[:60]!r}") from err
+
+
+def _identify_content(text: bytes) -> str:
+    """A name for an embedded image: from its length and parts of it, in 2 µs whatever its size.
+
+    The end of a compressed image depends on nearly all of it. Two images with one name would only make the
+    interval of their questions a little longer.
+    """
+    middle = len(text) // 2
+    parts = b"%d %b" % (len(text), text[:128] + text[middle : middle + 256] + text[-512:])
+    return hashlib.blake2b(parts, digest_size=12).hexdigest()
+
+
+def _expand(ref: ImageRef | RowReference) -> Sequence[ImageRef | RowReference]:
+    """All pages of a PDF file that was named without a page."""
+    if isinstance(ref, ImageRef) and ref.kind == "page" and ref.offset < 0:
+        return list_pages(ref.location, replace(ref, kind="file", offset=0))
+    return (ref,)
+
+
+def _items(blob: Blob) -> list[Blob] | None:
+    """The items of a list written as text, each with its offset."""
+    texts = read_list_items(blob.data)
+    return None if texts is None else [Blob(text, blob.find(text)) for text in texts]
+
+
+def _split_several(data: bytes) -> list[bytes]:
+    """The paths or URLs in one cell, separated by line breaks, semicolons, bars or commas; empty for one."""
+    if len(data) > _MAX_PATH_BYTES:
+        return []
+    for separator in (b"\n", b";", b"|", b","):
+        if separator not in data:
+            continue
+        parts = [part for one in data.split(separator) if (part := one.strip())]
+        n_urls = sum(_SCHEME.match(part) is not None for part in parts)
+        is_list = separator == b"\n" and n_urls == len(parts)
+        is_list |= n_urls in (0, len(parts)) and all(_SUFFIX.search(part[-16:]) for part in parts)
+        if len(parts) > 1 and is_list:
+            return parts
+    return []
+
+
+def read_file_url(text: str) -> str:
+    """The path in a ``file:`` URL.
+
+    >>> read_file_url("file:///home/ann/a%20b.png"), read_file_url("file:///C:/a.png")
+    ('/home/ann/a b.png', 'C:/a.png')
+    """
+    path = unquote(text[len("file://") :]).removeprefix("localhost")
+    return path[1:] if path[2:3] == ":" else path
+
+
+# -- Which columns hold images
+#
+# Names alone are not enough: a file with an unknown image column would be asked without its images. So cells
+# are examined, too: a column of file names, URLs or encoded images is reported whatever its name.
+
+# These hold images whatever their cells look like; the first that exists is used.
+ALWAYS = ("image", "images", "img", "image_path", "file_name")
+# Further names, used if the cells look like images: a noun in one of the forms, or a plain name. `image` and
+# `img` are one noun, and the plain names belong to it: in one row they all mean the same image.
+_NOUNS = (("image", "img"), ("picture", "pic"), ("photo",), ("figure", "fig"), ("screenshot",), ("frame",))
+_FORMS = (
+    "", "s", "_path", "_paths", "_file", "_files", "_filename", "_file_name", "_name", "_names", "_url",
+    "_urls", "_uri", "_link", "_src", "_location", "_base64", "_b64", "_bytes", "_data",
+)  # fmt: skip
+_PLAIN = ("filename", "file_path", "filepath", "file", "files", "path", "paths", "url", "base64", "b64")
+# The names of one image each, in the order of preference.
+NAME_GROUPS = tuple(
+    tuple(
+        dict.fromkeys(
+            (
+                *(ALWAYS if "image" in nouns else ()),
+                *(noun + form for noun in nouns for form in _FORMS),
+                *(_PLAIN if "image" in nouns else ()),
+            )
+        )
+    )
+    for nouns in _NOUNS
+)
+_ALL = frozenset(name for names in NAME_GROUPS for name in names)
+_NAMED = _ALL - {*_PLAIN}
+_PATHS = ("path", "paths", "file", "files", "name", "names", "filename", "filepath")
+
+_IDS = re.compile(r"(?:image|img|picture|photo|figure|screenshot|video)_?ids?")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NUMBERED = re.compile(r"([a-z_]*[a-z])_?([0-9]{1,3})(_[a-z_0-9]+)?")
+
+# Media by file extension.
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "image": (
+        ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jfif", ".avif", ".jp2", ".ppm",
+        ".pgm", ".heic", ".heif", ".svg", ".ico",
+    ),
+    "video": (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".3gp"),
+    "audio": (".wav", ".mp3", ".flac", ".ogg", ".m4a", ".aac"),
+    "document": (".pdf",),
+}  # fmt: skip
+_KIND = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
+_MEDIA_DATA_URL = re.compile(r"data:(image|video|audio)/", re.IGNORECASE)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_ENCODED = re.compile(r"[A-Za-z0-9+/\s]{40}")
+_KEYS = (
+    "bytes", "base64", "b64", "path", "file_name", "filename", "url", "image_url", "image", "src", "data",
+)  # fmt: skip
+_FIRST_ITEM = re.compile(r"""\[\s*['"]([^'"]*)""")
+_EXAMINED_CHARS = 1024  # of a cell: longer than any real path
+_EXAMINED_CELLS = 1000  # of a column
+
+
+def is_filled(value: Any) -> bool:
+    """Whether a cell has a value."""
+    return value is not None and value != "" and value != [] and value != {}
+
+
+def find_image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
+    """The image columns: for each image of a row, in order, the columns it may be in.
+
+    Numbered columns (``image_1``, ``image_2``) are several images; other names mean one image.
+
+    >>> find_image_slots(["image", "image_path", "answer"], []), find_image_slots(["img_path"], [])
+    ((('image', 'image_path'),), ())
+    >>> find_image_slots(["image_2", "image_1"], [Row(1, 2, {"image_1": "a.png", "image_2": None})])
+    (('image_1',), ('image_2',))
+    """
+    for names in NAME_GROUPS:
+        plain = _without_number(names, columns, rows)
+        numbered = _by_number(names, columns, rows)
+        if not numbered:
+            if plain:
+                return (plain,)
+            continue
+        each = tuple(numbered[number] for number in sorted(numbered))
+        # Beside `image2` the column `image` is the first; beside `image_1` its meaning is unclear.
+        return (plain, *each) if plain and min(numbered) > 1 else each
+    return ()
+
+
+def find_same_images(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> set[str]:
+    """Further columns that hold another form of an image in `slots`."""
+    known = {parse_column_name(column) for slot in slots for column in slot}
+    groups = {(names, number) for name, number in known for names in NAME_GROUPS if name in names}
+    return {
+        column
+        for column in columns
+        for names, number in groups
+        if parse_column_name(column)[1] == number and parse_column_name(column)[0] in names
+    }
+
+
+def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
+    """The columns of a group without a number, in the order of its names."""
+    found: dict[str, str] = {}
+    for column in columns:
+        name, number = parse_column_name(column)
+        if number is None and name in names and (column == name or name not in found):
+            found[name] = column  # prefer `image` to `Image`
+    if always := [found[name] for name in ALWAYS if name in found]:
+        exact = [column for column in always if column in ALWAYS]
+        return tuple(exact or always[:1]) if ALWAYS[0] in names else ()
+    return tuple(found[name] for name in names if name in found and _looks_right(found[name], name, rows))
+
+
+def _by_number(
+    names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]
+) -> dict[int, tuple[str, ...]]:
+    """The columns of a group by number; an empty one counts if another has images."""
+    found: dict[int, list[str]] = {}
+    is_seen = False
+    for column in columns:
+        name, number = parse_column_name(column)
+        if number is None or name not in names:
+            continue
+        looks = _looks_right(column, name, rows)
+        if looks is not False:
+            found.setdefault(number, []).append(column)
+        is_seen |= looks is True
+    return {number: tuple(several) for number, several in found.items()} if is_seen else {}
+
+
+def _looks_right(column: str, name: str, rows: Sequence[Row]) -> bool | None:
+    """Whether at least half of the cells look like images; None if all are empty."""
+    looks = [guess_media(value, name) for row in rows if is_filled(value := row.values.get(column))]
+    return 2 * looks.count("image") >= len(looks) if looks else None
+
+
+def parse_column_name(column: str) -> tuple[str, int | None]:
+    """The name of a column in the spelling of the lists above, and its number.
+
+    >>> parse_column_name("imagePath"), parse_column_name(" Img-2"), parse_column_name("image_1_url")
+    (('image_path', None), ('img', 2), ('image_url', 1))
+    """
+    name = re.sub(r"[\s.-]+", "_", _CAMEL.sub("_", column.strip())).lower()
+    if name not in _ALL and (match := _NUMBERED.fullmatch(name)):
+        return match[1] + (match[3] or ""), int(match[2])
+    return name, None
+
+
+def is_image_name(column: str) -> bool:
+    """Whether a column has an image name.
+
+    >>> is_image_name("imgPath"), is_image_name("photo_2"), is_image_name("impath")
+    (True, True, False)
+    """
+    return parse_column_name(column)[0] in _ALL
+
+
+def list_next_names(column: str, n: int) -> list[str]:
+    """The names of the next numbered columns.
+
+    >>> list_next_names("image_2", 2)
+    ['image_3', 'image_4']
+    """
+    match = re.search(r"[0-9]+", column)
+    if match is None:
+        return []
+    before, after, last = column[: match.start()], column[match.end() :], int(match[0])
+    return [f"{before}{number}{after}" for number in range(last + 1, last + 1 + n)]
+
+
+@lru_cache(1024)
+def is_path_column(column: str) -> bool:
+    """Whether an image column holds file names or URLs, never encoded images."""
+    return parse_column_name(column)[0].rpartition("_")[2] in _PATHS
+
+
+def find_unread_images(columns: Sequence[str], rows: Sequence[Row], seen: Collection[str]) -> tuple[str, ...]:
+    """Columns named like image columns that hold something else: ids, or names without an extension."""
+    return tuple(
+        column
+        for column in columns
+        if column not in seen
+        and (parse_column_name(column)[0] in _NAMED or _IDS.fullmatch(parse_column_name(column)[0]))
+        and any(is_filled(row.values.get(column)) for row in rows)
+    )
+
+
+class MediaColumn(msgspec.Struct, frozen=True):
+    """A column whose cells look like images, videos, audio or documents."""
+
+    column: str
+    kind: str
+    row: int
+    example: str
+
+
+class MediaDetector:
+    """Finds columns of media, row by row; `skipped` columns are not examined."""
+
+    def __init__(self, skipped: Collection[str]) -> None:
+        self._skipped = skipped
+        self._counts: dict[str, list[int]] = {}  # cells, and those that look like media
+        self._names: dict[str, str] = {}
+        self._first: dict[str, MediaColumn] = {}
+
+    def add_row(self, number: int, values: Mapping[str, Any]) -> None:
+        for column, value in values.items():
+            if column in self._skipped or not is_filled(value):
+                continue
+            count = self._counts.get(column)
+            if count is None:
+                count = self._counts[column] = [0, 0]
+                self._names[column] = parse_column_name(column)[0]
+            if count[0] >= _EXAMINED_CELLS:
+                continue
+            count[0] += 1
+            if kind := guess_media(value, self._names[column]):
+                count[1] += 1
+                if column not in self._first:
+                    self._first[column] = MediaColumn(column, kind, number, _example(value))
+
+    def found(self) -> list[MediaColumn]:
+        """The columns in which at least half of the cells look like media."""
+        counts = self._counts
+        return [one for name, one in self._first.items() if 2 * counts[name][1] >= counts[name][0]]
+
+
+def guess_media(value: Any, name: str = "") -> str:
+    """The medium that a cell looks like: ``image``, ``video``, ``audio``, ``document``, or empty.
+
+    In a column with an image `name`, every URL is an image.
+
+    >>> guess_media("photos/cat 1.JPG"), guess_media("https://a.org/x.png?w=2")
+    ('image', 'image')
+    >>> guess_media("clip.mp4"), guess_media("a cat")
+    ('video', '')
+    """
+    if isinstance(value, str):
+        return _guess_by_text(value, name)
+    if isinstance(value, Blob):
+        return _guess_by_text(value.data[: _EXAMINED_CHARS + 1].decode("utf-8", "replace"), name)
+    if isinstance(value, ImageRef):
+        return "image"
+    if isinstance(value, bytes):
+        return _guess_by_bytes(value)
+    if isinstance(value, list):
+        return next(filter(None, (guess_media(item, name) for item in value[:4])), "")
+    if isinstance(value, dict):
+        values = (value[key] for key in _KEYS if is_filled(value.get(key)))
+        return next(filter(None, (guess_media(one, name) for one in values)), "")
+    return ""
+
+
+def _guess_by_text(text: str, name: str) -> str:
+    is_long = len(text) > _EXAMINED_CHARS
+    text = text[:_EXAMINED_CHARS].strip()
+    if match := _FIRST_ITEM.match(text):
+        is_long &= match.end() == len(text)
+        text = match[1]
+    if match := _MEDIA_DATA_URL.match(text):
+        return match[1].lower()
+    if _ADDRESS.match(text):
+        place = re.split(r"[?#]", text, maxsplit=1)[0]
+        return _guess_by_extension(place) or ("image" if name in _NAMED else "")
+    if not is_long and "\n" not in text and (kind := _guess_by_extension(text)):
+        return kind
+    if _ENCODED.match(text):
+        with contextlib.suppress(ValueError):
+            return _guess_by_bytes(pybase64.b64decode("".join(text[:48].split())[:32]))
+    return ""
+
+
+def _guess_by_extension(place: str) -> str:
+    dot = place.rfind(".", -5)
+    return _KIND.get(place[dot:].lower(), "") if dot >= 0 else ""
+
+
+def _guess_by_bytes(data: bytes) -> str:
+    if data[4:8] == b"ftyp":
+        return "image" if data[8:12] in (b"avif", b"avis", b"heic", b"heix", b"mif1") else "video"
+    if data[:4] == b"RIFF":
+        return {b"WEBP": "image", b"AVI ": "video", b"WAVE": "audio"}.get(data[8:12], "")
+    if data.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"II*\0", b"MM\0*", b"\0\0\0\x0cjP  ")):
+        return "image"
+    if data[:2] == b"BM" and data[6:10] == b"\0\0\0\0":
+        return "image"
+    if data.startswith(b"\x1aE\xdf\xa3"):
+        return "video"
+    return "document" if data.startswith(b"%PDF-") else ""
+
+
+def _example(value: Any) -> str:
+    """A cell for a message: its first characters, or the kind of value."""
+    if isinstance(value, Blob):
+        value = value.data[:60].decode("utf-8", "replace")
+    if isinstance(value, list):
+        return f"a list that begins with {_example(value[0])}"
+    if not isinstance(value, str):
+        return f"an object with {', '.join(map(str, value))}" if isinstance(value, dict) else "encoded image"
+    return repr(value if len(value) <= 50 else value[:40] + "…")
+
+
+def select_image_cells(
+    values: Mapping[str, Any], slots: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, Any]]:
+    """The columns of a row that hold its images, in order, with their values."""
+    for slot in slots:
+        for column in slot:
+            if is_filled(value := values.get(column)):
+                yield column, value
+                break

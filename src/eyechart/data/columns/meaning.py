@@ -1,0 +1,540 @@
+"""What each column means, decided once from the header and the first rows.
+
+All formats share one table of column names. The result, with reasons, is a `Detection`, which can be shown to
+the user before the first request. `parse_row` then splits each row into the parts of a sample.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.columns.answers import (
+    GoldReader,
+    as_letters,
+    find_first_option,
+    find_separator,
+    find_value,
+    read_choices,
+    read_golds,
+    read_plain,
+    trim_golds,
+    write_with_point,
+)
+from eyechart.data.columns.answers import to_text as to_text  # readers of other formats import it from here
+from eyechart.data.columns.choices import LETTERS
+from eyechart.data.columns.fields import ObjectGolds, find_object_golds
+from eyechart.data.columns.image_columns import (
+    ALWAYS,
+    MediaColumn,
+    MediaDetector,
+    find_image_slots,
+    find_same_images,
+    find_unread_images,
+    guess_media,
+    is_image_name,
+    is_path_column,
+    list_next_names,
+    select_image_cells,
+)
+from eyechart.data.columns.names import find_candidates, find_option_columns
+from eyechart.data.files.rows import Blob, Row, read_literal
+from eyechart.errors import DataError, UsageError
+from eyechart.registry import find_near_names, suggest_name
+from eyechart.types import FIELD_KINDS, ImageRef
+
+# The fields of a sample, and the usual columns for each; the first that exists is used.
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "id": ("index", "id", "question_id"),
+    "question": ("question",),
+    "answer": ("answer", "answers"),
+    "options": ("options", "choices"),
+    "image": ALWAYS,  # and many others: see image_columns.py
+    "hint": ("hint", "context"),
+    "category": ("category", "subset"),
+    "l2-category": ("l2-category", "l2_category"),
+    "split": ("split",),
+}
+GROUPS = ("category", "l2-category", "split")
+Overrides = Mapping[str, str | Sequence[str]]  # target to a column or, for images, to several
+
+# As published, InSight-style files repeat a question_id: repeats get a number and are not an error.
+REPEATING_IDS = ("question_id",)
+
+_LONGEST_PATH = 4096  # bytes
+_IMAGES = (Blob, ImageRef)  # values that are not kept with a sample
+_MORE_IMAGES = 20  # numbered columns that a later row of JSON may have
+_LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """What the columns of a file mean, and why."""
+
+    format: str
+    shape: str
+    encoding: str = "utf-8"
+    fields: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # target to columns, the first that exists is used
+    letters: Mapping[str, str] = field(default_factory=dict)  # option letter to column
+    tried: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # as `fields`, and what a later row may have
+    columns: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # unused columns; they stay in the sample's meta
+    like_options: tuple[str, ...] = ()  # of those: columns that look like options
+    one_option: str = ""  # of those: the only column that looks like one
+    images: tuple[tuple[str, ...], ...] = ()  # for each image of a row, the columns it may be in
+    media: tuple[MediaColumn, ...] = ()  # columns that look like images or videos but are not used
+    unread_images: tuple[str, ...] = ()  # if no column holds images: columns named like it
+    same_images: frozenset[str] = frozenset()  # columns with another form of an image in `images`
+    has_named_images: bool = False  # the user named the image columns
+    separator: str = ""  # between the options of one text without letters
+    is_official: bool = False  # a benchmark's own file: golds stay as published
+    spells_lists: bool = True  # an answer that spells a list is that list
+    keeps_golds: bool = False  # golds are as they are written, also the text of an option
+    trims_golds: bool = True  # otherwise, their outer blanks are removed
+    first_option: int | None = None  # answers are numbers of options: the number of the first one
+    objects: ObjectGolds | None = None  # reads golds that are objects; None: golds stay as published
+    has_decimal_commas: bool = False  # answers are numbers such as 1.234,5
+    reasons: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what was decided without the user and can change the score
+
+
+def resolve_target(name: str) -> str:
+    """The target with that name or with that usual column.
+
+    >>> resolve_target("index"), resolve_target("B")
+    ('id', 'B')
+    """
+    if name in ALIASES or (len(name) == 1 and name in LETTERS):
+        return name
+    for target, aliases in ALIASES.items():
+        if name in aliases:
+            return target
+    if is_image_name(name):
+        return "image"
+    known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
+    targets = f"known: {', '.join(ALIASES)}, A to Z"
+    hint = f"{suggest_name(name, known)} {targets}".strip()
+    raise UsageError(f"--field {name}=...: unknown field {name!r}", hint=hint)
+
+
+def map_columns(
+    path: Path, columns: Sequence[str], overrides: Overrides
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Target to columns, and option letter to column; images only if the user named the columns."""
+    by_user = _named_by_user(path, columns, overrides)
+    folded = {column.strip().lower(): column for column in reversed(columns)}
+    taken = {column for named in by_user.values() for column in named}
+    fields: dict[str, tuple[str, ...]] = {}
+    for target, aliases in ALIASES.items():
+        if target in by_user:
+            fields[target] = by_user[target]
+            continue
+        if target == "image":
+            continue
+        found = tuple(name for name in aliases if name in columns and name not in taken)
+        if not found:  # `Question` and ` question` (after a comma) are accepted for `question`
+            found = tuple(folded[name] for name in aliases if name in folded and folded[name] not in taken)[
+                :1
+            ]
+        if found:
+            fields[target] = found
+    stripped = {column.strip(): column for column in columns} | {column: column for column in columns}
+    letters = {name: stripped[name] for name in LETTERS if name in stripped and stripped[name] not in taken}
+    letters |= {name: named[0] for name, named in by_user.items() if name in LETTERS}
+    letters = dict(sorted(letters.items())) if {"A", "B"} <= set(letters) else {}
+    return fields, letters
+
+
+def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> dict[str, tuple[str, ...]]:
+    """Target to the columns that the user named for it; only images may have several."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, given in overrides.items():
+        target = resolve_target(name)
+        several = (given,) if isinstance(given, str) else tuple(given)
+        if target == "image":
+            several = tuple(column for one in several for column in _split_names(one, columns))
+        for column in several:
+            if column not in columns:
+                hint = f"{suggest_name(column, list(columns))} columns: {', '.join(columns)}".strip()
+                raise UsageError(f"--field {name}={column}: {path.name} has no column {column!r}", hint=hint)
+        found[target] = tuple(dict.fromkeys((*found.get(target, ()), *several)))
+        if len(found[target]) > 1 and target != "image":
+            listed = " and ".join(found[target])
+            raise UsageError(f"--field {target}=...: two columns given, {listed}", hint="give one of them")
+    return found
+
+
+def _split_names(given: str, columns: Sequence[str]) -> list[str]:
+    """The columns in ``a,b``, unless one column has that name."""
+    parts = [part.strip() for part in given.split(",")]
+    return parts if given not in columns and len(parts) > 1 else [given]
+
+
+def detect(
+    path: Path,
+    format: str,
+    encoding: str,
+    columns: Sequence[str],
+    rows: Iterable[Row],
+    overrides: Overrides,
+    *,
+    further: Iterable[Row] = (),
+    first_option: int | None = None,
+    is_official: bool = False,
+    spells_lists: bool = True,
+    keeps_golds: bool = False,
+    asks: bool = False,
+    schema: str | None = None,
+) -> Detection:
+    """Decide what the columns mean, from their names and the first rows.
+
+    `further` rows are read only where the first ones do not decide whether options are counted from 0 or 1,
+    unless the user said it (`first_option`). Of a benchmark's own file (`is_official`) nothing is guessed.
+    `asks`: the question is not the file's own. `schema`: that of golds that are objects.
+    """
+    fields, letters = map_columns(path, columns, overrides)
+    first = list(rows)
+    objects, announced = None, list[str]()
+    if not is_official:
+        objects, announced = find_object_golds(path, columns, first, fields.get("answer", ()), schema)
+    of_golds = set(objects.columns.values()) if objects else set()
+    is_everyday = not is_official and (asks or not is_published_form(format, columns, overrides))
+    remarks: list[str] = []
+    if not is_official:
+        free = [column for column in columns if column not in of_golds]
+        remarks = _add_further(path, fields, letters, free, is_everyday=is_everyday)
+    if "question" not in fields:
+        near = find_near_names("question", list(columns), at_most=1)
+        hint = f"name the question column: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
+        if not near:
+            hint += ", or ask one question for all rows: --ask TEXT"
+        if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
+            hint = "the file seems to be written by column; in pandas use df.to_json(..., orient='records')"
+        elif _looks_like_row(columns):
+            hint = "the first row is not a header: add one, such as question, image, answer, above it"
+        if {"problem_content_list", "problem_type_list"} <= set(columns):
+            hint = "this is a MULTI problem file: add --as multi"
+        raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)
+    has_named_images = "image" in {resolve_target(name) for name in overrides}
+    used = {column for names in fields.values() for column in names} | set(letters.values())
+    images: tuple[tuple[str, ...], ...] = tuple((column,) for column in fields.get("image", ()))
+    if not has_named_images:
+        unused = [column for column in columns if column not in used]
+        images = find_image_slots(unused, first)
+        if not images and is_everyday:
+            images, found = _find_other_images(path, unused, first, fields)
+            remarks += found
+    if images:
+        fields["image"] = tuple(column for slot in images for column in slot)
+    shape, reasons = _shape(format, fields, letters, first)
+    read = {column for names in fields.values() for column in names[:1]} | set(letters.values())
+    read |= set(fields.get("image", ()))
+    kept = tuple(column for column in columns if column not in read)
+    by_user = {resolve_target(name) for name in overrides}
+    # Fields of the prompt are text; an id may be the name of an image that is not sent.
+    asked = ("question", "answer", "options", *(["id"] if images else []))
+    texts = {column for name in asked for column in fields.get(name, ())}
+    same = find_same_images(images, columns) if not has_named_images else set()
+    looks = MediaDetector({*texts, *letters.values(), *fields.get("image", ()), *same})
+    for row in first:
+        looks.add_row(row.number, row.values)
+    media = tuple(looks.found())
+    several = [f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row"] * (len(images) > 1)
+    like = () if letters or "options" in fields else _like_options(kept)
+    tried: Mapping[str, tuple[str, ...]] = fields
+    if is_json(format):
+        images = _tried_images(images, by_user)
+        tried = _tried(fields, by_user) | {"image": tuple(column for slot in images for column in slot)}
+    separator = ""
+    if is_everyday and "options" in fields and not letters:
+        separator = find_separator(first, fields)
+        remarks += [f"options are separated by {separator!r}"] * bool(separator)
+    base = None
+    if not is_official and not keeps_golds:
+        base = find_first_option(path, GoldReader(fields, letters, separator), first, further, first_option)
+    if base is not None and first_option is None:
+        remarks.append(f"answers are numbers of options, counted from {base}")
+    return Detection(
+        format=format,
+        shape=shape,
+        encoding=encoding,
+        fields=fields,
+        letters=letters,
+        tried=tried,
+        columns=tuple(columns),
+        kept=kept,
+        like_options=like if len(like) > 1 else (),
+        one_option=like[0] if len(like) == 1 else "",
+        images=images,
+        media=media,
+        unread_images=() if images else find_unread_images(columns, first, {one.column for one in media}),
+        same_images=frozenset(same),
+        has_named_images=has_named_images,
+        separator=separator,
+        is_official=is_official,
+        spells_lists=spells_lists,
+        keeps_golds=keeps_golds or is_official,
+        first_option=base,
+        objects=objects,
+        reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
+        remarks=(*remarks, *announced),
+    )
+
+
+def _looks_like_row(columns: Sequence[str]) -> bool:
+    """Whether the names of columns are a row of a file without a header."""
+    return any(name.rstrip().endswith("?") or guess_media(name) for name in columns)
+
+
+# -- Names that people use
+
+
+def is_published_form(format: str, columns: Sequence[str], overrides: Overrides) -> bool:
+    """Whether a file names its questions as published files do, or the user did.
+
+    Such a file is read by the names of `ALIASES` alone, so that a further name never changes what is asked.
+    """
+    by_user = "question" in {resolve_target(name) for name in overrides}
+    return format != "xlsx" and ("question" in columns or by_user)
+
+
+def names_question(columns: Sequence[str], overrides: Overrides) -> bool:
+    """Whether one of the columns is a question, by its name or by the user's word."""
+    named = {
+        one for name, given in overrides.items() if resolve_target(name) == "question" for one in _each(given)
+    }
+    if named:
+        return bool(named.intersection(columns))
+    return bool(find_candidates("question", columns))
+
+
+def _each(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
+
+
+def _add_further(
+    path: Path,
+    fields: dict[str, tuple[str, ...]],
+    letters: dict[str, str],
+    columns: Sequence[str],
+    *,
+    is_everyday: bool,
+) -> list[str]:
+    """Add fields by the names that people use, and return remarks. Two candidates for one are refused."""
+    remarks: list[str] = []
+    taken = {column for names in fields.values() for column in names} | set(letters.values())
+    if not letters and "options" not in fields:
+        free = [column for column in columns if column not in taken]
+        has_answer = "answer" in fields or bool(find_candidates("answer", free))
+        letters.update(find_option_columns(free, only_named=not is_everyday) if has_answer else {})
+        taken |= set(letters.values())
+        if letters:
+            remarks.append(f"options = {', '.join(letters.values())}")
+    for target in ("question", "answer", "options", "category"):
+        if target in fields or (target == "options" and letters):
+            continue
+        if not is_everyday and target != "answer":  # golds are never part of what is asked
+            continue
+        candidates = find_candidates(target, [column for column in columns if column not in taken])
+        if len(candidates) > 1:
+            flags = " or ".join(f"--field {target}={shlex.quote(column)}" for column in candidates)
+            if not is_everyday:
+                remarks.append(f"no column 'answer', so nothing is scored; if it is one of these: {flags}")
+                continue
+            listed = f"{', '.join(candidates[:-1])} and {candidates[-1]}"
+            raise DataError(f"{path.name}: the columns {listed} may each be the {target}", hint=flags)
+        if candidates:
+            fields[target] = (candidates[0],)
+            taken.add(candidates[0])
+            remarks.append(f"{target} = {candidates[0]}")
+    said = [remark for remark in remarks if " = " in remark]
+    others = [remark for remark in remarks if " = " not in remark]
+    return [f"columns: {'; '.join(said)} (--field FIELD=COLUMN changes it)"] * bool(said) + others
+
+
+def _find_other_images(
+    path: Path, columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+    """The one column whose cells are images, whatever its name; several are left for the user to choose."""
+    looks = MediaDetector({column for names in fields.values() for column in names})
+    for row in rows:
+        looks.add_row(row.number, row.values)
+    found = [one.column for one in looks.found() if one.kind == "image" and one.column in columns]
+    named = [column for column in find_candidates("image", columns) if column in found]
+    chosen = named if len(named) == 1 else found
+    if len(chosen) != 1:
+        return (), []
+    return ((chosen[0],),), [f"columns: image = {chosen[0]} (its cells are images)"]
+
+
+def _tried_images(
+    images: tuple[tuple[str, ...], ...], by_user: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
+    """In JSON, later rows may have their image under another usual name, or further images."""
+    if "image" in by_user:
+        return images
+    if len(images) < 2:
+        return (tuple(dict.fromkeys((*(images[0] if images else ()), *ALWAYS))),)
+    return images + tuple((name,) for name in list_next_names(images[-1][0], _MORE_IMAGES))
+
+
+def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns that look like options, the first of them A or 1."""
+    found = {name: (m[1] or m[2]).lower() for name in columns if (m := _LIKE_OPTIONS.fullmatch(name.strip()))}
+    return tuple(found) if {"a", "1"} & set(found.values()) else ()
+
+
+def list_text_columns(detection: Detection) -> list[str]:
+    """The columns without those that hold images themselves; paths of images are text."""
+    images = detection.fields.get("image", ())
+    return [name for name in detection.columns if name not in images or is_path_column(name)]
+
+
+def is_json(format: str) -> bool:
+    """Whether rows name their own values, so that a later row may have further columns."""
+    return format in ("json", "jsonl", "records")
+
+
+def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """In JSON, later rows may have columns that the first rows lack."""
+    found = {target: fields.get(target, ()) for target in ALIASES}
+    return {
+        target: names
+        if target in by_user or target == "id"
+        else tuple(dict.fromkeys((*names, *ALIASES[target])))
+        for target, names in found.items()
+    }
+
+
+def _shape(
+    format: str, fields: Mapping[str, tuple[str, ...]], letters: Mapping[str, str], rows: Sequence[Row]
+) -> tuple[str, list[str]]:
+    images = fields.get("image", ())
+    seen = f"column {images[0]}" if images else "no image column"
+    if letters:
+        what = "multiple choice with images" if images else "multiple choice without images"
+        reason = f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
+        return ("vlmeval-mcq" if images else "vlmeval-text-mcq"), [reason]
+    first = find_value(rows, fields.get("options", ()))
+    if first is not None:
+        column = fields["options"][0]
+        is_block = isinstance(first, str) and read_literal(first) is None
+        if is_block and images and is_json(format):
+            return "insight-mcq", [f"column {column} has options as one text, {seen}: as InSight-o3 reads it"]
+        kind = "one text" if is_block else "a list or an object"
+        return ("rows-mcq" if images else "rows-text-mcq"), [f"column {column} has options as {kind}, {seen}"]
+    if images:
+        shape = "insight-vqa" if is_json(format) else "vlmeval-vqa"
+        return shape, [f"{seen} and no options: open questions on images"]
+    return "rows-text", ["no image column and no options: open questions without images"]
+
+
+def _id_reason(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
+    if "id" not in fields:
+        return ["no column index, id or question_id: sample ids are row numbers"]
+    column = fields["id"][0]
+    if column.lower() in REPEATING_IDS:
+        return [f"sample ids from {column}; repeats get #2, #3, ..."]
+    return [f"sample ids from {column}"]
+
+
+def _renamed(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [
+        f"column {names[0]} is used as {to}" for to, names in fields.items() if names[0] not in ALIASES[to]
+    ]
+
+
+# -- Rows into the parts of a sample
+
+
+class RowParts(msgspec.Struct, frozen=True):
+    """The parts of a sample; images are still cells."""
+
+    id: str
+    question: str
+    golds: tuple[str, ...]
+    choices: dict[str, str]
+    choices_text: str
+    hint: str
+    meta: dict[str, Any]
+    withheld: dict[str, Any]
+    images: list[tuple[str, Any]]  # column and value, in order
+
+
+def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
+    """Split a row into the parts of a sample; `where` names the row in messages."""
+    values = row.values
+    fields = detection.tried
+    letters = detection.letters
+    if not letters and is_json(detection.format) and "A" in values and "B" in values:
+        letters = {letter: letter for letter in LETTERS if letter in values}
+    used = set(letters.values())
+
+    def take(target: str) -> Any:
+        for column in fields.get(target, ()):
+            value = values.get(column)
+            used.add(column)
+            if value is not None and value != "":
+                return value
+        return None
+
+    sample_id = to_text(take("id")) if fields.get("id") else str(row.number)
+    if not sample_id:
+        raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
+    images = list(select_image_cells(values, detection.images))
+    choices, choices_text = read_choices(letters, values, take, where, detection.separator)
+    question = take("question")
+    if not isinstance(question, str):
+        hint = "--field question=COLUMN must name a text column"
+        question = read_plain(question, f"{where}: the question", hint)
+    answer, withheld = take("answer"), dict[str, Any]()
+    golds = read_golds(answer, spells_lists=detection.spells_lists)
+    if detection.objects is not None and (not detection.keeps_golds or detection.objects.schema):
+        if (gold := detection.objects.read(answer, values, used)) is not None:
+            golds = (to_text(gold),)
+        if detection.objects.schema is not None:
+            withheld = {FIELD_KINDS: detection.objects.schema.kinds}
+    if detection.has_decimal_commas:
+        golds = tuple(map(write_with_point, golds))
+    if not detection.keeps_golds:
+        golds = trim_golds(golds) if detection.trims_golds else golds
+        golds = as_letters(golds, choices, detection.first_option)
+    parts = RowParts(
+        id=sample_id,
+        question=question,
+        golds=golds,
+        choices=choices,
+        choices_text=choices_text,
+        hint=to_text(take("hint")),
+        meta={group: text for group in GROUPS if (text := to_text(take(group)))},
+        withheld=withheld,
+        images=images,
+    )
+    _keep_rest(parts, values, used, fields.get("image", ()))
+    return parts
+
+
+def _keep_rest(
+    parts: RowParts, values: Mapping[str, Any], used: set[str], image_columns: Sequence[str]
+) -> None:
+    """Keep the values of unused columns with the sample, to group and select by."""
+    used.update(parts.meta, [column for column, _ in parts.images])
+    used.update([name for name in image_columns if not is_path_column(name)])
+    for name, value in values.items():
+        if name not in used and value is not None and not isinstance(value, _IMAGES):
+            parts.meta[name] = value
+    for name in image_columns:  # a path beside the image that is sent is kept as text
+        if name in used or not isinstance(value := values.get(name), Blob):
+            continue
+        if len(value.data) <= _LONGEST_PATH:
+            parts.meta[name] = to_text(value)

@@ -1,0 +1,1 @@
+"""Files as rows: tables, sheets, JSON, Parquet, folders and the hub."""

@@ -1,0 +1,312 @@
+"""Parquet files, with the images left in them.
+
+Images stored as bytes, or the way Hugging Face stores them (a struct of bytes and path), become
+references by row number; `ParquetCells` reads one when it is needed.
+
+A file of a few KB can unpack to gigabytes, so a row group is read a few rows at a time, and a row has the
+same limit as in other files.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.files.rows import (
+    MAX_ROW_BYTES,
+    Blob,
+    OnProblem,
+    Row,
+    parse_item_column,
+    pick_image_data,
+    raise_problem,
+)
+from eyechart.errors import DataError, ImageError, MissingExtra, shorten
+from eyechart.types import ImageRef
+
+_BATCH_ROWS = 64
+_BATCH_BYTES = 64 * 1024 * 1024  # unpacked, by the sizes in the file
+_KEPT_BYTES = 16 * 1024 * 1024  # of cells already read
+_KEPT_CELLS = 64
+_WINDOWS = 8  # columns of row groups that are open
+_TRIED_BYTES = 256 * 1024 * 1024  # of a row group that is tried first, unpacked
+_TOO_LONG = f"more than {MAX_ROW_BYTES // 2**20} MB"
+
+
+def _parquet_file(path: Path) -> Any:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as err:
+        raise MissingExtra.named("parquet", needed_for="Parquet files") from err
+    import pyarrow as pa
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, UnicodeDecodeError) as err:
+        why = shorten(str(err))
+        hint = "was the download interrupted?"
+        raise DataError(f"{path.name}: not a Parquet file ({why})", hint=hint) from err
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Exceptions that damaged pages raise."""
+    import pyarrow as pa
+
+    return (pa.ArrowException, UnicodeDecodeError, OverflowError, OSError, KeyError, IndexError)
+
+
+class ParquetReader(msgspec.Struct):
+    """Rows of a Parquet file."""
+
+    path: Path
+
+    def columns(self) -> tuple[str, ...]:
+        with _parquet_file(self.path) as file:
+            return tuple(file.schema_arrow.names)
+
+    def image_columns(self) -> tuple[str, ...]:
+        """Columns with an image type."""
+        with _parquet_file(self.path) as file:
+            schema = file.schema_arrow
+            return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        """All rows, in order. Image bytes are not read if the file's statistics say that none is missing."""
+        with _parquet_file(self.path) as file:
+            names = list(file.schema_arrow.names)
+            number = 0
+            for group in range(file.num_row_groups):
+                n_rows = file.metadata.row_group(group).num_rows
+                first = number + 1
+                try:
+                    unread = {name for name in names if name in blobs and _is_full(file, group, name)}
+                    wanted = [name for name in names if name not in unread]
+                    for record in _records(file, group, wanted, n_rows):
+                        number += 1
+                        if record is None:
+                            on_problem(
+                                DataError(
+                                    f"{self.path.name}: row {number}: {_TOO_LONG}",
+                                    hint="store large images in separate files",
+                                )
+                            )
+                            continue
+                        values = {
+                            name: self._value(record.get(name), name, number, is_unread=name in unread)
+                            if name in blobs
+                            else record[name]
+                            for name in names
+                        }
+                        yield Row(number, 0, values)
+                except _damage() as err:
+                    rows = f"row {number + 1} (to {first + n_rows - 1}, row group {group + 1})"
+                    on_problem(
+                        DataError(
+                            f"{self.path.name}: {rows}: damaged ({shorten(str(err))})",
+                            hint="was the download interrupted? Download it again",
+                        )
+                    )
+                    number = first + n_rows - 1
+
+    def _value(self, value: Any, column: str, number: int, *, is_unread: bool) -> Any:
+        if is_unread or isinstance(value, bytes):
+            return self._ref(number, column)
+        if isinstance(value, str):
+            return Blob(value.encode(), column=column) if value else None
+        if isinstance(value, dict):
+            return self._ref(number, column) if value.get("bytes") else value.get("path")
+        if isinstance(value, list):
+            return [self._item(item, f"{column}[{index}]", number) for index, item in enumerate(value)]
+        return value
+
+    def _item(self, item: Any, column: str, number: int) -> Any:
+        if isinstance(item, bytes) or (isinstance(item, dict) and item.get("bytes")):
+            return self._ref(number, column)
+        return item.get("path") if isinstance(item, dict) else item
+
+    def _ref(self, number: int, column: str) -> ImageRef:
+        return ImageRef(kind="parquet", location=str(self.path), offset=number - 1, column=column)
+
+
+def _records(file: Any, group: int, columns: list[str], n_rows: int) -> Iterator[dict[str, Any] | None]:
+    """The rows of a group; None for one that is too long."""
+    if not columns:
+        yield from ({} for _ in range(n_rows))
+        return
+    for batch in _batches(file, group, columns):
+        if batch is None:
+            yield None
+            continue
+        names = batch.schema.names
+        for cells in zip(*map(read_cells, batch.columns), strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+
+def read_cells(column: Any) -> list[Any]:
+    """The values of an Arrow array; a number of 32 bits is the decimal that it was written as.
+
+    So it is 0.1 and not 0.10000000149011612: an answer is compared with what people write.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_float32(column.type):
+        return list(column.to_pylist())
+    return [None if text is None else float(text) for text in column.cast(pa.string()).to_pylist()]
+
+
+def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:
+    """A few rows at a time; None for a row that is too long."""
+    metadata = file.metadata.row_group(group)
+    chunks = _list_chunks(file, group)
+    n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks if _is_of(chunk.path_in_schema, columns))
+    if metadata.num_rows == 1 and n_bytes > MAX_ROW_BYTES:  # refused without unpacking
+        yield None
+        return
+    # With a dictionary of one entry, each row may be as long as the whole chunk.
+    n_rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, n_bytes)))
+    for batch in file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns):
+        yield None if batch.num_rows == 1 and batch.nbytes > MAX_ROW_BYTES else batch
+
+
+def _is_of(path: str, columns: list[str]) -> bool:
+    return any(path == column or path.startswith(f"{column}.") for column in columns)
+
+
+def _list_chunks(file: Any, group: int) -> list[Any]:
+    """What the file says about the columns of a group.
+
+    Asking for a damaged one ends the process inside Arrow. Reading a row of all columns raises in its place;
+    of large groups none is read, because a row may be as long as the group.
+    """
+    metadata = file.metadata.row_group(group)
+    if metadata.total_byte_size <= _TRIED_BYTES:
+        next(file.iter_batches(batch_size=1, row_groups=[group]), None)
+    return [metadata.column(index) for index in range(metadata.num_columns)]
+
+
+def _is_full(file: Any, group: int, column: str) -> bool:
+    """Whether the file's statistics say that every row of the group has image bytes here."""
+    import pyarrow as pa
+
+    kind = file.schema_arrow.field(column).type
+    is_struct = pa.types.is_struct(kind) and "bytes" in {field.name for field in kind}
+    if not is_struct and not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
+        return False
+    leaf = f"{column}.bytes" if is_struct else column
+    for chunk in _list_chunks(file, group):
+        if chunk.path_in_schema == leaf:
+            statistics = chunk.statistics
+            return statistics is not None and statistics.has_null_count and statistics.null_count == 0
+    return False
+
+
+class ParquetCells:
+    """Reads single cells by row number; fast if requested roughly in order. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._windows: OrderedDict[tuple[str, int, str], _Window] = OrderedDict()
+
+    def close(self) -> None:
+        """Close the files that are kept open. No thread may be reading."""
+        while self._windows:
+            self._windows.popitem()[1].close()
+
+    def read(self, ref: ImageRef) -> bytes | str:
+        """The bytes (or base64 text) that a reference of kind ``parquet`` points at."""
+        with self._lock:
+            try:
+                with _parquet_file(Path(ref.location)) as file:
+                    column, index = parse_item_column(ref.column, file.schema_arrow.names)
+                    group, row = _group_of(file, ref.offset)
+                cell = self._window(ref.location, group, column).cell(row)
+                if cell is None:
+                    raise ImageError(f"{ref}: {_TOO_LONG}", hint="store large images in separate files")
+                value = cell[0].as_py()
+            except _damage() as err:
+                why = shorten(str(err))
+                raise ImageError(f"{ref}: the image cannot be read ({why})") from err
+        return pick_image_data(value, index, ref)
+
+    def _window(self, path: str, group: int, column: str) -> _Window:
+        key = (path, group, column)
+        if key not in self._windows:
+            self._windows[key] = _Window(path, group, column)
+            if len(self._windows) > _WINDOWS:
+                self._windows.popitem(last=False)[1].close()
+        self._windows.move_to_end(key)
+        return self._windows[key]
+
+
+class _Window:
+    """A column of a row group, read from its beginning; recent cells are kept."""
+
+    def __init__(self, path: str, group: int, column: str) -> None:
+        self._where = (group, [column])
+        self._file = _parquet_file(Path(path))
+        self._start()
+
+    def cell(self, row: int) -> Any:
+        """An array with one cell; None if it is too long."""
+        if row < self._next and row not in self._kept:
+            self._start()
+        while row >= self._next:
+            self._advance()
+        return self._kept[row]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _start(self) -> None:
+        self._batches = _batches(self._file, *self._where)
+        self._kept: OrderedDict[int, Any] = OrderedDict()
+        self._next = 0
+
+    def _advance(self) -> None:
+        batch = next(self._batches, None) if self._next < self._n_rows else None
+        if self._next >= self._n_rows:
+            raise IndexError("no such row")
+        n_rows = 1 if batch is None else batch.num_rows
+        for index in range(n_rows):
+            self._kept[self._next + index] = None if batch is None else batch.column(0).slice(index, 1)
+        self._next += n_rows
+        while len(self._kept) > n_rows and (len(self._kept) > _KEPT_CELLS or self._n_bytes() > _KEPT_BYTES):
+            self._kept.popitem(last=False)
+
+    @property
+    def _n_rows(self) -> int:
+        return int(self._file.metadata.row_group(self._where[0]).num_rows)
+
+    def _n_bytes(self) -> int:
+        return sum(cell.nbytes for cell in self._kept.values() if cell is not None)
+
+
+def _group_of(file: Any, row: int) -> tuple[int, int]:
+    for group in range(file.num_row_groups):
+        n_rows = file.metadata.row_group(group).num_rows
+        if row < n_rows:
+            return group, row
+        row -= n_rows
+    raise IndexError("no such row")
+
+
+def count_rows(path: Path) -> int:
+    """How many rows a file has, from its metadata."""
+    with _parquet_file(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def is_image_type(kind: Any) -> bool:
+    """Whether a type is bytes, the library's struct of bytes and path, or a list of either."""
+    import pyarrow as pa
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return is_image_type(kind.value_type)
+    if pa.types.is_struct(kind):
+        return "bytes" in {field.name for field in kind}
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -1,0 +1,481 @@
+"""TSV and CSV files: rows of named cells, with the images left in the file.
+
+`DelimitedReader` yields rows. Below it: the scanner, which splits bytes into cells and keeps their offsets;
+cells as pandas would read them; and text encodings. A row must have as many cells as the header. A short row
+is refused although pandas would pad it: the usual cause is a line break in an unquoted text, which would
+become two rows that look correct.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+
+from eyechart.data.files.rows import (
+    MAX_ROW_BYTES,
+    Blob,
+    OnProblem,
+    Row,
+    name_row,
+    raise_problem,
+    refuse_repeated_names,
+)
+from eyechart.errors import DataError, UsageError
+
+BOM = codecs.BOM_UTF8  # spreadsheets write it before the first column's name
+
+# Semicolons to commas. Images are longer than the csv module's default limit.
+_CONVERT = (
+    'python -c "import csv, sys; csv.field_size_limit(2**30); '
+    "csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=';'))\""
+)
+
+_BUFFER_BYTES = 1 << 20  # measured: larger buffers gain nothing, smaller ones split image rows
+
+
+@dataclass(slots=True)
+class DelimitedReader:
+    """Rows of a TSV or CSV file. With `as_pandas`, cells are read as pandas reads them by default."""
+
+    path: Path
+    format: str
+    encoding: str = "utf-8"
+    as_pandas: bool = False
+    delimiter: str = ""  # empty: the format's own
+    skipped: int = 0  # rows before the first one with data, besides the first row of the file
+    names: tuple[str, ...] = ()  # where the header is not the first row
+    _columns: tuple[str, ...] = ()
+    _kinds: Mapping[str, PandasType] | None = field(default=None, repr=False)
+
+    def columns(self) -> tuple[str, ...]:
+        if self.names and not self._columns:
+            refuse_repeated_names(self.names, f"{self.path.name}: the header")
+            self._columns = self.names
+        if not self._columns:
+            with self.path.open("rb") as file:
+                refuse_wide_text(self.path, file.read(4))
+                file.seek(0)
+                header = next(scan_rows(file, self._separator, self.path), None)
+            if header is None:
+                raise DataError(f"{self.path.name}: the file is empty", hint="the first line names columns")
+            self._columns = self._names(header)
+        return self._columns
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        columns = self.columns()
+        kinds: Mapping[str, PandasType] | None = None
+        if self.as_pandas:
+            kinds = self._kinds = self._kinds or self._infer(blobs)
+        is_blob = [name in blobs for name in columns]
+        for raw in self._scan(on_problem):
+            values: dict[str, Any] = {}
+            name, cell = "", b""
+            try:
+                for index, (name, cell) in enumerate(zip(columns, raw.cells, strict=True)):
+                    if is_blob[index]:
+                        values[name] = raw.blob(index) if cell else None
+                    else:
+                        values[name] = cell.decode(self.encoding) or None
+            except UnicodeDecodeError:
+                where = self._name(raw)
+                on_problem(make_decode_error(where, name, cell, self.encoding))
+                continue
+            if kinds is not None:
+                for name, kind in kinds.items():
+                    values[name] = read_as_pandas(values[name] or "", kind)
+            yield Row(raw.number - self.skipped, raw.line, values)
+
+    @property
+    def _separator(self) -> bytes:
+        return self.delimiter.encode() or (b"\t" if self.format == "tsv" else b",")
+
+    def _names(self, header: RawRow) -> tuple[str, ...]:
+        if header.has_nul:
+            raise self._nul(header)
+        if header.spans is None and any(b"\r" in cell for cell in header.cells):
+            old, new = shlex.quote(self.path.name), shlex.quote(f"new-{self.path.name}")
+            hint = f"tr '\\r' '\\n' < {old} > {new}"
+            raise DataError(f"{self.path.name}: lines end with a carriage return only", hint=hint)
+        names = []
+        for index, cell in enumerate(header.cells):
+            try:
+                names.append(cell.decode(self.encoding) or f"Unnamed: {index}")  # pandas' own index column
+            except UnicodeDecodeError as err:
+                raise make_decode_error(
+                    f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding
+                ) from err
+        if len(names) == 1:
+            self._refuse_other_separator(names[0])
+        refuse_repeated_names(names, f"{self.path.name}: the header")
+        return tuple(names)
+
+    def _refuse_other_separator(self, header: str) -> None:
+        """Refuse a header of one cell that contains the separator of another format."""
+        if header.lower().startswith("sep="):
+            hint = "remove the sep= line, which only spreadsheets read, and separate cells by commas or tabs"
+        elif "\t" in header:
+            hint = "its cells are separated by tabs: --format tsv"
+        elif "," in header:
+            hint = "its cells are separated by commas: --format csv"
+        elif ";" in header and self.format == "tsv":
+            hint = "its cells are separated by semicolons: --format csv"
+        elif ";" in header:
+            new = shlex.quote(f"new-{self.path.name}")
+            hint = f"convert it: {_CONVERT} < {shlex.quote(self.path.name)} > {new}"
+        else:
+            return
+        what = f"read as {self.format}, it has a single column ({header[:60]!r})"
+        raise DataError(f"{self.path.name}: {what}", hint=hint)
+
+    def _scan(self, on_problem: OnProblem) -> Iterator[RawRow]:
+        """Data rows that have the header's number of cells."""
+        n_columns = len(self.columns())
+        with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
+            for raw in scan_rows(file, self._separator, self.path):
+                if raw.number <= self.skipped:
+                    continue
+                if raw.has_nul:
+                    on_problem(self._nul(raw))
+                    continue
+                n_cells = len(raw.cells)
+                if not self.as_pandas and not any(raw.cells):
+                    continue  # all cells empty: spreadsheets write such rows below the last one
+                if n_cells == 1 < n_columns and not raw.cells[0].strip():
+                    continue  # a blank line, often the last one
+                if n_cells == n_columns:
+                    yield raw
+                elif n_cells < n_columns and self.as_pandas:
+                    raw.cells.extend([b""] * (n_columns - n_cells))
+                    if raw.spans is not None:
+                        raw.spans.extend([(0, 0)] * (n_columns - n_cells))
+                    yield raw
+                else:
+                    on_problem(self._uneven(raw, n_columns))
+
+    def _name(self, raw: RawRow) -> str:
+        return name_row(self.path, max(0, raw.number - self.skipped), raw.line)
+
+    def _nul(self, raw: RawRow) -> DataError:
+        return DataError(
+            f"{self._name(raw)}: contains a NUL byte, so it is not text",
+            hint="the file may be damaged, or UTF-16 without a byte order mark; export it again as UTF-8",
+        )
+
+    def _uneven(self, raw: RawRow, n_columns: int) -> DataError:
+        first = raw.cells[0][:40].decode(self.encoding, "replace")
+        hint = "quote cells that contain a separator or a line break"
+        if len(raw.cells) < n_columns:
+            missing = ", ".join(self.columns()[len(raw.cells) :][:5])
+            hint = f"missing: {missing}; write empty cells too, and quote cells that contain a line break"
+        where = self._name(raw)
+        return DataError(
+            f"{where}: {len(raw.cells)} cells, but the header has {n_columns} (the row begins {first!r})",
+            hint=hint,
+        )
+
+    def _infer(self, blobs: Collection[str]) -> Mapping[str, PandasType]:
+        names = [name for name in self.columns() if name not in blobs]
+        at = {name: self.columns().index(name) for name in names}
+        rows = self._scan(lambda problem: None)  # malformed rows are reported by `rows`
+        return infer_kinds(
+            names,
+            ({name: raw.cells[at[name]].decode(self.encoding, "replace") for name in names} for raw in rows),
+        )
+
+
+# -- Scanning: cells as bytes, with their offsets
+#
+# Rows without a quoted cell, which are nearly all rows and nearly all bytes, are split by one call; rows with
+# one take a slower path. Quoting is that of Python's csv module and of pandas: a cell is quoted if it begins
+# with a quote, a doubled quote means one, and line breaks are allowed inside. A quote later in a cell is a
+# plain character.
+
+
+class RawRow(msgspec.Struct, frozen=True):
+    """One row as bytes. `number` 0 is the header."""
+
+    number: int
+    line: int
+    offset: int
+    cells: list[bytes]
+    has_nul: bool = False
+    spans: list[tuple[int, int]] | None = None  # begin and end of each cell's raw text, if one is quoted
+    raw: bytes = b""
+
+    def blob(self, index: int) -> Blob:
+        data = self.cells[index]
+        if self.spans is None:
+            before = sum(map(len, self.cells[:index])) + index
+            return Blob(data, self.offset + before)
+        begin, end = self.spans[index]
+        raw = self.raw[begin:end]
+        return Blob(data, self.offset + begin, b"" if raw == data else raw)
+
+
+def scan_rows(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
+    r"""Split a file into rows of bytes; blank lines are skipped.
+
+    >>> from io import BytesIO
+    >>> rows = list(scan_rows(BytesIO(b'id\tq\n1\t"a ""b"" c"\n'), b"\t", Path("demo.tsv")))
+    >>> rows[1].cells, rows[1].blob(1).offset
+    ([b'1', b'a "b" c'], 8)
+    """
+    offset = len(BOM) if file.read(len(BOM)) == BOM else 0
+    file.seek(offset)
+    number = line_number = 0
+    quoted = separator + b'"'
+    while line := file.readline(MAX_ROW_BYTES + 1):
+        first_line = line_number = line_number + 1
+        begin = offset
+        if len(line) > MAX_ROW_BYTES:
+            raise _endless(path, number, first_line, "no line break")
+        if b'"' in line and (line.startswith(b'"') or quoted in line):
+            row = _Quoted(file, separator, line, name_row(path, number, first_line))
+            cells, spans, line = row.split()
+            line_number += row.n_more_lines
+            offset += len(line)
+            yield RawRow(number, first_line, begin, cells, b"\0" in line, spans, line)
+        else:
+            offset += len(line)
+            cells = line.split(separator)
+            last = cells[-1]
+            cells[-1] = last[:-2] if last.endswith(b"\r\n") else last.removesuffix(b"\n")
+            if not any(cells) and len(cells) == 1:
+                continue
+            yield RawRow(number, first_line, begin, cells, b"\0" in line)
+        number += 1
+
+
+def _endless(path: Path, number: int, line: int, why: str) -> DataError:
+    limit_mb = MAX_ROW_BYTES // 1024 // 1024
+    return DataError(
+        f"{name_row(path, number, line)}: {why} within {limit_mb} MB",
+        hint="is it a text file, and is every quoted cell closed?",
+    )
+
+
+class _Quoted:
+    """Splits one row with a quoted cell, reading further lines while a quote is open."""
+
+    def __init__(self, file: BinaryIO, separator: bytes, line: bytes, where: str) -> None:
+        self.file = file
+        self.separator = separator
+        self.buffer = bytearray(line)
+        self.where = where
+        self.n_more_lines = 0
+
+    def split(self) -> tuple[list[bytes], list[tuple[int, int]], bytes]:
+        """The cells, the range of each in the row's bytes, and those bytes."""
+        cells: list[bytes] = []
+        spans: list[tuple[int, int]] = []
+        at = 0
+        while True:
+            if self.buffer.startswith(b'"', at):
+                close = self._closing_quote(at + 1)
+                content = bytes(self.buffer[at + 1 : close])
+                end = self._cell_end(close + 1)
+                rest = bytes(self.buffer[close + 1 : end])  # `"a"b` is read as ab, as csv does
+                cells.append(content.replace(b'""', b'"') + rest)
+                spans.append((at + 1, close))
+            else:
+                end = self._cell_end(at)
+                cells.append(bytes(self.buffer[at:end]))
+                spans.append((at, end))
+            if end >= self._row_end():
+                return cells, spans, bytes(self.buffer)
+            at = end + 1
+
+    def _row_end(self) -> int:
+        size = len(self.buffer)
+        if self.buffer.endswith(b"\r\n"):
+            return size - 2
+        return size - 1 if self.buffer.endswith(b"\n") else size
+
+    def _cell_end(self, start: int) -> int:
+        end = self.buffer.find(self.separator, start)
+        return self._row_end() if end < 0 else end
+
+    def _closing_quote(self, search: int) -> int:
+        while True:
+            close = self.buffer.find(b'"', search)
+            if close < 0:
+                search = len(self.buffer)
+                self._read_on()
+            elif self.buffer.startswith(b'"', close + 1):
+                search = close + 2
+            else:
+                return close
+
+    def _read_on(self) -> None:
+        more = self.file.readline(MAX_ROW_BYTES + 1)
+        if not more or len(self.buffer) + len(more) > MAX_ROW_BYTES:
+            why = "at the end of the file" if not more else f"within {MAX_ROW_BYTES // 1024 // 1024} MB"
+            raise DataError(
+                f"{self.where}: a quoted cell is not closed {why}",
+                hint='add the closing quote; a text that begins with a quote is written """like this"""',
+            )
+        self.buffer += more
+        self.n_more_lines += 1
+
+
+# -- Cells as pandas' `read_csv` reads them by default, without pandas: a named parity mode
+#
+# Other tools read TSVs that way, so `None` is a missing option, `007` is `7`, and a column of whole numbers
+# with one gap shows `3.0` for `3`. Types are inferred over the whole column (pandas infers them in chunks of
+# a large file, where a mixed column may keep both forms).
+
+PandasType = Literal["int", "float", "bool", "text"]
+
+NA_WORDS = frozenset(
+    {
+        "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+        "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+    }
+)  # fmt: skip
+
+_TRUE = frozenset({"True", "TRUE", "true"})
+_FALSE = frozenset({"False", "FALSE", "false"})
+_INT = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+_FLOAT = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_INFINITY = re.compile(r"\s*[+-]?inf(?:inity)?\s*", re.IGNORECASE)
+_INT64 = range(-(2**63), 2**63)
+_UINT64 = range(2**64)
+
+
+class _Column:
+    """Which types are still possible for one column."""
+
+    def __init__(self) -> None:
+        self.can_int = self.can_float = self.can_bool = True
+        self.has_gap = False
+        self.n_values = 0
+        self.fits_int64 = self.fits_uint64 = True
+
+    def see(self, text: str) -> None:
+        if text in NA_WORDS:
+            self.has_gap = True
+            return
+        self.n_values += 1
+        if self.can_int:
+            self.can_int = _INT.fullmatch(text) is not None
+            if self.can_int:
+                value = int(text) if len(text) < 64 else 2**64
+                self.fits_int64 &= value in _INT64
+                self.fits_uint64 &= value in _UINT64
+        if self.can_float:
+            self.can_float = _FLOAT.fullmatch(text) is not None or _INFINITY.fullmatch(text) is not None
+        if self.can_bool:
+            self.can_bool = text in _TRUE or text in _FALSE
+
+    @property
+    def kind(self) -> PandasType:
+        if self.n_values == 0:
+            return "text"
+        if self.can_int:
+            if not self.fits_int64 and not self.fits_uint64:
+                return "text"
+            return "float" if self.has_gap else "int"
+        if self.can_float:
+            return "float"
+        return "bool" if self.can_bool else "text"
+
+
+def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict[str, PandasType]:
+    """The type of each column, from one pass over all rows.
+
+    >>> infer_kinds(["a", "b"], [{"a": "007", "b": "3"}, {"a": "8", "b": ""}])
+    {'a': 'int', 'b': 'float'}
+    """
+    columns = {name: _Column() for name in names}
+    for row in rows:
+        for name, column in columns.items():
+            column.see(row[name])
+    return {name: column.kind for name, column in columns.items()}
+
+
+def read_as_pandas(text: str, kind: PandasType) -> str | None:
+    """The text of a cell after pandas read it as that type; None for a missing value.
+
+    >>> read_as_pandas("007", "int"), read_as_pandas("3", "float"), read_as_pandas("None", "text")
+    ('7', '3.0', None)
+    """
+    if text in NA_WORDS:
+        return None
+    if kind == "int":
+        return str(int(text))
+    if kind == "float":
+        return repr(float(text))
+    if kind == "bool":
+        return "True" if text in _TRUE else "False"
+    return text
+
+
+# -- Text encodings
+
+_WIDE = (
+    (codecs.BOM_UTF32_LE, "UTF-32LE"),
+    (codecs.BOM_UTF32_BE, "UTF-32BE"),
+    (codecs.BOM_UTF16_LE, "UTF-16LE"),
+    (codecs.BOM_UTF16_BE, "UTF-16BE"),
+)
+
+# Two high bytes in a row, both in the range of common Chinese characters: Latin text has lone ones.
+_CHINESE_PAIR = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
+
+
+def refuse_wide_text(path: Path, head: bytes) -> None:
+    """Raise `DataError` for UTF-16 and UTF-32, which spreadsheets write as "Unicode text"."""
+    for mark, name in _WIDE:
+        if head.startswith(mark):
+            old, new = shlex.quote(path.name), shlex.quote(f"utf8-{path.name}")
+            raise DataError(
+                f"{path.name}: the text is {name}; UTF-8 is needed",
+                hint=f"iconv -f {name[:6]} -t UTF-8 {old} > {new}",
+            )
+
+
+def check_encoding(name: str | None) -> str:
+    """The codec's own name; `UsageError` if separators are not single ASCII bytes in it.
+
+    >>> check_encoding(None), check_encoding("GBK"), check_encoding("utf8")
+    ('utf-8', 'gbk', 'utf-8')
+    """
+    if name is None:
+        return "utf-8"
+    try:
+        found = codecs.lookup(name).name.removesuffix("-sig")  # a byte order mark is skipped anyway
+        is_ascii_based = '\t\n\r",{}[]:\\'.encode(found) == b'\t\n\r",{}[]:\\'
+    except (LookupError, UnicodeError, TypeError) as err:
+        hint = "examples: utf-8, gbk, gb18030, latin-1, cp1252, shift_jis"
+        raise UsageError(f"unknown text encoding {name!r}", hint=hint) from err
+    if not is_ascii_based or found in {"utf-16", "utf-32", "utf-7"}:
+        raise UsageError(
+            f"the encoding {name!r} is not based on ASCII, so rows cannot be split",
+            hint="convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW",
+        )
+    return found
+
+
+def make_decode_error(where: str, column: str, cell: bytes, encoding: str) -> DataError:
+    """The error for bytes that are not text in `encoding`, with a guess at the encoding."""
+    message = f"{where}, column {column!r}: not {encoding.upper()} text"
+    if encoding == "utf-8":
+        return DataError(message, hint=_likely_encoding(cell))
+    return DataError(message, hint="try another --encoding, or convert the file to UTF-8")
+
+
+def _likely_encoding(cell: bytes) -> str:
+    try:
+        cell.decode("gb18030")
+    except UnicodeDecodeError:
+        return "it may be Western text: --encoding cp1252; or convert the file to UTF-8"
+    if _CHINESE_PAIR.search(cell):
+        return "it decodes as Chinese text: --encoding gbk"
+    return "it may be --encoding cp1252 (Western) or --encoding gbk (Chinese)"

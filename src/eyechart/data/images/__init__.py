@@ -1,0 +1,1 @@
+"""Images: pixels, headers, downloads, and what stands in their place."""

@@ -1,0 +1,146 @@
+"""The boxes that a row carries: where to look in its image.
+
+All of them are in pixels of the original image, as left, top, right and bottom. Target boxes are those that
+the question is about.
+
+====================  ======================================================================================
+``target_instances``  a list of boxes, all of them targets (TreeBench)
+``layout_infos``      number to ``{"bbox": box}``; those whose number is in ``target_layouts`` are targets
+                      (O3-Bench)
+``bbox``, ``bboxes``  a box or a list of them, in a file of one's own
+``target_boxes``      the same, as a benchmark's own reader leaves them: V*Bench's are in a file of their own
+====================  ======================================================================================
+
+Each may be a list or the text of one. What is no box (not four finite numbers, no width or height) is left
+out; so are all boxes of a row with several images, because it does not say which image they belong to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from eyechart.data.files.rows import read_literal
+from eyechart.terminal import to_one_line
+from eyechart.types import Sample
+
+MAX_BOXES = 500  # of a row; more could not be told apart on any screen
+TARGET_BOXES = "target_boxes"
+# Of a file of one's own. What a benchmark withholds under these names may be in another scale (OCRBench v2).
+_OWN = ("bbox", "bboxes")
+
+
+class Box(msgspec.Struct, frozen=True, kw_only=True):
+    """A box in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    is_target: bool = True
+    label: str = ""  # the number of a layout
+
+
+def read_boxes(sample: Sample) -> list[Box]:
+    """The boxes of a sample with one image, at most `MAX_BOXES`; targets last, so that they are drawn on top.
+
+    >>> from eyechart.types import ImageRef
+    >>> layouts = {"1": {"bbox": [0, 0, 50, 40]}, "2": {"bbox": [60, 0, 90, 40]}}
+    >>> row = {"layout_infos": layouts, "target_layouts": [2]}
+    >>> sample = Sample(id="1", question="?", images=(ImageRef(kind="file", location="a.png"),), withheld=row)
+    >>> [(box.label, box.is_target) for box in read_boxes(sample)]
+    [('1', False), ('2', True)]
+    """
+    if len(sample.images) != 1:
+        return []
+    facts = {name: value for name, value in sample.withheld.items() if name not in _OWN}
+    found = list(islice(_list_boxes({**facts, **sample.meta}), MAX_BOXES))
+    return sorted(found, key=lambda box: box.is_target)
+
+
+def clip_boxes(boxes: Iterable[Box], width: int, height: int) -> list[Box]:
+    """The boxes within an image of this size; what is less than a pixel wide or high there is left out.
+
+    >>> clip_boxes([Box(left=-5, top=1, right=9, bottom=99), Box(left=30, top=0, right=40, bottom=9)], 20, 10)
+    [Box(left=0, top=1, right=9, bottom=10, is_target=True, label='')]
+    """
+    clipped = (
+        msgspec.structs.replace(
+            box,
+            left=max(0, box.left),
+            top=max(0, box.top),
+            right=min(width, box.right),
+            bottom=min(height, box.bottom),
+        )
+        for box in boxes
+    )
+    return [box for box in clipped if box.right - box.left >= 1 and box.bottom - box.top >= 1]
+
+
+def describe_boxes(boxes: Iterable[Box]) -> str:
+    """How many boxes there are of both kinds; empty if there are none.
+
+    >>> describe_boxes([Box(left=0, top=0, right=5, bottom=5)])
+    '1 target box'
+    """
+    kinds = [box.is_target for box in boxes]
+    n_targets, n_others = sum(kinds), len(kinds) - sum(kinds)
+    counts = ((n_targets, "target box"), (n_others, "other box"))
+    return ", ".join(f"{n} {name}{'es' * (n != 1)}" for n, name in counts if n)
+
+
+def _list_boxes(facts: Mapping[str, Any]) -> Iterator[Box]:
+    for name in ("target_instances", TARGET_BOXES, *_OWN):
+        yield from _read_list(_parse(facts.get(name)))
+    layouts = _parse(facts.get("layout_infos"))
+    if isinstance(layouts, Mapping):
+        targets = _parse(facts.get("target_layouts"))
+        wanted = {str(one) for one in targets} if isinstance(targets, list | tuple) else set()
+        for number, layout in layouts.items():
+            corners = layout.get("bbox") if isinstance(layout, Mapping) else None
+            yield from _read_box(
+                corners, is_target=str(number) in wanted, label=to_one_line(str(number)[:40])[:20]
+            )
+
+
+def _parse(value: Any) -> Any:
+    """A value, or what its text holds; bare numbers with commas are a list."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    return read_literal(text if text[:1] in ("[", "{") else f"[{text}]")
+
+
+def _read_list(value: Any) -> Iterator[Box]:
+    if not isinstance(value, list | tuple):
+        return
+    if value and not isinstance(value[0], list | tuple | Mapping):
+        value = [value]
+    for one in value:
+        corners = one.get("bbox") if isinstance(one, Mapping) else one
+        yield from _read_box(corners)
+
+
+def _read_box(value: Any, *, is_target: bool = True, label: str = "") -> Iterator[Box]:
+    if not isinstance(value, list | tuple) or len(value) != 4:
+        return
+    corners = [_to_number(one) for one in value]
+    if any(math.isnan(one) for one in corners):
+        return
+    left, top, right, bottom = corners
+    if left < right and top < bottom:
+        yield Box(left=left, top=top, right=right, bottom=bottom, is_target=is_target, label=label)
+
+
+def _to_number(value: Any) -> float:
+    """A finite number; NaN for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    try:
+        return number if math.isfinite(number := float(value)) else math.nan
+    except OverflowError:
+        return math.nan

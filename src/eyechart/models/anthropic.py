@@ -1,0 +1,180 @@
+"""Anthropic's Messages API: ``anthropic/claude-…``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import UsageError
+from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, get_detail, join_system
+from eyechart.registry import model
+from eyechart.types import Image, ImageRef, Message, Part, Reply, Usage
+
+_VERSION = "2023-06-01"
+_DEFAULT_MAX_TOKENS = 4096  # the API requires one; every Claude model with vision accepts this
+_FINISHED = {  # others, such as tool_use and pause_turn, by their own name
+    None: "",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+@model("anthropic")
+class Anthropic(ChatEndpoint):
+    """A Claude model: ``anthropic/claude-sonnet-4-5``."""
+
+    provider = "anthropic"
+    vendor = "Anthropic"
+    server = "a server of Anthropic's Messages API"
+    official_url = "https://api.anthropic.com/v1"
+    path = "/messages"
+    key_variable = "ANTHROPIC_API_KEY"
+    max_temperature = 1.0
+    url_variables = ("ANTHROPIC_BASE_URL",)
+    batch_api = "AnthropicBatches"
+    parameters = frozenset({
+        "max_tokens", "temperature", "top_p", "top_k", "stop", "stop_sequences", "thinking",
+        "thinking_budget", "effort", "service_tier", "metadata", "extra_body",
+    })  # fmt: skip
+    out_of_credit = re.compile("credit balance is too low|billing_error", re.IGNORECASE)
+    # Bytes per image depend on model and platform: the API refuses what is too large, with the number.
+    limits = ImageLimits(
+        max_images=600, max_side=8000, many_images=20, max_side_of_many=2000, max_body_bytes=32 * 10**6
+    )
+
+    @classmethod
+    def normalise_url(cls, url: str) -> str:
+        """The base URL. Anthropic's own clients take it without the version, as in ANTHROPIC_BASE_URL."""
+        base = super().normalise_url(url)
+        return base if re.search(r"/v\d+$", base) else f"{base}/v1"
+
+    def build_headers(self, api_key: str | None) -> dict[str, str]:
+        return {**({"x-api-key": api_key} if api_key else {}), "anthropic-version": _VERSION}
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        fields = {**parameters}
+        budget = fields.pop("thinking_budget", None)
+        if budget is not None:
+            if "thinking" in fields:
+                raise UsageError(f"{self.name}: thinking and thinking_budget are both given", hint="give one")
+            fields["thinking"] = (
+                {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
+            )
+        if (stop := fields.pop("stop", None)) is not None:
+            fields["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+        if (effort := fields.pop("effort", None)) is not None:
+            fields["output_config"] = {"effort": effort}
+        thinking = fields.get("thinking")
+        budget = thinking.get("budget_tokens", 0) if isinstance(thinking, Mapping) else 0
+        max_tokens = fields.setdefault("max_tokens", _DEFAULT_MAX_TOKENS + budget)
+        if max_tokens <= budget:
+            raise UsageError(
+                f"{self.name}: max_tokens is {max_tokens}, of which thinking may take {budget}",
+                hint=f"max_tokens counts thinking as well: add --max-tokens {budget + _DEFAULT_MAX_TOKENS}",
+            )
+        return super().build_fields(fields, extra)
+
+    def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
+        turns = [
+            {"role": turn.role, "content": content}
+            for turn in messages
+            if turn.role != "system" and (content := self._content(turn, attachments))
+        ]
+        system = join_system(messages)
+        return {"messages": turns, **({"system": system} if system else {})}
+
+    def _content(self, turn: Message, attachments: Attachments) -> str | list[dict[str, Any]]:
+        """The parts of a turn. The API refuses blank texts, which an empty earlier reply would be."""
+        if len(turn.parts) == 1 and isinstance(turn.parts[0], str):
+            return turn.parts[0] if turn.parts[0].strip() else ""
+        return [
+            _build_part(part, attachments) for part in turn.parts if not isinstance(part, str) or part.strip()
+        ]
+
+    def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
+        said = _decode(content)
+        self.raise_error(said.error)
+        usage = _read_usage(said.usage)
+        return [
+            Reply.read(
+                "".join(block.text for block in said.content if block.type == "text"),
+                thinking="\n\n".join(block.thinking for block in said.content if block.type == "thinking"),
+                finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
+                usage=usage,
+                model=said.model,
+                latency_s=latency_s,
+                evidence=_explain_refusal(said.stop_details),
+            )
+        ]
+
+    def read_error(self, content: bytes) -> str:
+        error = msgspec.json.decode(content, type=_Failed).error
+        return f"{error.type}: {error.message}"
+
+
+def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image", "source": _build_source(part, attachments)}
+
+
+def _build_source(image: Image | ImageRef, attachments: Attachments) -> dict[str, Any]:
+    if isinstance(image, Image):
+        return {"type": "base64", "media_type": image.mime, "data": attachments.base64(image)}
+    return {"type": "url", "url": attachments.url(image)}
+
+
+# -- what comes back
+
+
+class _Block(msgspec.Struct):
+    type: str
+    text: str = ""
+    thinking: str = ""
+
+
+class _Answer(msgspec.Struct):
+    content: list[_Block]
+    stop_reason: str | None = None
+    stop_details: Any = None
+    model: str = ""
+    usage: Any = None
+    error: Any = None
+
+
+class _Error(msgspec.Struct):
+    type: str
+    message: str
+
+
+class _Failed(msgspec.Struct):
+    error: _Error
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+
+
+def _explain_refusal(said: Any) -> dict[str, str]:
+    """Why an answer was withheld, where the API says so."""
+    words = [said.get(name) for name in ("category", "explanation")] if isinstance(said, dict) else []
+    why = ": ".join(word for word in words if isinstance(word, str) and word)
+    return {"withheld": why} if why else {}
+
+
+def _read_usage(said: Any) -> Usage | None:
+    """Token counts. Anthropic counts cached input apart; thinking is part of the output."""
+    if not isinstance(said, dict):
+        return None
+    cached = said.get("cache_read_input_tokens")
+    return Usage.read(
+        [said.get("input_tokens"), cached, said.get("cache_creation_input_tokens")],
+        [said.get("output_tokens")],
+        reasoning=get_detail(said, "output_tokens_details", "thinking_tokens"),
+        cached=cached,
+    )

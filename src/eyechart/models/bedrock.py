@@ -1,0 +1,176 @@
+"""Amazon Bedrock's Converse API, with an API key: ``bedrock/MODEL-ID``."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from eyechart.errors import UsageError
+from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, join_system
+from eyechart.registry import model
+from eyechart.types import Capabilities, Image, Message, Part, Reply, Usage
+
+_CONFIG = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "max_tokens": "maxTokens",
+    "stop": "stopSequences",
+}
+_FINISHED = {  # others, such as tool_use, by their own name
+    None: "",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "content_filter",
+    "content_filtered": "content_filter",
+}
+_REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_UNKNOWN_MODEL = re.compile(r"model identifier is invalid", re.IGNORECASE)
+
+
+@model("bedrock")
+class Bedrock(ChatEndpoint):
+    """A model at Bedrock: ``bedrock/us.amazon.nova-pro-v1:0``. Requests are not signed: a key is needed."""
+
+    provider = "bedrock"
+    vendor = "Amazon Bedrock"
+    server = "a server of Bedrock's Converse API"
+    official_url = ""  # every region has its own
+    path = "/model/{model}/converse"
+    key_variable = "AWS_BEARER_TOKEN_BEDROCK"
+    max_temperature = 1.0
+    url_variables = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)
+    parameters = frozenset({*_CONFIG, "thinking_budget", "extra_body"})
+    limits = ImageLimits(max_images=20, max_side=8000, max_bytes=3_750_000)
+    capabilities = Capabilities(is_endpoint=True)
+
+    @classmethod
+    def is_official_host(cls, host: str) -> bool:
+        return host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
+
+    def find_url(self) -> str:
+        region = next(filter(None, map(os.environ.get, _REGION_VARIABLES)), None)
+        if url := super().find_url():
+            return url
+        if not region or not re.fullmatch(r"[a-z0-9-]+", region):
+            raise UsageError(
+                f"no region for {self.name}",
+                hint="set AWS_REGION, or --base-url https://bedrock-runtime.REGION.amazonaws.com",
+            )
+        return f"https://bedrock-runtime.{region}.amazonaws.com"
+
+    def build_url(self) -> str:
+        return self.base_url + self.path.format(model=quote(self.model, safe=""))  # it may be an ARN
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        given = {**parameters}
+        if isinstance(given.get("stop"), str):
+            given["stop"] = [given["stop"]]
+        config = {theirs: given[ours] for ours, theirs in _CONFIG.items() if ours in given}
+        more = {**(extra.get("additionalModelRequestFields") or {})}
+        if budget := given.get("thinking_budget"):
+            more["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        return {
+            **extra,
+            **({"inferenceConfig": config} if config else {}),
+            **({"additionalModelRequestFields": more} if more else {}),
+        }
+
+    def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
+        turns: list[dict[str, Any]] = []
+        for turn in messages:
+            if turn.role == "system" or not (content := _build_content(turn, attachments)):
+                continue
+            if turns and turns[-1]["role"] == turn.role:  # roles have to alternate
+                turns[-1]["content"] += content
+            else:
+                turns.append({"role": turn.role, "content": content})
+        system = join_system(messages)
+        return {"messages": turns, **({"system": [{"text": system}]} if system else {})}
+
+    def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
+        said = _decode(content)
+        self.raise_error(said.error)
+        if said.stop_reason == "malformed_model_output":
+            raise self.no_reply("with malformed output of the model")
+        blocks = said.output.message.content
+        thoughts = [block.reasoning_content.reasoning_text for block in blocks if block.reasoning_content]
+        return [
+            Reply.read(
+                "".join(block.text for block in blocks),
+                thinking="\n\n".join(thought.text for thought in thoughts if thought),
+                finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
+                usage=_read_usage(said.usage),
+                latency_s=latency_s,
+            )
+        ]
+
+    def is_retryable(self, status: int, said: str) -> bool:
+        return status == 424 or super().is_retryable(status, said)  # 424: the model failed to process it
+
+    def is_unknown_model(self, status: int, said: str) -> bool:
+        return status == 400 and _UNKNOWN_MODEL.search(said) is not None
+
+
+def _build_content(turn: Message, attachments: Attachments) -> list[dict[str, Any]]:
+    """The parts of a turn. The API refuses blank texts, which an empty earlier reply would be."""
+    return [
+        _build_part(part, attachments) for part in turn.parts if not isinstance(part, str) or part.strip()
+    ]
+
+
+def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"text": part}
+    assert isinstance(part, Image), "images are not passed by URL"
+    kind = part.mime.removeprefix("image/")
+    return {"image": {"format": kind, "source": {"bytes": attachments.base64(part)}}}
+
+
+# -- what comes back
+
+
+class _Thought(msgspec.Struct):
+    text: str = ""
+
+
+class _Reasoning(msgspec.Struct, rename="camel"):
+    reasoning_text: _Thought | None = None
+
+
+class _Block(msgspec.Struct, rename="camel"):
+    text: str = ""
+    reasoning_content: _Reasoning | None = None
+
+
+class _Message(msgspec.Struct):
+    content: list[_Block]
+
+
+class _Output(msgspec.Struct):
+    message: _Message
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    output: _Output
+    stop_reason: str | None = None
+    usage: Any = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+
+
+def _read_usage(said: Any) -> Usage | None:
+    """Token counts. Bedrock counts cached input apart."""
+    if not isinstance(said, dict):
+        return None
+    cached = said.get("cacheReadInputTokens")
+    asked = [said.get("inputTokens"), cached, said.get("cacheWriteInputTokens")]
+    return Usage.read(asked, [said.get("outputTokens")], cached=cached)

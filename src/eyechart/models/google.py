@@ -1,0 +1,229 @@
+"""Google's Gemini API: ``google/gemini-…``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, join_system
+from eyechart.models.http import Response
+from eyechart.registry import model
+from eyechart.types import Capabilities, Image, Message, Part, Reply, Usage
+
+# Names of `generationConfig`, by the name that other providers use.
+_CONFIG = {
+    "temperature": "temperature", "top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens",
+    "seed": "seed", "stop": "stopSequences", "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty", "media_resolution": "mediaResolution",
+    "response_mime_type": "responseMimeType", "response_schema": "responseSchema",
+}  # fmt: skip
+_THINKING = {
+    "thinking_budget": "thinkingBudget", "thinking_level": "thinkingLevel",
+    "include_thoughts": "includeThoughts",
+}  # fmt: skip
+_FINISHED: dict[str | None, str] = {
+    None: "",
+    "FINISH_REASON_UNSPECIFIED": "",
+    "MAX_TOKENS": "length",
+    **dict.fromkeys(
+        (
+            "SAFETY",
+            "RECITATION",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "SPII",
+            "IMAGE_SAFETY",
+            "IMAGE_PROHIBITED_CONTENT",
+            "LANGUAGE",
+        ),
+        "content_filter",
+    ),
+}
+_RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+
+
+@model("google")
+class Google(ChatEndpoint):
+    """A Gemini model: ``google/gemini-2.5-pro``."""
+
+    provider = "google"
+    vendor = "Google"
+    server = "a server of Google's Gemini API"
+    official_url = "https://generativelanguage.googleapis.com/v1beta"
+    path = "/models/{model}:generateContent"
+    key_variable = "GEMINI_API_KEY"
+    other_key_variables = ("GOOGLE_API_KEY",)
+    url_variables = ("GOOGLE_GEMINI_BASE_URL",)
+    parameters = frozenset({*_CONFIG, *_THINKING, "safety_settings", "extra_body"})
+    out_of_credit = re.compile("PerDay|prepayment credits are depleted")  # a retry today would fail, too
+    limits = ImageLimits(
+        formats=frozenset({"image/jpeg", "image/png", "image/webp"}),
+        max_images=3600,
+        max_body_bytes=100 * 10**6,
+    )
+    capabilities = Capabilities(is_endpoint=True)
+
+    @classmethod
+    def normalise_url(cls, url: str) -> str:
+        """The base URL. Google's own clients take it without the version, as in GOOGLE_GEMINI_BASE_URL."""
+        base = super().normalise_url(url)
+        return base if re.search(r"/v\d+\w*$", base) else f"{base}/v1beta"
+
+    def build_headers(self, api_key: str | None) -> dict[str, str]:
+        return {"x-goog-api-key": api_key} if api_key else {}
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        given = {**parameters}
+        if isinstance(given.get("stop"), str):
+            given["stop"] = [given["stop"]]
+        thinking = {theirs: given[ours] for ours, theirs in _THINKING.items() if ours in given}
+        if thinking:
+            thinking.setdefault("includeThoughts", True)  # else thinking is paid for and not shown
+        config = {theirs: given[ours] for ours, theirs in _CONFIG.items() if ours in given}
+        config |= {"thinkingConfig": thinking} if thinking else {}
+        config |= extra.get("generationConfig") or {}
+        safety = given.get("safety_settings")
+        return {
+            **extra,
+            **({"generationConfig": config} if config else {}),
+            **({"safetySettings": safety} if safety is not None else {}),
+        }
+
+    def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
+        contents = [
+            {
+                "role": "model" if turn.role == "assistant" else "user",
+                "parts": parts,
+            }
+            for turn in messages
+            if turn.role != "system"
+            and (parts := [_build_part(part, attachments) for part in turn.parts if part])
+        ]
+        system = join_system(messages)
+        return {
+            "contents": contents,
+            **({"systemInstruction": {"parts": [{"text": system}]}} if system else {}),
+        }
+
+    def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
+        said = _decode(content)
+        self.raise_error(said.error)
+        blocked = said.prompt_feedback.block_reason if said.prompt_feedback else None
+        if not said.candidates and not blocked:
+            raise self.no_reply("without any candidate")
+        candidate = said.candidates[0] if said.candidates else _Candidate(finish_reason="SAFETY")
+        parts = candidate.content.parts if candidate.content else []
+        finish_reason = _FINISHED.get(candidate.finish_reason, "stop")
+        text = "".join(part.text for part in parts if not part.thought)
+        if not text and finish_reason == "stop" and candidate.finish_reason != "STOP":
+            raise self.no_reply(f"with nothing, for the reason {candidate.finish_reason!r}")
+        return [
+            Reply.read(
+                text,
+                thinking="".join(part.text for part in parts if part.thought),
+                finish_reason=finish_reason,
+                usage=_read_usage(said.usage_metadata),
+                model=said.model_version,
+                latency_s=latency_s,
+                evidence={"withheld": blocked or candidate.finish_reason}
+                if finish_reason == "content_filter"
+                else {},
+            )
+        ]
+
+    def read_error(self, content: bytes) -> str:
+        error = _read_failure(content)
+        # Which quota is used up decides whether a retry can help.
+        return " / ".join([f"{error.status}: {error.message}", *_list_quotas(error)])
+
+    def is_wrong_key(self, status: int, said: str) -> bool:
+        return super().is_wrong_key(status, said) or (status == 400 and "API key not valid" in said)
+
+    def retry_after_s(self, response: Response) -> float | None:
+        """The delay in the body (`RetryInfo`), as Google sends it, or in the header."""
+        try:
+            details = _read_failure(response.content).details
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            details = []
+        for detail in details:
+            delay = detail.get("retryDelay")
+            if detail.get("@type") == _RETRY_INFO and re.fullmatch(r"\d{1,9}(\.\d{1,9})?s", str(delay)):
+                return float(str(delay)[:-1])
+        return super().retry_after_s(response)
+
+
+def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"text": part}
+    assert isinstance(part, Image), "images are not passed by URL"
+    return {"inlineData": {"mimeType": part.mime, "data": attachments.base64(part)}}
+
+
+# -- what comes back
+
+
+class _Part(msgspec.Struct, rename="camel"):
+    text: str = ""
+    thought: bool = False
+
+
+class _Content(msgspec.Struct, rename="camel"):
+    parts: list[_Part] = []
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: str | None = None
+
+
+class _Feedback(msgspec.Struct, rename="camel"):
+    block_reason: str | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] = []
+    prompt_feedback: _Feedback | None = None
+    model_version: str = ""
+    usage_metadata: Any = None
+    error: Any = None
+
+
+class _Error(msgspec.Struct, rename="camel"):
+    message: str
+    status: str = ""
+    details: list[dict[str, Any]] = []
+
+
+class _Failed(msgspec.Struct, rename="camel"):
+    error: _Error
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+
+
+def _read_failure(content: bytes) -> _Error:
+    return msgspec.json.decode(content, type=_Failed).error
+
+
+def _list_quotas(error: _Error) -> Iterator[str]:
+    for detail in error.details:
+        violations = detail.get("violations")
+        for violation in violations if isinstance(violations, list) else ():
+            if isinstance(violation, dict) and isinstance(violation.get("quotaId"), str):
+                yield violation["quotaId"]
+
+
+def _read_usage(said: Any) -> Usage | None:
+    """Token counts. Google counts thinking apart from the answer."""
+    if not isinstance(said, dict):
+        return None
+    thinking = said.get("thoughtsTokenCount")
+    return Usage.read(
+        [said.get("promptTokenCount")],
+        [said.get("candidatesTokenCount"), thinking],
+        reasoning=thinking,
+        cached=said.get("cachedContentTokenCount"),
+    )

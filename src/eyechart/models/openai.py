@@ -1,0 +1,176 @@
+"""OpenAI's chat completions, as OpenAI itself, vLLM, SGLang, LM Studio and many others serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import msgspec
+
+from eyechart.models.chat import Attachments, ChatEndpoint, get_detail
+from eyechart.models.environment import ADDRESSES, KEY
+from eyechart.registry import model
+from eyechart.types import Message, Reply, Request, Usage
+
+
+@model("openai")
+class OpenAI(ChatEndpoint):
+    """An OpenAI-compatible endpoint: ``openai/served-name``, with `base_url` for any but OpenAI's own."""
+
+    provider = "openai"
+    vendor = "OpenAI"
+    server = "an OpenAI-compatible server"
+    official_url = "https://api.openai.com/v1"
+    path = "/chat/completions"
+    key_variable = KEY
+    url_variables: ClassVar[tuple[str, ...]] = ADDRESSES
+    batch_api: ClassVar[str] = "OpenAIBatches"
+    # What OpenAI's chat completions and the common servers (vLLM, SGLang) document, less what eyechart sets
+    # itself.
+    # fmt: off
+    parameters = frozenset({
+        "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "presence_penalty",
+        "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "reasoning_effort", "verbosity",
+        "response_format", "service_tier", "user", "store", "metadata", "top_k", "min_p", "top_a",
+        "typical_p", "repetition_penalty", "length_penalty", "min_tokens", "ignore_eos", "stop_token_ids",
+        "skip_special_tokens", "bad_words", "best_of", "use_beam_search", "chat_template_kwargs",
+        "mm_processor_kwargs", "guided_choice", "guided_regex", "guided_json", "structured_outputs",
+        "thinking", "enable_thinking", "include_reasoning", "image_detail", "extra_body",
+    })
+    # fmt: on
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        self._detail = parameters.pop("image_detail", None)  # goes with every image
+        fields = super().build_fields(parameters, extra)
+        if self.wants_max_completion_tokens and "max_tokens" in fields:
+            fields["max_completion_tokens"] = fields.pop("max_tokens")
+        return fields
+
+    @property
+    def wants_max_completion_tokens(self) -> bool:
+        """Whether `max_tokens` goes by the name that OpenAI uses today."""
+        return self.is_official
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        detail = {"image_detail": self._detail} if self._detail else {}
+        return {**super().identity, **detail}
+
+    def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
+        return {
+            "messages": [
+                {"role": turn.role, "content": self._content(turn, attachments)} for turn in messages
+            ]
+        }
+
+    def _content(self, turn: Message, attachments: Attachments) -> str | list[dict[str, Any]]:
+        if all(isinstance(part, str) for part in turn.parts):
+            return turn.text
+        detail = {"detail": self._detail} if self._detail else {}
+        return [
+            {"type": "text", "text": part}
+            if isinstance(part, str)
+            else {"type": "image_url", "image_url": {"url": attachments.url(part), **detail}}
+            for part in turn.parts
+        ]
+
+    async def replies(self, request: Request, n: int) -> list[Reply]:
+        """Ask once for `n` answers. A server that does not know how gives one."""
+        return await self.ask(request, {"n": n})
+
+    def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
+        completion = _decode(content)
+        self.raise_error(completion.error)
+        if not completion.choices:
+            raise self.no_reply("without any choice")
+        choices = [choice for choice in completion.choices if not choice.error]
+        if not choices:
+            self.raise_error(completion.choices[0].error)
+        replies = [_read_choice(completion, choice, latency_s) for choice in choices]
+        answers = [reply for reply in replies if not _is_failure(reply)]
+        if not answers:
+            reason = replies[0].finish_reason
+            nothing = "no content (null)" if reason in ("stop", "") else f"nothing, for the reason {reason!r}"
+            raise self.no_reply(f"with {nothing}")
+        return answers
+
+
+# -- what comes back -------------------------------------------------------------------------------
+# Only the words decide whether an answer can be read: servers differ in the rest, and an answer that is
+# paid for must not be lost to an odd token count.
+
+
+class _Message(msgspec.Struct):
+    content: str | list[str | dict[str, Any]] | None = None
+    role: Any = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: Any = None
+    error: Any = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    model: Any = None
+    usage: Any = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Completion).decode
+
+
+def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> Reply:
+    """One choice, with the thoughts of its text or of a field of their own."""
+    message = choice.message
+    content = message.content or ""
+    if isinstance(content, list):  # some servers answer in parts
+        content = "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
+    refusal = _text_of(message.refusal)
+    reply = Reply.read(
+        content,
+        thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning),
+        finish_reason=_text_of(choice.finish_reason),
+        usage=_read_usage(completion.usage),
+        model=_text_of(completion.model),
+        latency_s=latency_s,
+        evidence=_note_oddities(message, refusal),
+    )
+    is_refused = bool(refusal) and not reply.text
+    return replace(reply, text=refusal, finish_reason="refusal") if is_refused else reply
+
+
+def _note_oddities(message: _Message, refusal: str) -> dict[str, Any]:
+    """What some official scorers count as a failure: no content in place of an empty one, another role."""
+    is_null = message.content is None and not refusal
+    return {
+        **({"null_content": True} if is_null else {}),
+        **({"role": message.role} if message.role != "assistant" else {}),
+    }
+
+
+def _text_of(said: object) -> str:
+    """A text as it is, and nothing for anything else."""
+    return said if isinstance(said, str) else ""
+
+
+def _read_usage(said: Any) -> Usage | None:
+    if not isinstance(said, dict):
+        return None
+    return Usage.read(
+        [said.get("prompt_tokens")],
+        [said.get("completion_tokens")],
+        reasoning=get_detail(said, "completion_tokens_details", "reasoning_tokens"),
+        cached=get_detail(said, "prompt_tokens_details", "cached_tokens"),
+    )
+
+
+def _is_failure(reply: Reply) -> bool:
+    """Whether it is an error in the shape of an answer: aborted, or finished without content."""
+    is_null = bool(reply.evidence.get("null_content")) and not reply.thinking
+    return reply.finish_reason in ("error", "abort") or (reply.finish_reason in ("stop", "") and is_null)

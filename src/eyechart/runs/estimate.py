@@ -1,0 +1,509 @@
+"""Estimate a run: how many requests it would send, of how many bytes and tokens, and what they would cost.
+
+The samples go through the steps of a real run up to the request: read, rendered, images found. Nothing is
+sent or written, and of the images only the sizes are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.models.environment import NO_KEY
+from eyechart.models.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
+from eyechart.runs.cost import is_free
+from eyechart.runs.inputs import make_loader
+from eyechart.runs.models import choose_models
+from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, has_shared_requests, make_plan, make_preparer
+from eyechart.terminal import show_status
+from eyechart.types import (
+    MODELS_TURN,
+    Benchmark,
+    ImageRef,
+    JudgedScorer,
+    Limited,
+    Message,
+    Model,
+    Request,
+    Sample,
+    Scorer,
+    Source,
+    Usage,
+    read_capabilities,
+)
+from eyechart.validate import check_samples
+
+if TYPE_CHECKING:
+    from eyechart.data.images.loading import Measurer
+    from eyechart.engine.prepare import Prepare, Prepared
+    from eyechart.runs.plan import Plan
+
+
+SHORT_REPLY = 10  # tokens of a letter, a number, a few words
+LONG_REPLY = 1000  # tokens of a reply that reasons first, if no limit is set
+JUDGE_WORDING = 400  # tokens of the judge's instructions
+JUDGE_REPLY = 200  # tokens of a verdict with its reason, at most
+FIRST_TOKEN_S = 1.0  # until a reply begins: upload, queue, reading the image
+TOKENS_PER_S = 50.0  # of one reply while it is written
+
+_PER_REQUEST = 100  # bytes of a body besides the messages
+_PER_PART = 45  # bytes around a text or an image
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+_REASONS = 5  # shown of samples that would fail
+_SHOWN_EVERY_S = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run would still send. Pairs are the lowest and the highest estimate."""
+
+    benchmark: str
+    model: str
+    run: str  # the folder that it would have
+    n: int  # samples
+    trials: int
+    answered: int  # sample-trials that already have a reply
+    batched: int  # sample-trials that a pending batch asks
+    failing: int  # sample-trials that cannot be asked
+    reasons: tuple[str, ...]  # the first few of them
+    requests: int
+    bytes: int  # of all requests
+    images: int
+    text_tokens: int
+    image_tokens: int
+    completion_tokens: tuple[int, int]
+    judge_requests: tuple[int, int]
+    judge_tokens: tuple[int, int]
+    cost: tuple[float, float] | None  # in USD, the judge's share included
+    time_s: tuple[float, float] | None  # without the judge; None for a model on this machine, and for a batch
+    prices: dict[str, Price | None]
+    image_rule: str
+    assumptions: tuple[str, ...]
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of text and images together."""
+        return self.text_tokens + self.image_tokens
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "benchmark": self.benchmark,
+            "model": self.model,
+            "n": self.n,
+            "trials": self.trials,
+            "answered": self.answered,
+            "batched": self.batched,
+            "failing": self.failing,
+            "reasons": list(self.reasons),
+            "requests": {"sent": self.requests, "judge": list(self.judge_requests)},
+            "bytes": self.bytes,
+            "images": self.images,
+            "image_rule": self.image_rule,
+            "tokens": {
+                "prompt": self.prompt_tokens,
+                "text": self.text_tokens,
+                "image": self.image_tokens,
+                "completion": list(self.completion_tokens),
+                "judge": list(self.judge_tokens),
+            },
+            "cost": list(self.cost) if self.cost else None,
+            "time_s": list(self.time_s) if self.time_s else None,
+            "prices": {who: price and price.to_json() for who, price in self.prices.items()},
+            "assumptions": list(self.assumptions),
+        }
+
+
+def estimate_run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Estimate:
+    """Estimate what `run` with the same arguments would send, and its cost. Sends nothing.
+
+    >>> estimate_run("demo", model="baseline/random", limit=5, progress=False).requests
+    5
+    """
+    [(chosen, of_model)] = choose_models([model], options)
+    return estimate(make_plan(source, chosen, drop_keys(of_model)))
+
+
+def drop_keys(options: Options) -> Options:
+    """The same options without keys, which an estimate does not need: nothing is sent."""
+    key = NO_KEY if options.judge else None
+    return replace(options, api_key=NO_KEY, api_key_env=None, judge_api_key=key, judge_api_key_env=None)
+
+
+def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
+    """Go through all samples of a plan as its run would, up to the requests.
+
+    Findings in the data are printed, except those in `told`.
+    """
+    from eyechart.data.images.loading import Measurer
+
+    loader = make_loader(plan.options)
+    quick, exact = Measurer(loader), Measurer(loader, is_exact=True)
+    workload = Workload(plan, quick)
+    answered = failing = batched = n_samples = 0
+    reasons: list[str] = []
+    prepare, prepare_exactly = make_preparer(plan, quick).prepare, make_preparer(plan, exact).prepare
+    waiting = _find_batched(plan)
+    for n, items in _prepared(plan, prepare, prepare_exactly, told):
+        n_samples, left = n, []
+        for item in items:
+            if item.failure is not None:
+                failing += 1
+                if len(reasons) < _REASONS:
+                    reasons.append(f"{item.task.sample.id}: {item.failure.reason}")
+            elif item.is_answered:
+                answered += 1
+            elif (item.task.sample.id, item.task.trial) in waiting:
+                batched += 1
+            elif problem := _find_problem(plan.model, item):
+                failing += 1
+                if len(reasons) < _REASONS:
+                    reasons.append(f"{item.task.sample.id}: {problem}")
+            else:
+                left.append(item)
+        workload.add(left)
+    n_assumed = quick.n_assumed + exact.n_assumed
+    quick.close()
+    counts = {"n": n_samples, "answered": answered, "batched": batched, "failing": failing}
+    return _estimate(plan, workload, counts, tuple(reasons), n_assumed)
+
+
+def _find_batched(plan: Plan) -> set[tuple[str, int]]:
+    """Sample and trial of what the pending batches of the run ask."""
+    from eyechart.store.batches import BatchLog, has_pending
+    from eyechart.store.journal import FILE_NAME
+
+    journal = plan.folder / FILE_NAME
+    if not plan.options.batch or plan.options.fresh or not journal.is_file() or not has_pending(journal):
+        return set()
+    return {(sample, trial) for sample, trial, _ in BatchLog(journal).pending_keys()}
+
+
+def _find_problem(model: Model, item: Prepared) -> str:
+    """What would keep the model from being asked, if anything."""
+    [model, *_] = getattr(model, "members", (model,))
+    problem = model.find_problem(item.request) if isinstance(model, Limited) and item.request else None
+    return " (".join(problem) + ")" if problem else ""
+
+
+def _prepared(
+    plan: Plan, prepare: Prepare, prepare_exactly: Prepare, told: set[str] | None
+) -> Iterator[tuple[int, list[Prepared]]]:
+    """Number and trials of each sample in turn; trials that would share a request come together."""
+    from eyechart.runs.evaluate import open_earlier
+    from eyechart.runs.shards import select_shard
+    from eyechart.store.folder import StoredReplies
+    from eyechart.store.journal import FILE_NAME
+
+    options = plan.options
+    together = has_shared_requests(plan)
+    n = 0
+    with contextlib.ExitStack() as stack:
+        earlier = None
+        if not is_free(plan.model):
+            earlier = open_earlier(plan.folder, options, plan.model.identity, plan.earlier)
+        if earlier is not None:
+            stack.enter_context(contextlib.closing(earlier))
+        own = None if options.fresh else plan.folder / FILE_NAME
+        kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
+        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, told))
+        if plan.shard is not None:
+            samples = select_shard(plan, plan.shard, _shown(plan, told))
+        for n, (position, sample) in enumerate(samples, start=1):
+            for task in kept.tasks(position, sample, options.trials, together=together):
+                # Only a request that was sent before can be recognised by the content of its images.
+                is_known = any(one.keys for one in (task, *task.siblings))
+                item = (prepare_exactly if is_known else prepare)(task)
+                yield n, [item, *item.siblings]
+
+
+def _shown(plan: Plan, told: set[str] | None) -> Iterator[Sample]:
+    """The samples; on a terminal, shows how many there were so far."""
+    from eyechart.runs.sources import watch_samples
+
+    is_shown = plan.options.progress and sys.stderr.isatty()
+    shown_at_s = time.monotonic()
+    for n, sample in enumerate(check_samples(watch_samples(plan, told)), start=1):
+        yield sample
+        if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
+            shown_at_s = time.monotonic()
+            show_status(f"{n:,} samples read")
+
+
+def _estimate(
+    plan: Plan, work: Workload, counts: dict[str, int], reasons: tuple[str, ...], n_assumed: int
+) -> Estimate:
+    prices = dict(plan.prices)
+    cost = work.cost(prices)
+    return Estimate(
+        benchmark=plan.benchmark.name,
+        model=plan.model.name,
+        run=str(plan.folder),
+        trials=plan.options.trials,
+        **counts,
+        reasons=reasons,
+        requests=work.requests,
+        bytes=work.n_bytes,
+        images=work.images,
+        text_tokens=work.text_tokens,
+        image_tokens=work.image_tokens,
+        completion_tokens=work.completion_tokens,
+        judge_requests=work.judge_requests,
+        judge_tokens=work.judge_tokens,
+        cost=cost,
+        time_s=work.time_s,
+        prices=prices,
+        image_rule=work.rule.name,
+        assumptions=tuple(work.assumptions(prices, n_assumed, cost)),
+    )
+
+
+# -- Adding up the requests
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    text_tokens: int = 0
+    image_tokens: int = 0
+    n_bytes: int = 0
+    images: int = 0
+
+    def __add__(self, other: _Size) -> _Size:
+        return _Size(
+            self.text_tokens + other.text_tokens,
+            self.image_tokens + other.image_tokens,
+            self.n_bytes + other.n_bytes,
+            self.images + other.images,
+        )
+
+
+class Workload:
+    """All requests that would be sent, added up sample by sample."""
+
+    def __init__(self, plan: Plan, images: Measurer) -> None:
+        identity = plan.model.identity
+        self._is_free = is_free(plan.model)
+        self.rule = find_image_rule(plan.model.name)
+        self._plan = plan
+        self._images = images
+        self._detail = str(identity.get("image_detail") or "")
+        limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
+        self._limit: int | None = limits[0] if limits else None
+        capabilities = read_capabilities(plan.model)
+        self._takes_rounds = capabilities.takes_rounds
+        self._is_endpoint = capabilities.is_endpoint
+        most = plan.options.concurrency
+        self._n_at_once = min(most, capabilities.max_concurrency or most)
+        self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
+        self._asked = _Size()
+        self.requests = 0
+        self.replies = 0
+        self._apart_tokens = 0  # of the prompts, if every reply takes its own request
+        self._judged_replies = 0
+        self._judge_text = 0
+
+    def add(self, items: Sequence[Prepared]) -> None:
+        """Add the trials of one sample that would be asked."""
+        requests = [item.request for item in items if item.request is not None]
+        if not requests:
+            return
+        first = requests[0]
+        if MODELS_TURN in first.messages and not self._takes_rounds:
+            for request in requests:
+                self._add_rounds(request.messages)
+        else:
+            self._add_request(self._size(first.messages), n_replies=len(requests))
+        if self._judged and self._plan.scorers.judge_setup:
+            self._add_judged(items[0].task.sample.question, first, len(requests))
+
+    @property
+    def n_bytes(self) -> int:
+        return self._asked.n_bytes
+
+    @property
+    def images(self) -> int:
+        return self._asked.images
+
+    @property
+    def text_tokens(self) -> int:
+        return self._asked.text_tokens
+
+    @property
+    def image_tokens(self) -> int:
+        return self._asked.image_tokens
+
+    @property
+    def prompt_tokens(self) -> tuple[int, int]:
+        """If one request returns all trials of a sample, and if every reply takes its own request."""
+        return self.text_tokens + self.image_tokens, self._apart_tokens
+
+    @property
+    def completion_tokens(self) -> tuple[int, int]:
+        """If all replies are short, and if all have the maximum length."""
+        if self._is_free:
+            return 0, 0
+        longest = LONG_REPLY if self._limit is None else self._limit
+        return self.replies * min(SHORT_REPLY, longest), self.replies * longest
+
+    @property
+    def time_s(self) -> tuple[float, float] | None:
+        """Seconds, if all replies are short, and if all have the maximum length; rate limits are kept."""
+        options = self._plan.options
+        if not self._is_endpoint or options.batch or not self.requests:
+            return None
+        ends = []
+        for end in (0, 1):
+            n_rounds = math.ceil(self.requests / self._n_at_once)
+            by_replies = n_rounds * (
+                FIRST_TOKEN_S + self.completion_tokens[end] / self.replies / TOKENS_PER_S
+            )
+            n_tokens = self.prompt_tokens[0] + self.completion_tokens[end]
+            by_requests = 60 * (self.requests - 1) / options.rpm if options.rpm else 0.0
+            by_tokens = 60 * n_tokens / options.tpm if options.tpm else 0.0
+            ends.append(max(by_replies, by_requests, by_tokens))
+        return ends[0], ends[1]
+
+    @property
+    def judge_requests(self) -> tuple[int, int]:
+        """None if rules can decide everything; at most one per verdict and judge."""
+        needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
+        n_judges, options = len(self._plan.scorers.judges), self._plan.options
+        n_asked = self._judged_replies * n_judges
+        aside = n_judges * min(self._judged_replies, options.judge_repeat + options.judge_check)
+        return n_asked * needed, n_asked * len(self._judged) + aside
+
+    @property
+    def judge_tokens(self) -> tuple[int, int]:
+        """Prompt and completion together."""
+        return self._judge_usage(0).total_tokens, self._judge_usage(1).total_tokens
+
+    def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
+        """In USD; None if a price is not known."""
+        nothing = Price(input=0.0, output=0.0)
+        is_free = self._is_free or not self.requests  # nothing to ask: free at any price
+        model = nothing if is_free else prices.get("model")
+        judges = [prices.get(who) for who in self._plan.scorers.judges] if self.judge_requests[1] else []
+        known = [price for price in judges if price is not None]
+        if model is None or len(known) < len(judges):
+            return None
+        ends = []
+        for end in (0, 1):
+            usage = Usage(
+                prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
+            )
+            total = model.cost(usage)
+            judged = self._judge_usage(end)
+            ends.append(total + sum(price.cost(judged) / len(known) for price in known))  # equal shares
+        return ends[0], ends[1]
+
+    def assumptions(
+        self, prices: Mapping[str, Price | None], n_assumed: int, cost: tuple[float, float] | None
+    ) -> Iterator[str]:
+        """What the estimate assumes, as sentences."""
+        options = self._plan.options
+        if self._is_free and not self.judge_requests[1]:
+            yield "the model runs on this machine: its tokens cost nothing"
+            return
+        yield "text: one token per 4 characters, or per Chinese, Japanese or Korean character"
+        if self.images:
+            yield f"images: {self.rule.name}"
+        if n_assumed:
+            yield (
+                f"images at URLs are not downloaded for an estimate: {n_assumed:,} of unknown size "
+                "count as 1024 x 768"
+            )
+        longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
+        yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
+        if self.replies > self.requests:
+            yield (
+                "trials: one request returns all of a sample; an endpoint with one reply per request "
+                f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
+            )
+        if self.judge_requests[1]:
+            each = " and judge" if len(self._plan.scorers.judges) > 1 else ""
+            yield f"judge: at most one call per verdict{each}; rules decide what they can"
+        if options.cache and self.requests:
+            yield "replies in the response cache are not taken into account"
+        if self.time_s is not None:
+            limits = [f"--{name} {value:g}" for name in ("rpm", "tpm") if (value := getattr(options, name))]
+            within = f" and {' and '.join(limits)}" if limits else ""
+            yield (
+                f"time: {self._n_at_once:,} requests in flight{within}, a second until a reply begins, "
+                f"{TOKENS_PER_S:g} tokens per second; the endpoint's own rate limit is not known"
+            )
+        if options.batch:
+            yield "batch: half the price of single requests; replies within 24 hours"
+        for who, price in prices.items():
+            if price is not None:
+                as_of = f" as of {price.as_of}" if price.as_of else ""
+                yield f"price of the {who}: {price.source}{as_of}"
+            elif self.requests and not (who == "model" and self._is_free):
+                yield f"price of the {who}: not known; --prices gives one"
+        if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
+            yield f"--max-cost {format_usd(options.max_cost)} may stop the run before everything is asked"
+
+    def _add_request(self, size: _Size, *, n_replies: int) -> None:
+        self.requests += 1
+        self.replies += n_replies
+        if not self._is_free:
+            self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
+            self._asked += size + _Size(n_bytes=_PER_REQUEST)
+
+    def _add_rounds(self, messages: Sequence[Message]) -> None:
+        """A conversation: each round repeats all earlier rounds, with short replies."""
+        so_far = _Size()
+        for message in messages:
+            if message == MODELS_TURN:
+                self._add_request(so_far, n_replies=1)
+                so_far += _Size(text_tokens=SHORT_REPLY + PER_MESSAGE, n_bytes=4 * SHORT_REPLY)
+            else:
+                so_far += self._size((message,))
+        self._add_request(so_far, n_replies=1)
+
+    def _add_judged(self, question: str, request: Request, n: int) -> None:
+        sample = request.sample
+        words = "\n".join((question, *sample.choices.values(), sample.choices_text))
+        self._judged_replies += n
+        self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
+
+    def _judge_usage(self, end: int) -> Usage:
+        share = self.judge_requests[end] / max(1, self._judged_replies)
+        read = self.completion_tokens[end] if self._judged_replies else 0  # the judge reads the replies
+        per_call = (min(SHORT_REPLY, JUDGE_REPLY), JUDGE_REPLY)[end]
+        return Usage(
+            prompt_tokens=round(share * (self._judge_text + read)),
+            completion_tokens=self.judge_requests[end] * per_call,
+        )
+
+    def _size(self, messages: Sequence[Message]) -> _Size:
+        if self._is_free:
+            return _Size()
+        words = images = n_image_tokens = n_bytes = 0
+        for message in messages:
+            words += PER_MESSAGE
+            for part in message.parts:
+                n_bytes += _PER_PART
+                if isinstance(part, str):
+                    words += count_text_tokens(part)
+                    n_bytes += len(part.encode("utf-8", "replace"))
+                    continue
+                images += 1
+                if isinstance(part, ImageRef):  # a URL that is passed on as it is
+                    n_bytes += len(part.location)
+                    image = self._images.load(part)
+                else:
+                    n_bytes += 4 * ((part.n_bytes + 2) // 3)
+                    image = part
+                n_image_tokens += self.rule.tokens(image.width, image.height, self._detail)
+        return _Size(words, n_image_tokens, n_bytes, images)
+
+
+def _scorers(plan: Plan) -> tuple[Scorer, ...]:
+    return (plan.scorers.scorer, *plan.scorers.beside)

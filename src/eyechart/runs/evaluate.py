@@ -1,0 +1,323 @@
+"""From a plan to a run on disk: load, ask, score and summarise what the journal does not have yet.
+
+`import eyechart` imports this module, so everything heavy is imported inside the functions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, carry_kept, has_shared_requests, keep_log, make_preparer
+from eyechart.runs.results import Run
+from eyechart.terminal import print_note
+from eyechart.types import Model, Scorer, Studious, read_capabilities
+
+if TYPE_CHECKING:
+    from eyechart.engine.batch import BatchExecutor
+    from eyechart.engine.executor import Executor
+    from eyechart.engine.judge import Scoring
+    from eyechart.engine.ray_cluster import RayCluster
+    from eyechart.engine.retry import EngineSettings
+    from eyechart.engine.sample import KnownReplies
+    from eyechart.store.folder import EarlierRuns
+    from eyechart.store.journal import Journal
+    from eyechart.store.reader import Answered
+
+
+def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
+    """Load, infer, score and summarise what is not in the journal yet.
+
+    Findings in the data are printed to stderr before the first request, except those in `told`. A run that
+    ends in an error before anything was answered leaves no folder behind.
+    """
+    from eyechart.store import folder as folders
+    from eyechart.store.batches import has_pending
+    from eyechart.store.journal import FILE_NAME, Journal
+
+    if plan.options.executor == "ray":
+        from eyechart.engine.ray_cluster import import_ray
+
+        import_ray()  # a missing extra is an error before anything is read
+    _refuse_shared_folder(plan)
+    folders.prepare_folder(plan.folder)
+    with folders.lock_folder(plan.folder):
+        if (
+            plan.options.fresh
+            and (plan.folder / FILE_NAME).is_file()
+            and has_pending(plan.folder / FILE_NAME)
+        ):
+            print_note(
+                f"note: --fresh abandons the pending batches of {plan.folder}; they are paid for all the same"
+            )
+        folders.prepare_folder(plan.folder, fresh=plan.options.fresh)
+        journal = Journal.create(plan.folder / FILE_NAME)
+        try:
+            n_samples = _load(plan, journal, told)
+            session = _infer(plan, journal, n_samples)
+        except BaseException:
+            with contextlib.suppress(EyechartError):
+                journal.close()
+            with contextlib.suppress(EyechartError):
+                if not journal.has_answers():
+                    folders.discard_folder(plan.folder)
+            raise
+        journal.close()
+        with_files = bool(plan.benchmark.files) and not session.is_interrupted
+        done = finish_run(plan.folder, session, with_files=with_files)
+        for exporter in plan.options.exporters if not session.is_interrupted else ():
+            done.try_to_write_files(exporter)
+        return done
+
+
+def _refuse_shared_folder(plan: Plan) -> None:
+    """Refuse shards where a pipeline chose the folder, which all of them would then share."""
+    from eyechart.runs.shards import find_whole
+
+    if plan.shard is not None and find_whole(plan.folder) is None:
+        raise UsageError(
+            "--shard is not available for this command", hint="use it with: eyechart run SOURCE -m MODEL"
+        )
+
+
+def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
+    """Read the whole source into the journal before the first request."""
+    from eyechart.runs.cost import record_judge_prices
+    from eyechart.runs.shards import keep_shard
+    from eyechart.runs.sources import watch_samples
+
+    n_samples = journal.replace_samples(watch_samples(plan, told))
+    if isinstance(plan.model, Studious):
+        plan.model.study(journal.samples())
+    if plan.shard is not None:
+        n_samples = keep_shard(plan, plan.shard, journal)
+    journal.set_meta("manifest", carry_kept(plan.manifest(), journal.read_mapping("manifest")))
+    record_judge_prices(journal, plan.scorers.judges, plan.prices)
+    return n_samples
+
+
+def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
+    """Ask and score what the journal does not have yet; raises an error that leaves nothing to report."""
+    from eyechart.runs.loop import run_async
+
+    session = Session()
+    journal.start_session()
+    _keep_logs(plan)
+    earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
+    known = open_known_replies(plan.options, earlier, plan.model, *plan.scorers.judges.values())
+    try:
+        if plan.options.executor != "local":
+            journal.flush()  # its writer has opened the file: Ray is started in another folder
+        with _open_cluster(plan) as cluster:
+            run_async(_drive(plan, journal, n_samples, known, session, cluster))
+    finally:
+        known.close()
+        session.cache_trouble = known.trouble
+    return session
+
+
+def _keep_logs(plan: Plan) -> None:
+    """Servers that the run starts write their logs into its folder."""
+    from eyechart.store.folder import LOG_NAME, make_file_name
+
+    keep_log(plan.model, plan.folder / LOG_NAME)
+    for role, judge in plan.scorers.judges.items():
+        keep_log(judge, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
+
+
+def _open_cluster(plan: Plan) -> contextlib.AbstractContextManager[RayCluster | None]:
+    """The cluster of a run; None for one in this process."""
+    if plan.options.executor == "local":
+        return contextlib.nullcontext()
+    from eyechart.runs.cluster import open_cluster
+
+    return open_cluster(plan)
+
+
+async def _drive(
+    plan: Plan,
+    journal: Journal,
+    n_samples: int,
+    known: KnownReplies,
+    session: Session,
+    cluster: RayCluster | None,
+) -> None:
+    """Run the executor in the event loop until everything is done, or the run is interrupted."""
+    import asyncio
+
+    from eyechart.report.live import LiveLine
+    from eyechart.runs.loop import handle_interrupts
+
+    executor = _make_executor(plan, journal, known, cluster)
+    executor.progress.total = n_samples * plan.options.trials
+    label = f"{plan.benchmark.name} · {plan.model.name}" + (f" · shard {plan.shard}" if plan.shard else "")
+    line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
+    executor.announce_to(line.say)
+    try:
+        with line, handle_interrupts(executor, line.say):
+            await _ask_and_score(plan, journal, executor, session)
+    except asyncio.CancelledError:
+        if not executor.is_interrupted:
+            raise  # not cancelled by an interrupt
+    finally:
+        session.is_interrupted = executor.is_interrupted
+        session.n_asked = executor.progress.sent + executor.progress.cached
+        executor.close()
+        await plan.model.close()
+        for judge in plan.scorers.judges.values():
+            await judge.close()
+
+
+async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, session: Session) -> None:
+    """Ask, then score. An error of a model that has answered before ends the asking, not the run."""
+    try:
+        await executor.run(journal.tasks(plan.options.trials, together=has_shared_requests(plan)))
+    except ModelError as err:
+        if not executor.has_answered and err.exit_code != 1:
+            raise
+        session.trouble = err
+    journal.flush()
+    await score_rest(
+        journal,
+        executor.scoring,
+        lambda scorer: journal.unscored(scorer, trials=plan.options.trials),
+        trials=plan.options.trials,
+        options=plan.options,
+    )
+    if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
+        session.trouble = executor.stop.trouble  # of the judge, after the last question
+
+
+async def score_rest(
+    journal: Journal,
+    scoring: Scoring,
+    find_replies: Callable[[Scorer], Iterable[Answered]],
+    *,
+    trials: int,
+    options: Options,
+) -> None:
+    """Score replies without a verdict: of an earlier start, of a further scorer, and of rotations."""
+    from eyechart.engine.judge import judge_aside, judge_circles
+
+    n_at_once = options.concurrency
+    for scorer in (*scoring.beside, scoring.scorer):
+        await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)
+        if scoring.is_circular:
+            await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
+    repeat, check = options.judge_repeat, options.judge_check
+    await judge_aside(journal, scoring, trials=trials, repeat=repeat, check=check, n_at_once=n_at_once)
+
+
+def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
+    from eyechart.engine.budget import BudgetGate
+    from eyechart.engine.executor import LocalExecutor
+    from eyechart.runs.cost import carry_shared, make_budget
+
+    options, scorers = plan.options, plan.scorers
+    budget = make_budget(journal, options, plan.prices, scorers.judges)
+    carry_shared(budget, plan.shares_budget)
+    parts: dict[str, Any] = {
+        "beside": scorers.beside,
+        "judge": scorers.judge_setup,
+        "is_circular": plan.benchmark.circular == "headline",
+        "known": known,
+        "gate": BudgetGate(budget),
+    }
+    executor: Executor
+    if cluster is not None:
+        from eyechart.runs.cluster import make_executor
+
+        executor = make_executor(plan, cluster, journal, make_settings(options), **parts)
+    elif options.batch:
+        from eyechart.engine.batch import BatchExecutor
+
+        settings = make_settings(options)
+        executor = BatchExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
+        _use_batches(plan, executor, journal)
+    else:
+        settings = make_settings(options)
+        executor = LocalExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
+    executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
+    return executor
+
+
+def _use_batches(plan: Plan, executor: BatchExecutor, journal: Journal) -> None:
+    from eyechart.models import batch
+    from eyechart.store.batches import BatchLog
+
+    api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model, plan.folder)  # noqa: B009
+    executor.use(api, BatchLog(journal.path), plan.folder)
+
+
+# -- Shared with scoring stored replies
+
+
+@dataclass(slots=True)
+class Session:
+    """How one start of a run, or the scoring of its replies, went."""
+
+    is_interrupted: bool = False
+    trouble: ModelError | None = None  # what ended it early, if anything did
+    cache_trouble: str = ""
+    n_asked: int | None = None  # requests sent or answered from the cache; None: no model was asked
+
+
+def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
+    """Summarise a run from its journal, and write the summary, the page and the benchmark's own files."""
+    done = Run(folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
+    done.cache_trouble = session.cache_trouble
+    done.n_asked = session.n_asked
+    with done.journal.hold_open():
+        done.try_to_write_report()
+        if with_files:
+            done.try_to_write_files()
+    return done
+
+
+def make_settings(options: Options) -> EngineSettings:
+    """Concurrency, rate limits, retries and when to give up."""
+    from eyechart.engine.retry import EngineSettings, RetryPolicy
+
+    return EngineSettings(
+        concurrency=options.concurrency,
+        is_usual_concurrency=options.concurrency == Options().concurrency,
+        is_adaptive=options.adaptive,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        give_up_after=options.give_up_after,
+        timeout_s=options.timeout_s,
+        retry=RetryPolicy(attempts=options.retries + 1),
+    )
+
+
+def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Model) -> KnownReplies:
+    """The replies of earlier runs and, if an endpoint is asked, the response cache; close it at the end."""
+    from eyechart.engine.sample import KnownReplies
+
+    responses = None
+    if options.cache and any(read_capabilities(model).is_endpoint for model in asked):
+        from eyechart.store.cache import ResponseCache
+
+        responses = ResponseCache.open()
+    return KnownReplies(responses, is_read=not options.fresh, earlier=earlier)
+
+
+def open_earlier(
+    folder: Path, options: Options, identity: Mapping[str, Any] | None, journals: Iterable[Path] = ()
+) -> EarlierRuns | None:
+    """Other runs of the same benchmark and model, and `journals`; close it at the end.
+
+    A run with another selection or other settings has another folder; a request that both make is sent once.
+    """
+    from eyechart.runs.shards import find_whole
+    from eyechart.store.folder import EarlierRuns, find_siblings
+
+    if options.fresh:
+        return None
+    # Other shards are not searched: other machines may be writing them, and they hold other samples.
+    return EarlierRuns([*find_siblings(find_whole(folder) or folder), *journals], identity) or None

@@ -1,0 +1,229 @@
+"""Runs as HTML files: what a page says about a run, read from its folder and those beside it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Set
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from eyechart.errors import StoreError
+from eyechart.files import read_json
+from eyechart.option import list_options
+from eyechart.report.conditions import list_options_apart, read_options
+from eyechart.runs.options import IMAGES, Options
+from eyechart.runs.results import Run
+
+if TYPE_CHECKING:
+    from eyechart.data.images.loading import ImageLoader
+    from eyechart.report.compare import Comparison
+    from eyechart.report.comparison_page import PairedResults
+    from eyechart.report.run_page import Level, RunFacts
+    from eyechart.report.thumbnails import ImagePolicy
+    from eyechart.runs.audit import Audit
+    from eyechart.types import Result
+
+# For small copies of images at the end of a run: this share of the run's duration, within limits.
+# `eyechart report --html` takes the time it needs.
+_SHARE = 0.02
+_MOST_S, _LEAST_S = 10.0, 0.25  # a larger run with less than that has no copies at all
+_FEW_ROWS, _OF_FEW_S = 500, 1.0
+_MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
+
+
+def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> None:
+    """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well.
+
+    After a run, its summary is written as soon as the samples are counted, before the images.
+    """
+    from eyechart.report.run_page import SampleFacts, write_run_page
+
+    loader = make_page_loader(run)
+    about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
+
+    def gather() -> RunFacts:
+        if is_after_run:
+            run.write_summary()
+        return gather_facts(run)
+
+    try:
+        write_run_page(path, about, run.count_samples(), gather, loader, policy)
+    finally:
+        loader.close()
+
+
+def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePolicy:
+    """How the images get into the page."""
+    from eyechart.report.thumbnails import ImagePolicy
+
+    if full_images or not is_after_run:
+        return ImagePolicy(is_full=full_images)
+    share_s = _SHARE * run.journal.totals()["seconds"]
+    if _count_rows(run) <= _FEW_ROWS:
+        share_s = max(share_s, _OF_FEW_S)
+    return ImagePolicy(max_s=min(_MOST_S, share_s) if share_s >= _LEAST_S else 0.0)
+
+
+def gather_facts(run: Run) -> RunFacts:
+    """What the page says besides the summary and the samples."""
+    from eyechart.report.run_page import RunFacts
+
+    first = next(run.journal.samples(), None)
+    return RunFacts(
+        name=run.folder.name,
+        manifest=run.manifest,
+        summary=run.summary,
+        conditions=run.conditions,
+        n_rows=_count_rows(run),
+        started_at=run.journal.read_last_start(),
+        price=run.price(),
+        levels=list(_find_blind_levels(run)),
+        notes=list(_list_notes(run)),
+        asked=run.journal.asked(first.id) if first else (),
+    )
+
+
+def _count_rows(run: Run) -> int:
+    return run.journal.count_samples() * run.trials
+
+
+def make_page_loader(run: Run) -> ImageLoader:
+    """The loader of the images of a run, as they were sent."""
+    from eyechart.data.images.loading import ImageLoader
+    from eyechart.store.folder import find_cache_folder
+
+    options = read_options(run.manifest)
+    return ImageLoader(
+        max_pixels=options.get("max_pixels"),
+        max_side=options.get("max_side"),
+        jpeg_quality=options.get("jpeg_quality"),
+        cache_dir=find_cache_folder() / "images",
+    )
+
+
+def _list_notes(run: Run) -> Iterator[str]:
+    if kind := run.replaced_input:
+        yield f"Asked with --input {kind}: this is not the score with the images."
+    if run.trouble is not None:
+        yield f"The run was stopped: {run.trouble.message}"
+    n_pending = run.summary.overall.pending
+    if n_pending:
+        yield f"{n_pending:,} samples have not been asked yet: run the same command again to resume."
+
+
+def _find_blind_levels(run: Run) -> Iterator[Level]:
+    """The score of the same questions without the images, where a run beside this one has it."""
+    from eyechart.report.run_page import Level
+    from eyechart.store.folder import SUMMARY_NAME, find_siblings
+    from eyechart.store.journal import Journal
+
+    if run.replaced_input:
+        return
+    for journal in islice(find_siblings(run.folder), _MAX_SIBLINGS):
+        with contextlib.suppress(StoreError, OSError, msgspec.DecodeError, KeyError, TypeError, ValueError):
+            manifest = Journal.open(journal).read_mapping("manifest")
+            if read_options(manifest).get("input") != "none" or not _is_alike(run.manifest, manifest):
+                continue
+            found = read_json(journal.parent / SUMMARY_NAME, dict[str, Any])
+            if found is not None and found["score"] is not None and not found["pending"]:
+                ends = found["ci95"]
+                yield Level(
+                    name="without image",
+                    score=float(found["score"]),
+                    ci95=(float(ends[0]), float(ends[1])) if ends else None,
+                )
+                return
+
+
+def _is_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether both runs ask the same questions of the same model in the same way, but for the images."""
+    names = ("origin", "benchmark", "identity", "scorer", "circular", "trials")
+    apart = list_options_apart([read_options(one), read_options(other)], list_options(Options))
+    return all(one.get(name) == other.get(name) for name in names) and all(
+        name == "input" or list_options(Options)[name].group == IMAGES for name, _, _ in apart
+    )
+
+
+# -- Comparisons
+
+
+def write_comparison_html(comparison: Comparison, path: str | Path, *, full_images: bool = False) -> None:
+    """Write a comparison as one HTML file."""
+    from eyechart import __version__
+    from eyechart.report.comparison_page import write_comparison_page
+    from eyechart.report.thumbnails import ImagePolicy
+
+    pair = comparison.pairs[0]
+    others = (one.run for one in comparison.standings if one.run not in (pair.a, pair.b))
+    runs = {folder: Run(folder) for folder in (pair.a, pair.b, *others)}
+    loader = make_page_loader(runs[pair.a])
+    try:
+        write_comparison_page(
+            path,
+            comparison,
+            {folder: gather_facts(run) for folder, run in runs.items()},
+            _pair_results(comparison, runs[pair.a], runs[pair.b]),
+            loader,
+            ImagePolicy(is_full=full_images),
+            version=__version__,
+        )
+    finally:
+        loader.close()
+
+
+def _pair_results(comparison: Comparison, a: Run, b: Run) -> Iterator[PairedResults]:
+    """The shared questions with both results, in two passes: those that flipped, then the others."""
+    from eyechart.report.comparison_page import MAX_PAIRS, PairedResults
+
+    pair, questions = comparison.pairs[0], comparison.questions
+    values = dict(
+        zip(questions.ids, zip(questions.values[pair.a], questions.values[pair.b], strict=True), strict=True)
+    )
+    flipped = {flip.id for flip in pair.flipped}
+    others = islice((one for one in questions.ids if one not in flipped), max(0, MAX_PAIRS - len(flipped)))
+    for wanted in (flipped, set(others)):
+        theirs = dict(_first_results(b, comparison.scorer, wanted))
+        for name, mine in _first_results(a, comparison.scorer, wanted):
+            if name in theirs:
+                yield PairedResults(a=mine, b=theirs.pop(name), values=values[name])
+
+
+def _first_results(run: Run, scorer: str, wanted: Set[str]) -> Iterator[tuple[str, Result]]:
+    """The first trial of each wanted question, of one asked in rotations that of the first rotation."""
+    is_circular = run.manifest.get("circular") == "headline"
+    seen: set[str] = set()
+    for result in run.samples(0, scorer):
+        name = (is_circular and result.sample.circle) or result.sample.id
+        if name in wanted and name not in seen:
+            seen.add(name)
+            yield name, result
+
+
+# -- Audits
+
+
+def write_audit_html(found: Audit, path: str | Path, *, full_images: bool = False) -> None:
+    """Write an audit as one HTML file."""
+    from eyechart.report.audit_page import write_audit_page
+    from eyechart.report.thumbnails import ImagePolicy
+
+    [image] = found.runs["image"]
+    blind = found.runs.get("none", (image,))[0]
+    solved = set(found.blind_solvable) if "none" in found.runs else set[str]()
+    loader = make_page_loader(image)
+    try:
+        write_audit_page(
+            path,
+            found.numbers,
+            gather_facts(image),
+            gather_facts(blind),
+            (result for _, result in _first_results(blind, str(blind.manifest.get("scorer", "")), solved)),
+            loader,
+            ImagePolicy(is_full=full_images),
+            is_complete=found.is_complete,
+        )
+    finally:
+        loader.close()

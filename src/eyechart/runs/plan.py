@@ -1,0 +1,563 @@
+"""Plan a run: find its benchmark, model, prompt, scorers and judge, and check that they fit together.
+
+A `Plan` is a run that could start now. Nothing is written and no request is sent before it exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.option import list_options
+from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, put_texts
+from eyechart.runs.options import DATA, QUESTIONS, Options
+from eyechart.runs.plugins import find_exporter, find_scorer
+from eyechart.runs.sources import apply_circular, apply_selection, find_benchmark
+from eyechart.terminal import print_note
+from eyechart.types import (
+    Benchmark,
+    Capabilities,
+    JudgedScorer,
+    Model,
+    Prompt,
+    Reply,
+    Request,
+    Sample,
+    Scorer,
+    Several,
+    Source,
+    Startable,
+    read_capabilities,
+)
+
+if TYPE_CHECKING:
+    from eyechart.engine.judge import JudgeSetup
+    from eyechart.engine.prepare import ImageSource, Preparer
+    from eyechart.models.prices import Price
+    from eyechart.prompt.shots import PromptWithShots
+    from eyechart.runs.shards import Shard
+    from eyechart.score.thinking import ThinkingOption
+
+_LOOKED_AT = 1000  # samples at most, to find the first question with rotations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run that could start now: everything is checked, nothing is written or spent."""
+
+    benchmark: Benchmark
+    model: Model
+    prompt: Prompt
+    scorers: RunScorers
+    options: Options
+    folder: Path
+    model_spec: str | object = field(
+        default="", repr=False
+    )  # as the user gave the model: workers make it again
+    prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
+    earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
+    shares_budget: tuple[Path, ...] = ()  # journals of other runs whose spending counts against the limits
+
+    @property
+    def shard(self) -> Shard | None:
+        """Which part of the samples is asked; None for all."""
+        from eyechart.runs.shards import Shard
+
+        return Shard.parse(self.options.shard) if self.options.shard else None
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer of the headline."""
+        return self.scorers.scorer
+
+    def manifest(self) -> dict[str, Any]:
+        """The description of the run in its folder, without keys."""
+        from eyechart.models.redact import redact_parameters
+
+        options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
+        return {
+            **describe_run(
+                self.benchmark,
+                self.scorers,
+                self.model.name,
+                trials=self.options.trials,
+                cluster=self.options.cluster,
+            ),
+            "identity": dict(self.model.identity),
+            "options": redact_parameters(options),
+            "prices": {who: price and price.to_json() for who, price in self.prices.items()},
+        }
+
+
+def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
+    """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
+    from eyechart.runs.cost import find_prices
+    from eyechart.runs.sources import refuse_blind_run
+    from eyechart.store.cache import read_size_limit
+    from eyechart.store.folder import name_folder
+
+    if options.cache:
+        read_size_limit()  # a bad value in the environment is an error before anything is spent
+    benchmark, options = choose_benchmark(source, options)
+    scorers = choose_scorers(benchmark, options)
+    the_model = find_model(model, options)
+    if options.pass_urls and not read_capabilities(the_model).takes_urls:
+        raise UsageError(f"{the_model.name} does not take image URLs", hint="leave out --pass-urls")
+    if options.batch and not getattr(the_model, "batch_api", ""):
+        raise UsageError(
+            f"{the_model.name} has no batch API",
+            hint="--batch is for openai/, openai-responses/ and anthropic/ models at one URL; leave it out",
+        )
+    if options.score_options and not read_capabilities(the_model).scores_options:
+        raise UsageError(
+            f"{the_model.name} cannot score options: only local weights (hf/...) give their likelihood",
+            hint="leave out --score-options",
+        )
+    for name in options.exporters:
+        find_exporter(name)
+    refuse_blind_run(benchmark, options)
+    prompt = choose_prompt(benchmark, options)
+    if options.circular:
+        refuse_hidden_options(benchmark, prompt)
+    identity = make_identity(benchmark, the_model, options)
+    plan = Plan(
+        benchmark=benchmark,
+        model=the_model,
+        prompt=prompt,
+        scorers=scorers,
+        options=options,
+        folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
+        model_spec=model,
+        prices=find_prices(the_model, scorers.judges, options),
+    )
+    return plan if plan.shard is None else replace(plan, folder=plan.shard.name_folder(plan.folder))
+
+
+def make_identity(benchmark: Benchmark, model: Model, options: Options) -> dict[str, Any]:
+    """What the hash in the name of a run's folder is computed from.
+
+    Folders keep their names from version to version, so the first six options are there even if not given,
+    and an option that comes later enters the section of its group only where it is given.
+    """
+    asked = {"input": options.input, "system": options.system, "max_pixels": options.max_pixels}
+    read = {"format": options.format, "fields": options.fields, "cells": options.cells or "text"}
+    sections: dict[str, dict[str, Any]] = {"asked": asked, "read": read, "reading": {}, "selection": {}}
+    declared = list_options(type(options))
+    for name, value in options.identity().items():
+        section = {DATA: "reading", QUESTIONS: "selection"}.get(declared[name].group, "asked")
+        if name not in read and (value != "" or section != "asked"):  # an empty text changes no request
+            sections[section][name] = value
+    if options.input == "shuffled":
+        asked["shuffled_by"] = options.seed or 0
+    if options.shots:
+        asked |= {"shots_from": options.shots_from, "shots_by": options.seed or 0}
+    if not sections["reading"]:
+        del sections["reading"]
+    settings = {"settings": dict(benchmark.settings)} if benchmark.settings else {}
+    return {"origin": benchmark.source.origin, "model": dict(model.identity), **sections, **settings}
+
+
+def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
+    """The benchmark with the selected questions, and the options with the files they name read in."""
+    refuse_stray_judge(options)
+    if options.schema:
+        from eyechart.data.columns.fields import read_schema
+
+        options = replace(options, schema=read_schema(options.schema).text)
+    benchmark = find_benchmark(source, options)
+    options = apply_parity(options, benchmark)
+    if options.prompt_template:
+        from eyechart.prompt.template import read_template
+
+        options = replace(options, prompt_template=read_template(options.prompt_template))
+    options = find_text_files(options)
+    if options.shots:
+        benchmark, options = add_shots(benchmark, options)
+    asked = apply_selection(benchmark, options)
+    asked = apply_circular(asked, benchmark.source) if options.circular else asked
+    return apply_shuffle(asked, options) if options.input == "shuffled" else asked, options
+
+
+def apply_parity(options: Options, benchmark: Benchmark) -> Options:
+    """With ``--parity``, add the options of the benchmark's official pipeline."""
+    if not options.parity:
+        return options
+    from eyechart.registry import scorers
+
+    if not benchmark.official and not scorers.get(benchmark.scorer).parity:
+        raise UsageError(
+            f"{benchmark.name} has no official pipeline to match",
+            hint="--scorer chooses another scorer: see eyechart score --list",
+        )
+    official = dict(benchmark.official)
+    if options.max_tokens is not None:  # the same limit by another name
+        params = official.get("params", {})
+        official["params"] = {name: params[name] for name in params if name != "max_completion_tokens"}
+    if options.judge is None:
+        official.pop("judge_params", None)
+    return options.fill_from(official)
+
+
+def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
+    """The benchmark's prompt or the user's template, changed as the options say."""
+    from eyechart.data.wrappers import find_file_source
+    from eyechart.prompt.default import with_system
+    from eyechart.prompt.inputs import drop_images, reword, with_images_only
+    from eyechart.prompt.shots import PromptWithShots
+
+    prompt = benchmark.prompt
+    shots = prompt if isinstance(prompt, PromptWithShots) else None
+    if shots is not None:
+        prompt = shots.prompt
+    if options.prompt_template:
+        from eyechart.prompt.template import list_known_names, make_template_prompt
+
+        if unused := [name for name in options.settings if name in benchmark.prompt_settings]:
+            raise UsageError(
+                f"--set {unused[0]} has no effect: a prompt template replaces the benchmark's prompt",
+                hint=f"leave out --set {unused[0]} or --prompt-template",
+            )
+        first = next(iter(benchmark.source), None)
+        prompt = make_template_prompt(
+            options.prompt_template, columns=list_known_names(first) if first else ()
+        )
+    if options.reword:
+        prompt = reword(prompt, options.reword)
+    if options.input == "none":
+        prompt = drop_images(prompt)
+    elif options.input in ("caption", "ocr"):
+        prompt = put_texts(prompt, benchmark, options)
+    elif (
+        options.input == "image"
+        and (file := find_file_source(benchmark.source))
+        and "image" in file.detection.fields
+    ):
+        prompt = with_images_only(prompt)
+    if shots is not None:
+        prompt = replace(shots, prompt=prompt)
+        refuse_rounds(prompt)
+    if options.system:
+        prompt = with_system(prompt, options.system)
+    return prompt
+
+
+def refuse_rounds(prompt: PromptWithShots) -> None:
+    """Refuse a prompt that cannot be shown as an example."""
+    try:
+        prompt(prompt.pool[-1])
+    except EyechartError:
+        raise
+    except Exception:  # a user's own prompt: its errors are reported per sample
+        return
+
+
+def add_shots(benchmark: Benchmark, options: Options) -> tuple[Benchmark, Options]:
+    """The benchmark with a prompt that shows examples; from a file, the options hold its absolute path."""
+    from eyechart.prompt.shots import PromptWithShots, draw_shots
+
+    pool: Source = benchmark.source
+    if options.shots_from is not None:
+        if Path(options.shots_from).exists():
+            options = replace(options, shots_from=str(Path(options.shots_from).absolute()))
+        pool = find_benchmark(options.shots_from, Options()).source
+    drawn = draw_shots(pool, options.shots, options.seed or 0)
+    if len(drawn) <= options.shots and (options.shots_from is None or len(drawn) < options.shots):
+        raise UsageError(
+            f"--shots {options.shots}: {pool.origin} has {len(drawn)} questions with answers to show",
+            hint="take fewer, or take them from another file with --shots-from",
+        )
+    return replace(benchmark, prompt=PromptWithShots(benchmark.prompt, options.shots, drawn)), options
+
+
+def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
+    """Refuse --circular if the prompt does not show the options, so that all rotations look the same."""
+    question: Sample | None = None
+    for sample in islice(benchmark.source, _LOOKED_AT):
+        turn = sample.meta.get("rotation")
+        if turn == 0:
+            question = sample
+        if turn != 1 or question is None:
+            continue
+        try:
+            is_same = list(prompt(question.without_golds())) == list(prompt(sample.without_golds()))
+        except Exception:  # a user's own prompt: its errors are reported per sample
+            return
+        if is_same:
+            raise UsageError(
+                "--circular rotates the options, but the prompt does not show them",
+                hint="leave out --circular, or ask with a prompt that shows the options",
+            )
+        return
+
+
+def describe_run(
+    benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1, cluster: str | None = None
+) -> dict[str, Any]:
+    """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
+    from eyechart import __version__
+    from eyechart.data.wrappers import list_columns
+    from eyechart.models.redact import redact_parameters
+    from eyechart.registry import aggregates
+    from eyechart.report.clusters import choose_rules
+
+    if benchmark.aggregate:
+        aggregates.get(benchmark.aggregate)  # an unknown name is refused before anything is spent
+    return {
+        "eyechart": __version__,
+        "benchmark": benchmark.name,
+        "about": benchmark.about,
+        "origin": benchmark.source.origin,
+        "columns": list_columns(benchmark.source),
+        "group_by": list(benchmark.group_by),
+        "macro": benchmark.macro,
+        "aggregate": benchmark.aggregate,
+        "cluster": choose_rules(benchmark.cluster, cluster),
+        "circular": benchmark.circular,
+        "files": benchmark.files,
+        "judged_scorer": benchmark.judged_scorer,
+        "settings": redact_parameters(benchmark.settings),
+        **scorers.describe(),
+        "model": model,
+        "trials": trials,
+    }
+
+
+def carry_kept(
+    manifest: Mapping[str, Any], old: Mapping[str, Any], more: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The manifest with the earlier scorings of `old`, and `more`, that stay beside the run's own.
+
+    An earlier scoring has a name, under which its scores are in the journal, and the version of its scorer.
+    """
+    current: dict[str, str] = manifest["versions"]
+    kept = {name: old["versions"][name] for name in old.get("kept", ())} | dict(more or {})
+    kept = {
+        name: version
+        for name, version in kept.items()
+        if name not in current and version != current.get(manifest["scorer"])
+    }
+    return {**manifest, "kept": list(kept), "versions": {**current, **kept}}
+
+
+def find_model(model: str | object, options: Options) -> Model:
+    """The model with this name, or a user's own object as a model."""
+    from eyechart.models.python import adapt, name_of
+    from eyechart.models.specs import make_model, refuse_unknown
+
+    settings = options.make_model_settings()
+    if isinstance(model, str):
+        return make_model(model, settings)
+    name = f"python:{name_of(model)}"
+    refuse_unknown(
+        set(settings.parameters),
+        set(),
+        who=name,
+        hint="the model already exists: set them where it is created",
+    )
+    return adapt(model, name, settings, is_ready_made=True)
+
+
+def keep_log(model: Model, path: Path) -> None:
+    """Have a model that starts a server write the server's log there."""
+    if callable(set_path := getattr(model, "keep_log", None)):
+        set_path(path)
+
+
+def has_shared_requests(plan: Plan) -> bool:
+    """Whether the trials of a sample share one request, if the endpoint supports it."""
+    return isinstance(plan.model, Several) and not plan.options.separate_trials and not plan.options.batch
+
+
+def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
+    """The preparer, which turns samples into requests and knows which were answered before."""
+    from eyechart.engine.prepare import Preparer, SlowPreparer
+
+    identity = {"model": plan.model.name, **plan.model.identity}
+    loader = images or make_loader(plan.options)
+    options = plan.options
+    if options.input == "blank":
+        from eyechart.data.images.substitutes import BlankImages
+
+        return Preparer(plan.prompt, BlankImages(loader), identity)
+    is_slow = options.shots > 0 or (options.input == "ocr" and not options.ocr_texts)
+    of_kind = SlowPreparer if is_slow else Preparer
+    return of_kind(plan.prompt, loader, identity, pass_urls=passes_urls(plan))
+
+
+def passes_urls(plan: Plan) -> bool:
+    """Whether image URLs are handed to the model as they are."""
+    options = plan.options
+    # The model would get another image from the URL.
+    is_changed = options.max_pixels or options.max_side or options.jpeg_quality or options.input == "blank"
+    return options.pass_urls or (read_capabilities(plan.model).wants_urls and not is_changed)
+
+
+# -- Scorers and the judge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScorers:
+    """The scorers of a run and its judges. Scorers that can ask a judge are bound to them."""
+
+    scorer: Scorer
+    beside: tuple[Scorer, ...] = ()
+    judge_setup: JudgeSetup | None = field(default=None)
+    thinking: ThinkingOption = "auto"
+
+    @property
+    def judges(self) -> Mapping[str, Model]:
+        """The models that judge, by role: "judge", or "judge:NAME" if there are several."""
+        return self.judge_setup.roles if self.judge_setup else {}
+
+    def describe(self) -> dict[str, Any]:
+        """Their part of the manifest."""
+        from eyechart.score.judged import name_prompts
+
+        setup = self.judge_setup
+        return {
+            "scorer": self.scorer.name,
+            "parity": self.scorer.parity,
+            "thinking": self.thinking,
+            "rules": getattr(self.scorer, "rules", ""),
+            "also_scorers": [scorer.name for scorer in self.beside],
+            "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
+            "judge": setup
+            and {
+                "model": setup.model.name,
+                "identity": dict(setup.model.identity),
+                "prompts": dict(setup.prompts),
+                "prompt_versions": name_prompts(setup.prompts),
+                "further": [{"model": one.name, "identity": dict(one.identity)} for one in setup.further],
+            },
+        }
+
+
+def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
+    """The scorers of a run, bound to its judge."""
+    judge = find_judge(options)
+    usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
+    scorer = options.scorer or usual
+    if scorer in options.also_scorers:
+        raise UsageError(
+            f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
+        )
+    return bind_scorers(scorer, options.also_scorers, judge, options.thinking)
+
+
+def refuse_stray_judge(options: Options) -> None:
+    """Refuse options on the judge without a judge."""
+    given = options.get_judging()
+    if given and "judge" not in given:
+        raise UsageError(f"{next(iter(given))} is given, but no judge", hint="name it with --judge MODEL")
+
+
+def bind_scorers(
+    scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None, thinking: ThinkingOption | None = None
+) -> RunScorers:
+    """Find scorers by name, set what they see of thoughts, and bind them to the judge, if there is one."""
+    from eyechart.score.thinking import set_thinking
+
+    found: list[Scorer] = []
+    for name in dict.fromkeys((scorer, *beside)):
+        one = set_thinking(find_scorer(name), thinking)
+        if getattr(one, "needs_judge", False) and judge is None:
+            raise UsageError(
+                f"the scorer {name} needs a judge",
+                hint="name one with --judge MODEL, or score by rules alone with --scorer default",
+            )
+        found.append(judge.bind(one) if judge and isinstance(one, JudgedScorer) else one)
+    if judge and not any(isinstance(one, JudgedScorer) for one in found):
+        raise UsageError(
+            f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
+        )
+    return RunScorers(
+        scorer=found[0], beside=tuple(found[1:]), judge_setup=judge, thinking=thinking or "auto"
+    )
+
+
+def find_judge(options: Options) -> JudgeSetup | None:
+    """The judge that the options name, or the judges, with their prompts."""
+    if not options.judge:
+        return None
+    from eyechart.engine.judge import JudgeSetup
+    from eyechart.score.judged import read_prompts
+
+    prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
+    if doubled := [stage for stage, prompt in prompts.items() if "{{" in prompt]:
+        print_note(
+            f"{options.judge_prompts}: the prompt of {', '.join(doubled)} has doubled braces, as Python's "
+            "templates write them; they are sent as they stand"
+        )
+    first, *further = (_make_judge(one) for one in options.list_judges())
+    names = [first.name, *(one.name for one in further)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(
+            f"the judge {twice[0]} is given twice",
+            hint="to see how far a judge agrees with itself, use --judge-repeat N",
+        )
+    return JudgeSetup(first, prompts, tuple(further))
+
+
+def _make_judge(options: Options) -> Model:
+    from eyechart.models.specs import make_model
+
+    assert isinstance(options.judge, str)
+    try:
+        return _AsJudge(make_model(options.judge, options.make_judge_settings()))
+    except UsageError as err:
+        raise UsageError(f"the judge: {err.message}", hint=_adapt_hint(err.hint)) from err
+
+
+def _adapt_hint(hint: str) -> str:
+    """A model's hint with the flags of the judge."""
+    for flag in ("--api-key", "--base-url", "--param"):
+        hint = hint.replace(flag, flag.replace("--", "--judge-"))
+    return hint
+
+
+@dataclass(frozen=True, slots=True)
+class _AsJudge:
+    """A model whose errors name it as the judge, with the judge's flags in the hints."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.model.identity
+
+    @property
+    def addresses(self) -> list[str]:
+        return list(getattr(self.model, "addresses", ()))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return read_capabilities(self.model)
+
+    async def reply(self, request: Request) -> Reply:
+        try:
+            return await self.model.reply(request)
+        except ModelError as err:
+            err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
+            raise
+
+    async def start(self) -> None:
+        if isinstance(self.model, Startable):
+            try:
+                await self.model.start()
+            except ModelError as err:
+                err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
+                raise
+
+    def keep_log(self, path: Path) -> None:
+        keep_log(self.model, path)
+
+    async def close(self) -> None:
+        await self.model.close()

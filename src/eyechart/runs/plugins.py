@@ -1,0 +1,214 @@
+"""Parts from a Python file: benchmarks, scorers and exporters without a package.
+
+``bench.py`` and ``bench.py:name`` are benchmarks, ``python:file.py:name`` is a scorer or an exporter, and
+with ``--plugin file.py`` everything that a file declares can be used by name. A file is run once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from eyechart.errors import UnknownName, UsageError, join_names
+from eyechart.registry import Registry, benchmarks, exporters, scorers, suggest_name
+from eyechart.types import Benchmark, Outcome, Reply, Sample, Score, Scorer
+from eyechart.validate import check_score
+
+PYTHON = "python:"
+_loaded: dict[tuple[str, int], ModuleType] = {}
+
+
+def load_plugin(file: str | Path) -> ModuleType:
+    """Run a file, once, so that what it declares is known."""
+    from eyechart.models.python import load_module
+
+    path = Path(file)
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(
+            f"--plugin {file}: no such Python file", hint="check the path, which must end in .py"
+        )
+    key = (str(path.resolve()), path.stat().st_mtime_ns)
+    if key not in _loaded:
+        _loaded[key] = load_module(str(path))
+    return _loaded[key]
+
+
+# -- Benchmarks
+
+
+def split_benchmark_spec(source: str) -> tuple[Path, str] | None:
+    """File and name of ``bench.py`` or ``bench.py:name``; None for any other source.
+
+    >>> split_benchmark_spec("mine.tsv") is None
+    True
+    """
+    file, colon, name = source.rpartition(":")
+    if source.endswith(".py"):
+        file, name = source, ""
+    elif not colon or not file.endswith(".py"):
+        return None
+    path = Path(file.removeprefix(PYTHON))
+    return (path, name) if path.is_file() else None
+
+
+def list_benchmarks(module: ModuleType) -> dict[str, Any]:
+    """The benchmarks that a file declares: decorated functions and `Benchmark` objects, by name."""
+    found: dict[str, Any] = {
+        name: factory
+        for name, factory in benchmarks.recorded().items()
+        if factory.__module__ == module.__name__
+    }
+    known = list(found.values())
+    for name, value in vars(module).items():
+        if isinstance(value, Benchmark):
+            found[value.name] = value
+        elif (
+            inspect.isfunction(value)
+            and name not in found
+            and value not in known
+            and _returns_benchmark(value)
+        ):
+            found[name] = value
+    return found
+
+
+def _returns_benchmark(function: Callable[..., Any]) -> bool:
+    returned = getattr(function, "__annotations__", {}).get("return", None)
+    is_named = returned is Benchmark or str(returned).rpartition(".")[2].strip("'\"") == "Benchmark"
+    return is_named and not function.__name__.startswith("_")
+
+
+def defines_benchmarks(path: Path) -> bool:
+    """Whether a Python file declares benchmarks rather than a configuration."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return "enchmark(" in text and "eyechart" in text and bool(list_benchmarks(load_plugin(path)))
+
+
+def find_python_benchmark(path: Path, name: str) -> Any:
+    """The factory or the benchmark that a file declares under that name; without a name, its only one."""
+    module = load_plugin(path)
+    found = list_benchmarks(module)
+    if name:
+        attribute = getattr(module, name, None)
+        chosen = found.get(name, attribute if attribute in found.values() else None)
+        if chosen is None:
+            listed = f"it declares: {join_names(list(found), 10) or 'none'}"
+            hint = suggest_name(name, list(found), otherwise=listed)
+            raise UnknownName(f"{path} declares no benchmark {name!r}", hint=hint)
+        return chosen
+    if len(found) != 1:
+        hint = "declare one with @ec.benchmark('name'); see: eyechart docs one-file-benchmark"
+        if found:
+            hint = "choose one: " + " or ".join(f"{path}:{one}" for one in list(found)[:5])
+        raise UsageError(f"{path} declares {len(found) or 'no'} benchmarks", hint=hint)
+    return next(iter(found.values()))
+
+
+# -- Scorers and exporters
+
+
+def find_scorer(name: str) -> Scorer:
+    """A scorer by its name, or ``python:file.py:name``."""
+    if not name.startswith(PYTHON) or name in scorers.recorded():
+        return scorers.get(name)
+    from eyechart.models.python import load_object
+
+    place = name.removeprefix(PYTHON)
+    file, _, _ = place.rpartition(":")
+    if file.endswith(".py"):
+        load_plugin(file)
+    return scorers.get(name_scorer(_find_loaded(file, place) or load_object(place), name))
+
+
+def _find_loaded(file: str, place: str) -> Any:
+    """The object in a file that was run already, so that it is not run again."""
+    if not file.endswith(".py"):
+        return None
+    return getattr(load_plugin(file), place.rpartition(":")[2], None)
+
+
+def name_scorer(thing: Any, name: str = "") -> str:
+    """The name under which a function is registered as a scorer; a plain function is registered now.
+
+    A plain function takes a reply and a sample, and returns a `Score`, a truth value or a number from 0 to 1.
+    Its version is a hash of its source text.
+    """
+    if isinstance(thing, str):
+        return thing
+    for known, part in scorers.recorded().items():
+        if part is thing or getattr(part, "function", None) is thing:
+            return known
+    if not callable(thing) or inspect.isclass(thing):
+        raise UsageError(
+            f"{thing!r} is not a scorer", hint="give a name, or a function of a reply and a sample"
+        )
+    if all(hasattr(thing, part) for part in ("name", "version", "parity")):
+        scorers.record(thing.name, thing)
+        return str(thing.name)
+    if len(inspect.signature(thing).parameters) != 2:
+        raise UsageError(
+            f"{_call(thing)} does not take a reply and a sample", hint="def my_scorer(reply, sample): ..."
+        )
+    name = name or f"{PYTHON}{_call(thing)}"
+    scorers.record(name, PlainScorer(name, _hash_source(thing), "", thing))
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class PlainScorer:
+    """A function of a reply and a sample as a scorer."""
+
+    name: str
+    version: str
+    parity: str
+    function: Callable[[Reply, Sample], Any]
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        value = self.function(reply, sample)
+        if isinstance(value, bool | int | float) and 0 <= value <= 1:
+            outcome: Outcome = "correct" if value == 1 else "wrong" if value == 0 else "partial"
+            return Score(outcome=outcome, value=float(value), read=reply.text, route=self.name)
+        return check_score(value)
+
+
+def _call(thing: Any) -> str:
+    return str(getattr(thing, "__name__", type(thing).__name__)).strip("<>")
+
+
+def _hash_source(thing: Any) -> str:
+    import hashlib
+
+    try:
+        text = inspect.getsource(thing)
+    except (OSError, TypeError):  # typed at a prompt
+        code = getattr(thing, "__code__", None)
+        text = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(thing))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def find_exporter(name: str) -> str:
+    """The name of an exporter; ``python:file.py:name`` is loaded and registered."""
+    if not name.startswith(PYTHON):
+        exporters.get(name)
+        return name
+    from eyechart.models.python import load_object
+
+    place = name.removeprefix(PYTHON)
+    function = _find_loaded(place.rpartition(":")[0], place) or load_object(place)
+    return _name_recorded(exporters, function, name)
+
+
+def _name_recorded(registry: Registry[Any], function: Any, otherwise: str) -> str:
+    known = next((name for name, part in registry.recorded().items() if part is function), None)
+    if known is None:
+        if not callable(function):
+            raise UsageError(f"{otherwise} is not a function", hint="an exporter takes an eyechart.Export")
+        registry.record(otherwise, function)
+    return known or otherwise

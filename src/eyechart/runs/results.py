@@ -1,0 +1,558 @@
+"""A run on disk: its numbers, its samples, and the files made from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import EyechartError, MissingExtra, ModelError, UsageError
+from eyechart.option import list_options
+from eyechart.runs.options import Options
+from eyechart.types import Reply, Result, Score, Usage
+
+if TYPE_CHECKING:
+    from eyechart.models.prices import Price
+    from eyechart.report.counting import Group, ResultCounter
+    from eyechart.report.judges import JudgeCard
+    from eyechart.report.metrics import Metrics
+    from eyechart.report.summary import Summary
+    from eyechart.report.unread import Unread
+    from eyechart.store.reader import JudgeTotals, Verdict
+
+
+OFFICIAL = "official"  # the folder of the benchmark's own result files
+
+
+_TRIALS = "mean of trials"  # beside the vote
+
+
+class Run:
+    """A run on disk: its numbers, and every sample behind them."""
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        cluster: str | None = None,  # as --cluster: a column, "image" or "none"
+        is_interrupted: bool = False,
+        trouble: ModelError | None = None,
+        is_untouched: bool = False,  # reading creates no files in the folder: for short reads only
+    ) -> None:
+        from eyechart.report.clusters import choose_rules
+        from eyechart.store.journal import FILE_NAME, Journal
+
+        self.folder = Path(folder)
+        self.is_interrupted = is_interrupted
+        self.trouble = trouble  # what ended the run early, if anything did
+        self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
+        self.exported: list[Path] = []  # the files of further exporters, once written
+        self.files_trouble = ""  # why they could not be written
+        self.report_trouble = ""  # why report.html could not be written
+        self.n_asked: int | None = None  # requests that this start has sent; None: the run was only opened
+        self.cache_trouble = ""  # why the response cache could not be used
+        self.journal = Journal.open(self.folder / FILE_NAME, is_untouched=is_untouched)
+        self.manifest: dict[str, Any] = self.journal.read_mapping("manifest")
+        if cluster is not None or "cluster" not in self.manifest:
+            self.manifest["cluster"] = choose_rules((), cluster)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, score={self.score})"
+
+    def _repr_html_(self) -> str:
+        from eyechart.report.notebook import show_run
+        from eyechart.store.folder import REPORT_NAME
+
+        report = self.folder / REPORT_NAME
+        return show_run(self.summary, self.conditions, str(report) if report.is_file() else "")
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The conditions under which the score was measured, by name."""
+        from eyechart.report.conditions import describe_conditions
+
+        return describe_conditions({**self.manifest, "parity": self.summary.parity}, list_options(Options))
+
+    @cached_property
+    def _plain(self) -> Summary:
+        """The summary over all rows, each rotation of a question counted as a row."""
+        counter = self._make_counter()
+        for result in self.counted():
+            counter.add(result)
+        return self._summarise(counter)
+
+    def count_samples(self) -> Iterator[Result]:
+        """As `samples`, counted on the way: after the last one, the summary needs no pass of its own."""
+        counter = self._make_counter()
+        for result in self.samples():
+            counter.add(result)
+            yield result
+        self._plain = self._summarise(counter)
+
+    def _make_counter(self) -> ResultCounter:
+        from eyechart.report.counting import ResultCounter
+
+        return ResultCounter(self.manifest.get("group_by", []), in_order=True)
+
+    def _summarise(self, counter: ResultCounter) -> Summary:
+        from eyechart.report.summary import make_summary
+        from eyechart.runs.cost import compute_paid_cost, count_judge_requests
+
+        self._has_fields = counter.has_fields
+        totals = self.journal.totals()
+        judged = self.journal.judged_totals()
+        plain = make_summary(
+            counter,
+            benchmark=self.manifest.get("benchmark", ""),
+            model=self.manifest.get("model", ""),
+            macro=self.manifest.get("macro", ""),
+            run=str(self.folder),
+            requests={
+                **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
+                **count_judge_requests(judged),
+            },
+            price=self.price(),
+            seconds=totals["seconds"],
+            scorer=self.manifest.get("scorer", ""),
+            parity=self.manifest.get("parity", ""),
+            thinking=self.manifest.get("thinking", "auto"),
+            rules=self.manifest.get("rules", ""),
+            version=self.manifest.get("eyechart", ""),
+        )
+        usage = sum((one.usage for one in judged), Usage())
+        counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
+        tokens = {f"judge_{name}": n for name, n in counted.items() if n}
+        cost = self._with_judge(plain.cost, judged)
+        paid = None if cost is None else compute_paid_cost(self.journal, self.price(), self.price("judge"))
+        return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
+
+    @property
+    def _grouping(self) -> dict[str, Any]:
+        return {"group_by": self.manifest.get("group_by", []), "macro": self.manifest.get("macro", "")}
+
+    def price(self, who: str = "model") -> Price | None:
+        """The price of the model's tokens in this run, or of the judge's; None if it is not known."""
+        from eyechart.models.prices import Price
+
+        kept = self.manifest.get("prices")
+        return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
+
+    def _with_judge(self, cost: float | None, judged: Sequence[JudgeTotals]) -> float | None:
+        """The cost of the model and of every judge; None if a part is not known."""
+        from eyechart.runs.cost import compute_judge_cost
+
+        if not judged or (cost is None and "replies" not in self.manifest):
+            return cost
+        theirs = compute_judge_cost(self.journal, judged, otherwise=self.price("judge"))
+        return None if theirs is None else (cost or 0.0) + theirs
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All numbers, counted from the journal."""
+        from eyechart.circular import merge_rotations
+        from eyechart.report.summary import summarise
+        from eyechart.report.voting import is_voted, merge_votes
+
+        plain, circular = self._plain, self.manifest.get("circular")
+        summary, also = plain, dict(plain.also)
+        if is_voted(self.manifest):
+            voted = summarise(merge_votes(self.counted()), benchmark="", model="", **self._grouping)
+            also = {**voted.also, _TRIALS: plain.overall}
+            summary = replace(plain, overall=voted.overall, by=voted.by)
+        if circular:
+            merged = summarise(merge_rotations(self._decided()), benchmark="", model="", **self._grouping)
+            if circular == "headline":
+                trials = {name: group for name, group in also.items() if name == _TRIALS}
+                also = {**merged.also, "plain": summary.overall, **trials}
+                summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
+            else:
+                also["circular"] = merged.overall
+        return replace(
+            summary,
+            also={**also, **self._by_further_scorers()},
+            metrics=self._compute_metrics(),
+            unread=self._find_unread(),
+            judge=self._make_judge_card(),
+            parity="" if summary.overall.n_open else summary.parity,
+            lost_parity=summary.parity if summary.overall.n_open else "",
+        )
+
+    def _compute_metrics(self) -> Metrics | None:
+        """The benchmark's official number, if it is not the mean over rows; the table of fields."""
+        name = self.manifest.get("aggregate") or ("fields" if self._has_fields else "")
+        if not name:
+            return None
+        from eyechart.report.metrics import compute_metrics
+
+        return compute_metrics(name, self.counted())
+
+    def _find_unread(self) -> Unread | None:
+        """The replies without a readable answer, if they are many: all rows, each rotation by itself."""
+        from eyechart.report.unread import find_unread
+
+        scorer, run = str(self.manifest.get("scorer", "")), str(self.folder)
+        outcomes = self._plain.outcomes
+        found = find_unread(outcomes, scorer, self.manifest, run, has_fields=self._has_fields)
+        return found if found is not None and found.is_many else None
+
+    def _decided(self, scorer: str | None = None) -> Iterator[Result]:
+        """The results that the headline counts: every trial, or with ``--vote`` one per sample."""
+        from eyechart.report.voting import is_voted, merge_votes
+
+        results = self.counted(scorer)
+        return merge_votes(results) if is_voted(self.manifest) else results
+
+    def _make_judge_card(self) -> JudgeCard | None:
+        """Who judged, and what a person found; None where rules alone decided and no person looked."""
+        from eyechart.report.judges import compute_audit, make_card, read_labels
+        from eyechart.runs.cost import read_judge_prices
+
+        audit = None
+        if labels := read_labels(self.journal):
+            is_plain = self.manifest.get("circular") == "headline"
+            audit = compute_audit(self.counted(), labels, is_plain=is_plain)
+        return make_card(self.journal, self.manifest, prices=read_judge_prices(self.journal), audit=audit)
+
+    def list_further_scorers(self) -> list[str]:
+        """Other scores of the run: those of additional scorers, and earlier ones by another judge."""
+        return [*self.manifest.get("also_scorers", ()), *self.manifest.get("kept", ())]
+
+    def _by_further_scorers(self) -> dict[str, Group]:
+        from eyechart.circular import merge_rotations
+        from eyechart.report.counting import count_results
+
+        found = {}
+        for scorer in self.list_further_scorers():
+            results = self._decided(scorer)
+            found[scorer] = count_results(
+                merge_rotations(results) if self.manifest.get("circular") == "headline" else results
+            )
+        return found
+
+    @cached_property
+    def clusters(self) -> Mapping[int, str]:
+        """The clusters of samples, by position: see `report.clusters.find_clusters`."""
+        from eyechart.report.clusters import check_column, find_clusters
+
+        rules = [str(rule) for rule in self.manifest["cluster"]]
+        if not rules:
+            return {}
+        # With other inputs, the image that was sent is not the one that the question is about.
+        found = self.journal.belongings(with_sent=not self.replaced_input)
+        # A single rule is the user's choice; a benchmark's own columns may be missing from a file, and a
+        # shard may hold only samples without a value.
+        is_checked = len(rules) == 1 and not self.is_shard
+        return find_clusters(check_column(found, rules[0]) if is_checked else found, rules)
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether it is one part of a run, made with ``--shard``."""
+        options = self.manifest.get("options")
+        return isinstance(options, Mapping) and bool(options.get("shard"))
+
+    @property
+    def replaced_input(self) -> str:
+        """What was sent in place of the images, as ``--input`` names it; empty if they were sent."""
+        options = self.manifest.get("options")
+        kind = options.get("input", "image") if isinstance(options, Mapping) else "image"
+        return "" if kind in ("image", "any") else str(kind)
+
+    @property
+    def trials(self) -> int:
+        """How often each sample was asked."""
+        return int(self.manifest.get("trials", 1))
+
+    @property
+    def score(self) -> float | None:
+        """The headline, from 0 to 1; None when nothing could be scored."""
+        return self.summary.score
+
+    @property
+    def ci95(self) -> tuple[float, float] | None:
+        """Its 95 % interval."""
+        return self.summary.ci95
+
+    @property
+    def cost(self) -> float | None:
+        """In USD, including the judge; None if a price is unknown."""
+        return self.summary.cost
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many samples ended in which outcome."""
+        return {str(outcome): count for outcome, count in self.summary.outcomes.items()}
+
+    def by(self, key: str) -> Mapping[str, Group]:
+        """The numbers of each group, e.g. ``by("category")``."""
+        groups = self.summary.by
+        if key not in groups:
+            raise UsageError(
+                f"the run has no groups by {key!r}", hint=f"it has: {', '.join(groups) or 'none'}"
+            )
+        return groups[key]
+
+    def samples(self, trial: int | None = None, scorer: str | None = None) -> Iterator[Result]:
+        """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily.
+
+        `scorer` names another scorer of the run.
+        """
+        return self._results(scorer or self.manifest.get("scorer", ""), trial)
+
+    def list_for_files(self, trial: int | None = None) -> Iterator[Result]:
+        """As `samples`, for the files of the benchmark's own pipeline, which hold replies as they came.
+
+        With ``--thinking split`` they hold the answers alone.
+        """
+        for result in self.samples(trial):
+            if self.manifest.get("thinking") == "split" and result.reply is not None and result.reply.tags:
+                yield replace(result, reply=replace(result.reply, tags=()))
+            else:
+                yield result
+
+    def counted(self, scorer: str | None = None) -> Iterator[Result]:
+        """Every trial of every sample, without what was asked: enough for counting."""
+        return self._results(scorer or self.manifest.get("scorer", ""), is_brief=True)
+
+    def _results(
+        self,
+        scorer: str,
+        trial: int | None = None,
+        sample: str | None = None,
+        *,
+        is_brief: bool = False,
+    ) -> Iterator[Result]:
+        if trial is not None and not 0 <= trial < self.trials:
+            hint = f"it has {self.trials}, counted from 0"
+            raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
+        version = self.manifest.get("versions", {}).get(scorer, "")
+        return self.journal.results(
+            scorer,
+            version=version,
+            trials=self.trials,
+            trial=trial,
+            sample=sample,
+            is_brief=is_brief,
+            clusters=self.clusters if sample is None else {},
+        )
+
+    def scores(self) -> Iterator[tuple[str, int, Score, bool]]:
+        """Sample, trial and score of every reply, in order, and whether the score waits for a judge."""
+        scorer = self.manifest.get("scorer", "")
+        version = self.manifest.get("versions", {}).get(scorer, "")
+        return self.journal.scores(scorer, version=version, trials=self.trials)
+
+    def to_pandas(self, trial: int | None = None) -> Any:
+        """Every sample as a row of a pandas DataFrame, with the columns of the exports.
+
+        `eyechart docs report` explains the columns.
+
+        One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[pandas]``.
+        """
+        from eyechart.report.rows import to_rows
+
+        try:
+            import pandas  # type: ignore[import-untyped,unused-ignore]
+        except ImportError as err:
+            raise MissingExtra.named("pandas", needed_for="DataFrames") from err
+        rows = to_rows(self.samples(trial), self.price())
+        return pandas.DataFrame(list(rows.cells), columns=list(rows.columns))
+
+    def find_reply(self, sample: str, trial: int) -> Reply | None:
+        """The current reply to a sample; None if there is none."""
+        found = self.journal.results("", trials=self.trials, trial=trial, sample=sample, is_brief=True)
+        return next((result.reply for result in found), None) if trial < self.trials else None
+
+    def verdicts(self, scorer: str | None = None) -> Iterator[Verdict]:
+        """Sample and trial, outcome and value of every reply, in order; of the run's scorer or another."""
+        name = scorer or self.manifest.get("scorer", "")
+        version = self.manifest.get("versions", {}).get(name, "")
+        return self.journal.verdicts(name, version=version, trials=self.trials)
+
+    def sample(self, name: str, trial: int = 0) -> Result:
+        """One sample by its id, or by its position as ``#3``."""
+        found = next(self._results(self.manifest.get("scorer", ""), trial, sample=name), None)
+        if found is not None:
+            return found
+        if name.startswith("#") and name[1:].isdigit():
+            for result in self.samples(trial):
+                if result.position + 1 == int(name[1:]):
+                    return result
+        raise UsageError(f"{self.folder} has no sample {name!r}", hint=_near_samples(name, self.samples()))
+
+    def write_summary(self) -> None:
+        """Write summary.json beside the journal: what ``--json`` prints."""
+        from eyechart.store.folder import SUMMARY_NAME, write_json
+
+        write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
+
+    def to_polars(self, trial: int | None = None) -> Any:
+        """Every sample as a row of a polars DataFrame, with the columns of the exports.
+
+        `eyechart docs report` explains the columns.
+
+        One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[polars]``.
+        """
+        from eyechart.report.rows import to_rows
+
+        try:
+            import polars
+        except ImportError as err:
+            raise MissingExtra.named("polars", needed_for="polars DataFrames") from err
+        rows = to_rows(self.samples(trial), self.price())
+        columns = list(rows.columns)
+        return polars.DataFrame(
+            list(rows.cells), schema=columns, orient="row", infer_schema_length=None, strict=False
+        )
+
+    def write_html(self, path: str | Path, *, full_images: bool = False, is_after_run: bool = False) -> None:
+        """Write the run as one HTML file that needs no network: its numbers, plots and samples.
+
+        `full_images`: images as they were sent, not small copies. `is_after_run`: within a limit of time.
+        """
+        from eyechart.runs import pages
+
+        policy = pages.choose_policy(self, full_images=full_images, is_after_run=is_after_run)
+        pages.write_html(self, path, policy, is_after_run=is_after_run)
+
+    def try_to_write_report(self) -> None:
+        """Write summary.json and report.html beside the journal; a page that fails does not fail the run."""
+        from eyechart.store.folder import REPORT_NAME
+
+        try:
+            self.write_html(self.folder / REPORT_NAME, is_after_run=True)
+        except EyechartError as err:
+            self.report_trouble = str(err)
+        except Exception as err:  # the run is complete: its exit code is about its samples
+            self.report_trouble = f"{type(err).__name__}: {err}"
+        if self.report_trouble:
+            self.write_summary()
+
+    def write_files(
+        self, folder: str | Path | None = None, exporter: str | None = None, *, full_images: bool = False
+    ) -> list[Path]:
+        """Write the result files of the benchmark's own pipeline, by default into the run folder.
+
+        Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
+        `full_images`: files that can contain images contain them as they were sent.
+        """
+        from eyechart.registry import exporters, is_for_any_run
+        from eyechart.runs.plugins import find_exporter
+        from eyechart.store.folder import prepare_folder
+        from eyechart.types import Export
+
+        own = self.manifest.get("files", "")
+        name = find_exporter(exporter) if exporter else own
+        if not name or (name != own and not is_for_any_run(name)):
+            reason = (
+                f"the files of {name} can be made only from its own runs"
+                if name
+                else f"{self.manifest.get('benchmark')} has no result files of its own"
+            )
+            served = [one for one in exporters.names() if is_for_any_run(one)]
+            raise UsageError(reason, hint=f"files for any run: {', '.join(served)}")
+        write = exporters.get(name)
+        where = Path(folder) if folder is not None else self.folder / OFFICIAL
+        prepare_folder(where)
+        written: object = write(
+            Export(folder=where, manifest=self.manifest, results=self.list_for_files, full_images=full_images)
+        )
+        # An exporter may come from a plug-in; a single string would be split into letters.
+        if isinstance(written, str) or not isinstance(written, Iterable):
+            raise UsageError(
+                f"the exporter {name!r} returned {type(written).__name__}",
+                hint="it must return the paths of the files it wrote, as a list",
+            )
+        self.files = [Path(path) for path in written]
+        return self.files
+
+    def try_to_write_files(self, exporter: str | None = None) -> None:
+        """Write them after the run; a failure is recorded in `files_trouble` and does not fail the run.
+
+        The files of an `exporter` that is not the benchmark's own go to a folder of its name.
+        """
+        own = self.files
+        folder = None
+        if exporter is not None:
+            folder = self.folder / re.sub(r"[^\w.-]+", "-", exporter.rpartition(":")[2])
+        try:
+            written = self.write_files(folder, exporter)
+            if exporter is not None:
+                self.files, self.exported = own, [*self.exported, *written]
+        except Exception as err:  # a plug-in may raise anything
+            self.files_trouble = (
+                f"{type(err).__name__}: {err}" if not isinstance(err, EyechartError) else str(err)
+            )
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the benchmark's result files are in the run folder."""
+        return bool(self.manifest.get("files")) and (self.folder / OFFICIAL).is_dir()
+
+    @property
+    def n_failed(self) -> int:
+        """Sample-trials without an answer or without a verdict."""
+        return self._plain.outcomes["failed"]
+
+    @property
+    def n_unjudged(self) -> int:
+        """Replies whose verdict is pending because a judge call failed."""
+        scorer = self.manifest.get("scorer", "")
+        version = self.manifest.get("versions", {}).get(scorer, "")
+        return self.journal.count_provisional(scorer, version=version, trials=self.trials)
+
+    @property
+    def exit_code(self) -> int:
+        """0: no failures, 1: some samples failed, 130: interrupted."""
+        if self.is_interrupted:
+            return 130
+        return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleValue:
+    """One sample as statistics see it."""
+
+    id: str
+    position: int  # in the benchmark's order, from 0
+    value: float | None  # the mean over the scored trials, from 0 to 1; None if no trial is scored
+    weight: float  # the points it can earn; 1 where all questions count the same
+    cluster: str  # the id of the first sample of its cluster; its own id if it is alone
+    meta: Mapping[str, Any]  # the columns of the benchmark's file
+    trials: tuple[float | None, ...]  # the credit of every trial; None where it has no score
+
+
+def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]:
+    """One value per sample, in one pass and in the benchmark's order: what `eyechart.stats` takes.
+
+    `scorer` names another scorer of the run. Where CircularEval is the headline, a question with all its
+    rotations is one value, and questions without rotations come first. Samples that failed, have no public
+    answer or are pending have the value None.
+    """
+    from eyechart.circular import merge_rotations
+    from eyechart.report.counting import compute_credit, group_trials
+
+    results = run._decided(scorer)
+    merged = merge_rotations(results) if run.manifest.get("circular") == "headline" else results
+    for trials in group_trials(merged):
+        first = trials[0]
+        credits = tuple(compute_credit(result) for result in trials)
+        scored = [value for value in credits if value is not None]
+        yield SampleValue(
+            id=first.sample.id,
+            position=first.position,
+            value=sum(scored) / len(scored) if scored else None,
+            weight=first.sample.weight,
+            cluster=first.cluster or first.sample.id,
+            meta=first.sample.meta,
+            trials=credits,
+        )
+
+
+def _near_samples(name: str, results: Iterable[Result]) -> str:
+    from eyechart.registry import suggest_name
+
+    known = [result.sample.id for result in results]
+    return suggest_name(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")

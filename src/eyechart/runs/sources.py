@@ -1,0 +1,492 @@
+"""From the source that a user names to the benchmark that is asked, and the checks before the first request.
+
+`find_benchmark` opens a file or a benchmark of the catalogue; `apply_selection` and `apply_circular` change
+which questions are asked. `watch_samples` checks the data while it is loaded, as ``eyechart data check``
+does: some findings stop the run, others are printed because they can change the score.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, adapt_hint, join_names
+from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
+from eyechart.registry import (
+    benchmarks,
+    find_hub_benchmarks,
+    find_published_benchmark,
+    scorers,
+    suggest_name,
+)
+from eyechart.runs.inputs import IN_PLACE, InputCheck
+from eyechart.runs.options import Options
+from eyechart.runs.plugins import find_python_benchmark, split_benchmark_spec
+from eyechart.terminal import print_note
+from eyechart.types import Benchmark, Sample, Source
+from eyechart.validate import check_samples
+
+if TYPE_CHECKING:
+    from eyechart.data.columns.lint import Finding, Lint
+    from eyechart.runs.plan import Plan
+
+
+PLAIN = "plain"  # --as plain: read as a user's own file, whatever its name
+
+# Findings that stop a run: the questions would be asked without their images, or scored by the wrong rule.
+_STOPS = ("other-benchmark", "unused-images", "unused-media")
+# Findings that can change the score.
+_TOLD = (
+    *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "single-answer",
+    "one-option",
+    "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
+    "unfilled-placeholder", "unplaced-image", "rotations", "published-file", "remark",
+)  # fmt: skip
+# Findings that change only official scores: our own ignore case and blanks.
+_OF_PARITY = ("answer-case", "answer-blanks", "missing-option")
+_OF_IMAGES = (
+    "no-image", "unused-images", "unused-media", "option-images", "text-images", "unread-images",
+    "unfilled-placeholder", "unplaced-image",
+)  # fmt: skip
+_COUNT_PEOPLE = ("vqa-accuracy", "vqa-accuracy-lmms", "vqav2-lmms")  # score by how many others agree
+_MAX_LINES = 8
+
+
+def find_benchmark(source: Any, options: Options) -> Benchmark:
+    """The benchmark of the catalogue that `source` names, or one made from a file or a `Source`.
+
+    A source may also be a function that declares a benchmark, ``bench.py:name``, a DataFrame, or a list.
+    """
+    from eyechart.data.files.records import is_table
+
+    if callable(source) and not isinstance(source, Benchmark):
+        return _make_by_function(source, options)
+    if isinstance(source, list | tuple) or is_table(source):
+        return make_custom_benchmark(_open_memory(source, options))
+    if isinstance(source, str | Path) and (spec := split_benchmark_spec(str(source))) is not None:
+        found = find_python_benchmark(*spec)
+        if isinstance(found, Benchmark):
+            return find_benchmark(found, options)
+        return _make_by_function(found, options)
+    if not isinstance(source, str | Path):
+        if given := options.get_reading():
+            raise UsageError(
+                f"{', '.join(given)}: the source is already open", hint="set it when the source is created"
+            )
+        if isinstance(source, Benchmark):
+            return source
+        if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
+            raise UsageError(
+                f"{type(source).__name__} is not a source of samples",
+                hint="give a path, a name from the catalogue, a Benchmark, what ec.load returns, or rows: a "
+                "DataFrame, a list of dicts or of Sample",
+            )
+        return _rename(make_custom_benchmark(source), options)
+    is_name = not Path(source).exists() and str(source) in benchmarks.names()
+    read_as = options.read_as or (None if is_name else _find_published(source))
+    if read_as and read_as not in (PLAIN, *benchmarks.names()):
+        hint = suggest_name(read_as, [PLAIN, *benchmarks.names()], see="eyechart data list")
+        raise UnknownName(f"no benchmark named {read_as!r}", hint=hint)
+    if read_as and read_as != PLAIN:
+        _refuse_twice(options, "file", f"the source is already {source}")
+        settings = _merge_settings(read_as, options)
+        if not options.read_as and _is_catalogue_file(source):
+            usual, stem = make_benchmark(read_as, settings), Path(source).stem
+            names = (usual.card.file, *usual.card.files)
+            if stem in names or find_published_benchmark(stem) != read_as:
+                return usual
+        return make_benchmark(read_as, {**settings, "file": str(source)})
+    if is_name and not read_as:
+        return make_benchmark(str(source), _merge_settings(str(source), options))
+    if options.settings:
+        raise UsageError(
+            f"{source} is a plain file, which has no settings ({', '.join(options.settings)})",
+            hint="name the benchmark that the file belongs to with --as NAME",
+        )
+    return _rename(make_custom_benchmark(_open_file(source, options)), options)
+
+
+def _rename(benchmark: Benchmark, options: Options) -> Benchmark:
+    return replace(benchmark, name=options.name) if options.name else benchmark
+
+
+def _make_by_function(function: Callable[..., Any], options: Options) -> Benchmark:
+    """The benchmark of a function that declares one, decorated or not."""
+    name = next((one for one, factory in benchmarks.recorded().items() if factory is function), None)
+    if name is not None:
+        return make_benchmark(name, _merge_settings(name, options))
+    if not inspect.isfunction(function):
+        raise UsageError(
+            f"{type(function).__name__} is not a source of samples",
+            hint="give a path, rows, or a function that returns a Benchmark",
+        )
+    return call_factory(function.__name__, function, options.settings)
+
+
+def _open_memory(rows: Any, options: Options) -> Source:
+    from eyechart.data.files.records import open_memory
+    from eyechart.data.source import SourceOptions
+
+    used = ("fields", "image_root", "first_option", "schema")
+    if given := [name for name in options.get_reading() if name not in used]:
+        raise UsageError(f"{', '.join(given)}: the rows are in memory, not in a file", hint="leave it out")
+    chosen = {name: getattr(options, name) for name in (*used, "allow_urls")}
+    return open_memory(rows, SourceOptions(**chosen), options.name)
+
+
+def _merge_settings(name: str, options: Options) -> dict[str, Any]:
+    """The benchmark's settings, including the run's reading options that it accepts; others are refused."""
+    reading = {
+        one: value for one, value in options.get_reading().items() if one not in ("read_as", "settings")
+    }
+    for one in reading.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
+        raise UsageError(
+            f"{name} has its own file format and does not take {one}",
+            hint=f"eyechart data show {name} lists its options; --as plain reads a file of your own",
+        )
+    for one in reading:
+        _refuse_twice(options, one, f"--{one.replace('_', '-')} sets it too")
+    return {**reading, **options.settings}
+
+
+def _refuse_twice(options: Options, name: str, why: str) -> None:
+    if name in options.settings:
+        raise UsageError(f"--set {name}={options.settings[name]}: {why}", hint="leave one of them out")
+
+
+def _is_catalogue_file(source: str | Path) -> bool:
+    """Whether a file is the one that the catalogue would find by name: both then give the same run."""
+    from eyechart.data.files.formats import find_file
+    from eyechart.data.files.hub import is_hub
+
+    if is_hub(source) or Path(source).is_dir():
+        return False
+    with contextlib.suppress(EyechartError, OSError):
+        return find_file(Path(source).stem).path.samefile(find_file(source).path)
+    return False
+
+
+def _find_published(source: str | Path) -> str | None:
+    """The catalogue's benchmark with this hub id or published file name, if there is one."""
+    from eyechart.data.files.hub import is_hub, parse_hub
+
+    if is_hub(source):
+        spec = parse_hub(str(source))
+        found = find_hub_benchmarks(spec.place, spec.part)
+        if len(found) > 1:
+            raise UsageError(
+                f"{source} is the data of several benchmarks: {', '.join(found)}",
+                hint=f"run one by name: eyechart run {found[0]}, or add --as NAME",
+            )
+        return found[0] if found else None
+    return find_published_benchmark(Path(source).stem, Path(source))
+
+
+def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
+    """A benchmark of the catalogue with these settings.
+
+    The parameters of the benchmark's function are its settings; their annotations say which values they take.
+    """
+    return call_factory(name, benchmarks.get(name), settings)
+
+
+def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping[str, Any]) -> Benchmark:
+    """Make a benchmark with settings, which are the parameters of its function."""
+    import msgspec
+
+    from eyechart.models.specs import refuse_unknown
+
+    known = inspect.signature(factory, eval_str=True).parameters
+    if "file" in settings and "file" not in known:
+        raise UsageError(f"{name} cannot be read from a file", hint=f"run it by name: eyechart run {name}")
+    refuse_unknown(set(settings), set(known), who=name)
+    values = {}
+    for option, value in settings.items():
+        try:
+            values[option] = msgspec.convert(
+                value, known[option].annotation, strict=False, dec_hook=lambda kind, text: kind(text)
+            )
+        except (msgspec.ValidationError, TypeError, ValueError) as err:
+            choices = _list_choices(known[option].annotation)
+            hint = (
+                suggest_name(str(value), choices, otherwise=f"one of: {', '.join(choices)}")
+                if choices
+                else ""
+            )
+            raise UsageError(f"{name}: {option}={value!r} is not valid: {err}", hint=hint) from err
+    try:
+        made = factory(**values)
+    except EyechartError:
+        raise
+    except Exception as err:  # a plug-in may raise anything
+        raise UsageError(f"the benchmark {name!r} cannot be created: {type(err).__name__}: {err}") from err
+    if not isinstance(made, Benchmark):
+        raise UsageError(
+            f"the benchmark {name!r} cannot be created: its function returns {type(made).__name__}",
+            hint="it must return an eyechart.Benchmark",
+        )
+    return made
+
+
+def list_setting_choices(name: str, setting: str) -> list[str]:
+    """The values that a benchmark's setting may have; empty where it takes any."""
+    if name not in benchmarks.names():
+        return []
+    parameter = inspect.signature(benchmarks.get(name), eval_str=True).parameters.get(setting)
+    return _list_choices(parameter.annotation) if parameter is not None else []
+
+
+def _list_choices(kind: Any) -> list[str]:
+    """The values of a `Literal`, also of an optional one."""
+    chosen = next((one for one in (kind, *get_args(kind)) if get_origin(one) is Literal), None)
+    return [str(one) for one in get_args(chosen)]
+
+
+def list_settings(name: str) -> dict[str, str]:
+    """A benchmark's settings with their defaults; empty for one that is not in the catalogue."""
+    if name not in benchmarks.names():
+        return {}
+    known = inspect.signature(benchmarks.get(name)).parameters
+    return {option: "" if p.default is None else str(p.default) for option, p in known.items()}
+
+
+def _open_file(source: str | Path, options: Options) -> Source:
+    from eyechart.data.source import SourceOptions, open_source
+
+    path = Path(source)
+    if (
+        options.ask is not None
+        and path.exists()
+        and (options.answers is not None or _is_picture_folder(path))
+    ):
+        return _open_pictures(path, options)
+    chosen = SourceOptions(
+        format=options.format,
+        fields=options.fields,
+        encoding=options.encoding,
+        cells=options.cells or "text",
+        image_root=options.image_root,
+        allow_urls=options.allow_urls,
+        delimiter=options.delimiter,
+        sheet=options.sheet,
+        decimal=options.decimal,
+        first_option=options.first_option,
+        keeps_golds=_is_official_on_plain(options),
+        schema=options.schema,
+        ask=options.ask,
+    )
+    return open_source(source, chosen)
+
+
+def _is_official_on_plain(options: Options) -> bool:
+    """Whether a file is read without any benchmark's rules but scored by an official scorer, as by a task."""
+    scorer = options.scorer or ""
+    return options.read_as == PLAIN and scorer in scorers.names() and bool(scorers.get(scorer).parity)
+
+
+def _is_picture_folder(path: Path) -> bool:
+    """Whether a path is a folder of images without a data file, or an image."""
+    from eyechart.data.files.formats import find_file
+    from eyechart.data.files.picture_folder import holds_images
+
+    if path.is_dir():
+        try:
+            find_file(path)
+        except DataError:
+            return holds_images(path)
+        return False
+    return holds_images(path)
+
+
+def _open_pictures(path: Path, options: Options) -> Source:
+    from eyechart.data.files.picture_folder import open_folder
+
+    given = [name for name in options.get_reading() if name not in ("ask", "answers")]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)}: {path} is a folder of images, not a table", hint="leave it out"
+        )
+    return open_folder(path, options.ask or "", options.answers)
+
+
+def make_custom_benchmark(source: Source) -> Benchmark:
+    """A benchmark made from a user's own file.
+
+    The scorer reads multiple choice with eyechart's own reader, and open questions by the kind of their gold:
+    yes or no, a number, or text. No parity is claimed; `--scorer choice-vlmevalkit` gives VLMEvalKit's
+    verdicts.
+    """
+    from eyechart.data.columns.chat import ChatReader
+    from eyechart.data.wrappers import find_file_source
+
+    file = find_file_source(source)
+    is_chat = file is not None and isinstance(file._reader, ChatReader)
+    return Benchmark(
+        name=source.name,
+        source=source,
+        prompt=build_chat_prompt if is_chat else build_custom_prompt,
+        judged_scorer="judged",
+        about=source.origin,
+    )
+
+
+def apply_selection(benchmark: Benchmark, options: Options) -> Benchmark:
+    """The same benchmark with the selected questions; rotations of a question stay together."""
+    if not options.get_selection():
+        return benchmark
+    from eyechart.data.selection import select, select_questions
+    from eyechart.data.wrappers import ChangedSource
+
+    is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
+    choose = select_questions if is_circular else select
+
+    def chosen(samples: Iterable[Sample]) -> Iterator[Sample]:
+        return choose(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
+
+    return replace(benchmark, source=ChangedSource(_checked(benchmark.source), chosen))
+
+
+def apply_circular(benchmark: Benchmark, whole: Source) -> Benchmark:
+    """The same benchmark by CircularEval: every rotation of the options is asked, and all must be right.
+
+    A file that already holds the rotations is asked as it is; `whole` is that file before any selection.
+    """
+    from eyechart.circular import rotate_source, rotate_source_unless_rotated
+
+    source = _checked(benchmark.source)
+    turned = rotate_source_unless_rotated(source, whole) if benchmark.circular else rotate_source(source)
+    return replace(benchmark, source=turned, circular="headline")
+
+
+def _checked(source: Source) -> Source:
+    """The same samples, checked before they are selected or changed."""
+    from eyechart.data.wrappers import ChangedSource
+
+    return ChangedSource(source, check_samples)
+
+
+# -- Checks before the first request
+
+
+def list_excused(options: Options) -> tuple[str, ...]:
+    """The codes of findings that do not matter because ``--input`` allows missing images."""
+    return {"any": ("no-image",), "none": _OF_IMAGES}.get(options.input, ())
+
+
+def make_lint(benchmark: Benchmark, options: Options) -> Lint:
+    """The checks of a benchmark as this run asks it."""
+    from eyechart.data.columns.lint import Lint
+
+    lint = Lint(benchmark.source, needs_images=benchmark.needs_images, is_plain=options.read_as == PLAIN)
+    if lint.file is not None and (finding := _compare_published(lint.file.path.stem, benchmark, options)):
+        lint.add("published-file", 0, *finding)
+    return lint
+
+
+def _compare_published(stem: str, benchmark: Benchmark, options: Options) -> tuple[str, str] | None:
+    """A finding and its hint where a file has a published name but is scored by another rule."""
+    name = find_published_benchmark(stem)
+    if name is None or name == benchmark.name:
+        return None
+    scorer = options.scorer or benchmark.scorer
+    return f"{stem} is {name}, scored by {benchmarks.get(name)().scorer}; here: {scorer}", f"--as {name}"
+
+
+def refuse_blind_run(benchmark: Benchmark, options: Options) -> None:
+    """Refuse, from the first rows, images that would not be sent and rows of another benchmark."""
+    lint = make_lint(benchmark, options)
+    _refuse(lint, options, lint.found.values())
+
+
+def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
+    """Yield the samples of a run and check each; at the end, stop the run or print what was found.
+
+    Findings in `told` were printed before and are not repeated; new ones are added to it.
+    """
+    from eyechart.report.clusters import check_column
+    from eyechart.score.text import get_answers, list_accepted
+
+    lint = make_lint(plan.benchmark, plan.options)
+    check = InputCheck(plan) if plan.options.input in IN_PLACE else None
+    counts_people = plan.scorer.name in _COUNT_PEOPLE
+    for sample in check_column(plan.benchmark.source, plan.options.cluster):
+        yield sample
+        lint.check_sample(sample)  # after the consumer accepted it as a sample
+        if counts_people and len(list_accepted(get_answers(sample))) == 1:
+            lint.add("single-answer", sample.row, hint="--scorer default accepts the answer itself")
+        if check is not None:
+            check.add(sample)
+    report = lint.finish()
+    _refuse(lint, plan.options, report.findings)
+    if not lint.n_samples:
+        raise DataError(f"{report.origin}: contains no questions", hint="is this the right file?")
+    if plan.options.input == "image":
+        _refuse_no_images(lint)
+    if check is not None:
+        check.finish()
+    codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*list_excused(plan.options)}
+    if (remarks := lint.found.get("remark")) is not None and told:
+        remarks.examples = [remark for remark in remarks.examples if remark not in told]
+    found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]
+    _print_remarks(lint, told)
+    text = _format_findings(report.name, found)
+    if text and text not in (told or ()):
+        print_note(text)
+        if told is not None:
+            told.add(text)
+
+
+def _print_remarks(lint: Lint, told: set[str] | None) -> None:
+    """Print what was decided about a file without the user."""
+    if lint.file is None or not lint.file.detection.remarks:
+        return
+    text = "\n  ".join((f"{lint.file.path.name} is read like this:", *lint.file.detection.remarks))
+    if text not in (told or ()):
+        print_note(text)
+        if told is not None:
+            told.add(text)
+
+
+def _refuse_no_images(lint: Lint) -> None:
+    """Refuse image questions if not one row has an image."""
+    blind = lint.found.get("no-image")
+    if blind is None or blind.count < lint.n_samples or not lint.expects_images:
+        return
+    columns = lint.file.detection.fields.get("image", ()) if lint.file else ()
+    where = f" (column {columns[0]} is empty)" if columns else ""
+    raise DataError(
+        f"{lint.report.origin}: no row has an image{where}", hint="--input none asks without images"
+    )
+
+
+def _refuse(lint: Lint, options: Options, findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        if finding.severity != "error" or finding.code not in _STOPS:
+            continue
+        if options.input == "none" and finding.code != "other-benchmark":
+            continue
+        what = join_names(finding.examples)
+        raise DataError(f"{lint.report.origin}: {finding.about} ({what})", hint="; ".join(finding.hints))
+
+
+def _format_findings(name: str, findings: list[Finding]) -> str:
+    if not findings:
+        return ""
+    lines = [f"{name}: findings in the data that can change the score:"]
+    for finding in findings[:_MAX_LINES]:
+        if finding.code == "remark":
+            lines += [f"  {remark}" for remark in finding.examples]
+            continue
+        example = finding.examples[0] if finding.examples else ""
+        if not example and finding.rows:
+            example = f"row {finding.rows[0]}"
+        advice = adapt_hint(finding.hints[0]) if finding.hints else ""
+        hint = f" (hint: {advice})" if advice else ""
+        lines.append(f"  {finding.about}: {finding.count}; first: {example}{hint}")
+    if len(findings) > _MAX_LINES:
+        lines.append(f"  and {len(findings) - _MAX_LINES} more kinds: eyechart data check")
+    return "\n".join(lines)
