@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.data.images import fetch
 from eyechart.data.images.fetch import Fetcher, is_public
-from eyechart.data.images.loading import ImageLoader, fetch
+from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import ImageError
 from eyechart.types import ImageRef
 from support.files import picture
