@@ -340,19 +340,19 @@ def _simulate_families(rng: Rng, repetitions: int) -> Iterator[Row]:
 
 
 def _simulate_judges(rng: Rng, repetitions: int) -> Iterator[Row]:
-    for audited in (50, 200):
+    for checked in (50, 200):
         for p in (0.3, 0.6, 0.9):
             hits = np.zeros(2)
             for _ in range(repetitions):
                 judged, truth = draw_judged(rng, 1000, p, 0.92, 0.85)
                 raw = find_ends(stats.interval(judged.tolist()))
                 corrected = find_ends(
-                    stats.correct_by_audit(
-                        judged.tolist(), judged[:audited].tolist(), truth[:audited].tolist()
+                    stats.correct_by_person(
+                        judged.tolist(), judged[:checked].tolist(), truth[:checked].tolist()
                     )
                 )
                 hits += [raw[0] <= p <= raw[1], corrected[0] <= p <= corrected[1]]
-            setting = f"judge .92/.85, 1,000 replies, {audited} audited, p {format_number(p)}"
+            setting = f"judge .92/.85, 1,000 replies, {checked} checked, p {format_number(p)}"
             yield [setting, "coverage, judge alone", format_share(hits[0] / repetitions)]
             yield [setting, "coverage, PPI++", format_share(hits[1] / repetitions)]
 

@@ -157,7 +157,7 @@ class Trace:
     def files_to_the_model(self) -> list[str]:
         """The engine's files between a sample that is ready and the model that is called."""
         ready = next(k for k, call in enumerate(self.calls) if call == READY)
-        called = next(k for k, call in enumerate(self.calls) if k > ready and call[0].startswith("model/"))
+        called = next(k for k, call in enumerate(self.calls) if k > ready and call[0].startswith("models/"))
         return list(dict.fromkeys(file for file, _ in self.calls[ready:called] if file.startswith("engine/")))
 
 

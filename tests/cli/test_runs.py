@@ -49,7 +49,7 @@ def test_every_command_takes_a_name(folder: Path) -> None:
     assert eyechart("show", "latest", "1", cwd=folder).code == 0
     assert eyechart("score", "baseline-r", cwd=folder).code == 0
     assert eyechart("compare", "baseline-r", "baseline-m", "--baseline", "baseline-m", cwd=folder).code == 0
-    assert eyechart("judge", "audit", "latest", "--out", "sheet.csv", cwd=folder).code == 0
+    assert eyechart("judge", "check", "latest", "--out", "sheet.csv", cwd=folder).code == 0
     assert eyechart("score", "runs", cwd=folder).code == 2
     power = eyechart("power", "--like", "baseline-r", "baseline-m", "--n", 100, cwd=folder)
     assert "does not vary between questions" in power.err, "both runs were found and read"

@@ -14,7 +14,7 @@ import pytest
 
 from eyechart.errors import StoreError, UsageError
 from eyechart.runs import run
-from eyechart.runs.judge_audit import read_audit_sheet, write_audit_sheet
+from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.options import Options
 from eyechart.runs.rescore import rescore
 from eyechart.runs.results import Run
@@ -71,8 +71,8 @@ def test_merging_again_keeps_judge_calls_verdicts_and_audit(tmp_path: Path) -> N
     merged = merge_runs([shards[0].folder.parent])
     with Server(lambda asked: "CORRECT") as judge:
         judged = judge_all(merged.folder, judge)
-        write_audit_sheet(merged.folder, tmp_path / "sheet.csv", n=4)
-        read_audit_sheet(merged.folder, fill(tmp_path / "sheet.csv"))
+        write_check_sheet(merged.folder, tmp_path / "sheet.csv", n=4)
+        read_check_sheet(merged.folder, fill(tmp_path / "sheet.csv"))
         before, n_asked = read_all(merged.folder), len(judge.asked)
         assert n_asked
         assert any(name == "audit" for name, _ in before["meta"])

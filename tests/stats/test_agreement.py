@@ -1,4 +1,4 @@
-"""Judges beside people and beside each other, and scores corrected by an audit."""
+"""Judges beside people and beside each other, and scores corrected by a person."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from eyechart.stats import (
     compute_agreement,
     compute_krippendorff_alpha,
     compute_wilson,
-    correct_by_audit,
+    correct_by_person,
     interval,
 )
 
@@ -73,7 +73,7 @@ def test_agreement_on_one_verdict_alone() -> None:
 def test_a_perfect_judge_is_taken_at_its_word() -> None:
     """The audit confirms every verdict: the interval is about that of all replies."""
     judged = [float(k % 4 > 0) for k in range(1000)]
-    found = correct_by_audit(judged, judged[:200], judged[:200])
+    found = correct_by_person(judged, judged[:200], judged[:200])
     alone = interval(judged)
     assert alone is not None
     assert found.mean == pytest.approx(0.75)
@@ -82,10 +82,10 @@ def test_a_perfect_judge_is_taken_at_its_word() -> None:
 
 
 def test_a_judge_that_guesses_is_not_listened_to() -> None:
-    """The corrected score is then that of the audited replies alone."""
+    """The corrected score is then that of the checked replies alone."""
     person = [float(k % 2) for k in range(200)]
     judged = [float(k // 2 % 2) for k in range(1000)]
-    found, alone = correct_by_audit(judged, judged[:200], person), interval(person)
+    found, alone = correct_by_person(judged, judged[:200], person), interval(person)
     assert alone is not None
     assert found.mean == pytest.approx(0.5)
     assert found.high - found.low == pytest.approx(alone.high - alone.low, rel=0.05)
@@ -95,7 +95,7 @@ def test_a_lenient_judge_is_corrected() -> None:
     """It calls right what is right, and a quarter of what is wrong."""
     person = [1.0] * 100 + [0.0] * 100
     judged = [1.0] * 100 + [1.0] * 25 + [0.0] * 75
-    found = correct_by_audit(judged * 5, judged, person)
+    found = correct_by_person(judged * 5, judged, person)
     assert found.mean == pytest.approx(0.5)
     assert found.high < 0.625
 
@@ -103,8 +103,8 @@ def test_a_lenient_judge_is_corrected() -> None:
 def test_clusters_widen_a_corrected_score() -> None:
     person = [float(k // 10 % 2) for k in range(200)]
     judged = [1.0] * 200
-    plain = correct_by_audit(judged * 5, judged, person)
-    together = correct_by_audit(judged * 5, judged, person, clusters=[k // 10 for k in range(200)])
+    plain = correct_by_person(judged * 5, judged, person)
+    together = correct_by_person(judged * 5, judged, person, clusters=[k // 10 for k in range(200)])
     assert together.n_clusters == 20
     assert together.high - together.low > 2.5 * (plain.high - plain.low)
 
@@ -112,12 +112,12 @@ def test_clusters_widen_a_corrected_score() -> None:
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=40))
 def test_a_corrected_score_stays_a_share(rows: list[tuple[float, float]]) -> None:
     judged, person = zip(*rows, strict=True)
-    found = correct_by_audit([*judged, 1.0, 1.0, 0.0], judged, person)
+    found = correct_by_person([*judged, 1.0, 1.0, 0.0], judged, person)
     assert 0 <= found.low <= found.mean <= found.high <= 1
 
 
 def test_an_audit_needs_replies() -> None:
     with pytest.raises(ValueError, match="at least two"):
-        correct_by_audit([1, 0, 1], [1], [1])
+        correct_by_person([1, 0, 1], [1], [1])
     with pytest.raises(ValueError, match="out of all"):
-        correct_by_audit([1], [1, 0], [1, 0])
+        correct_by_person([1], [1, 0], [1, 0])

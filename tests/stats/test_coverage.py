@@ -286,20 +286,20 @@ def test_holm_holds_the_chance_of_any_alarm() -> None:
 def test_a_judges_errors_are_corrected(p: float) -> None:
     def correct(rng: Rng) -> stats.Interval:
         judged, truth = draw_judged(rng, 1000, p, 0.92, 0.85)
-        return stats.correct_by_audit(judged.tolist(), judged[:100].tolist(), truth[:100].tolist())
+        return stats.correct_by_person(judged.tolist(), judged[:100].tolist(), truth[:100].tolist())
 
     assert LOWEST <= cover(p, correct, 300) <= HIGHEST
     raw = cover(p, lambda rng: stats.interval(draw_judged(rng, 1000, p, 0.92, 0.85)[0].tolist()), 50)
     assert raw < 0.2
 
 
-@pytest.mark.parametrize(("p", "accuracy", "audited"), [(0.97, 0.95, 30), (0.9, 0.95, 50)])
-def test_a_small_audit(p: float, accuracy: float, audited: int) -> None:
-    """With the judge's weight as the few audited replies have it, 0.89 and 0.91."""
+@pytest.mark.parametrize(("p", "accuracy", "checked"), [(0.97, 0.95, 30), (0.9, 0.95, 50)])
+def test_a_small_audit(p: float, accuracy: float, checked: int) -> None:
+    """With the judge's weight as the few checked replies have it, 0.89 and 0.91."""
 
     def correct(rng: Rng) -> stats.Interval:
         judged, truth = draw_judged(rng, 1000, p, accuracy, accuracy)
-        return stats.correct_by_audit(judged.tolist(), judged[:audited].tolist(), truth[:audited].tolist())
+        return stats.correct_by_person(judged.tolist(), judged[:checked].tolist(), truth[:checked].tolist())
 
     assert LOWEST <= cover(p, correct) <= HIGHEST
 

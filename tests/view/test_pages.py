@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.runs.judge_audit import read_audit_sheet, write_audit_sheet
+from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import Choice, Pages, clean_query, show_text
 from support.files import choice_tsv, jsonl, picture
@@ -170,14 +170,14 @@ def test_a_judge_card_is_a_page(tmp_path: Path) -> None:
     questions = choice_tsv(tmp_path / "q.tsv", 4)
     run = run_here(questions, StubModel())
     sheet = tmp_path / "sheet.csv"
-    write_audit_sheet(run.folder, sheet)
+    write_check_sheet(run.folder, sheet)
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     with sheet.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows({**row, "verdict": "right"} for row in rows)
-    read_audit_sheet(run.folder, sheet)
+    read_check_sheet(run.folder, sheet)
     pages = Pages(Library(tmp_path / "runs"))
     [line] = pages.library.list_runs()
     assert f'href="/judge/{line.name}"' in pages.render_run(line.name, Choice())

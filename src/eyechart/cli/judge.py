@@ -13,10 +13,10 @@ from eyechart.runs.listing import find_run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.report.judges import Audit
+    from eyechart.report.judges import PersonCheck
     from eyechart.runs.results import Run
 
-AUDIT = """\
+CHECK = """\
 Draw replies of a run at random and write them to a sheet (.xlsx with small images, or .csv). A person fills
 in the column verdict (right or wrong) without seeing the score of the reply.
 
@@ -31,33 +31,34 @@ example by another judge, they are compared with the new scores.
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the actions of the command."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    audit = add_verb(
+    check = add_verb(
         actions,
-        "audit",
-        execute_audit,
+        "check",
+        execute_check,
         help="write a sheet for a person, and read it back",
-        description=AUDIT,
-        examples="  eyechart judge audit runs/mine/openai-m-1a2b3c4d -n 200 --out audit.xlsx\n"
-        "  eyechart judge audit runs/mine/openai-m-1a2b3c4d --sheet audit.xlsx\n",
+        description=CHECK,
+        aliases=["audit"],
+        examples="  eyechart judge check runs/mine/openai-m-1a2b3c4d -n 200 --out check.xlsx\n"
+        "  eyechart judge check runs/mine/openai-m-1a2b3c4d --sheet check.xlsx\n",
     )
-    audit.add_argument("run", metavar="RUN", help=RUN_HELP)
-    audit.add_argument("-n", type=int, metavar="N", help="replies to draw (default: 200)")
-    audit.add_argument(
+    check.add_argument("run", metavar="RUN", help=RUN_HELP)
+    check.add_argument("-n", type=int, metavar="N", help="replies to draw (default: 200)")
+    check.add_argument(
         "--out",
         metavar="FILE",
-        help="the sheet to write, .xlsx or .csv (default: judge-audit.xlsx in the run)",
+        help="the sheet to write, .xlsx or .csv (default: judge-check.xlsx in the run)",
     )
-    audit.add_argument("--seed", type=int, metavar="N", help="seed of the random draw (default: 0)")
-    audit.add_argument(
-        "--show-scores", action="store_true", help="show the score of each reply; the audit is then not blind"
+    check.add_argument("--seed", type=int, metavar="N", help="seed of the random draw (default: 0)")
+    check.add_argument(
+        "--show-scores", action="store_true", help="show the score of each reply; the check is then not blind"
     )
-    audit.add_argument("--no-images", action="store_true", help="name the images instead of showing them")
-    audit.add_argument("--sheet", metavar="FILE", help="a filled-in sheet to read back")
-    audit.add_argument("--json", action="store_true", help=JSON_HELP)
-    return execute_audit
+    check.add_argument("--no-images", action="store_true", help="name the images instead of showing them")
+    check.add_argument("--sheet", metavar="FILE", help="a filled-in sheet to read back")
+    check.add_argument("--json", action="store_true", help=JSON_HELP)
+    return execute_check
 
 
-def execute_audit(args: argparse.Namespace) -> int:
+def execute_check(args: argparse.Namespace) -> int:
     """Write a sheet, or read one back."""
     folder = find_run(args.run, is_changed=True)
     if args.sheet is None:
@@ -68,9 +69,9 @@ def execute_audit(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{stray[0]} has no effect with --sheet, which reads a sheet back", hint="leave it out"
         )
-    from eyechart.runs.judge_audit import read_audit_sheet
+    from eyechart.runs.judge_check import read_check_sheet
 
-    done, found = read_audit_sheet(folder, args.sheet)
+    done, found = read_check_sheet(folder, args.sheet)
     card = done.summary.judge
     if found.changed:
         what = f"{len(found.changed)} verdict{'s' * (len(found.changed) != 1)}"
@@ -79,25 +80,25 @@ def execute_audit(args: argparse.Namespace) -> int:
         note(f"{found.n_empty} row{'s' * (found.n_empty != 1)} without a verdict, left out")
     if found.taken_back:
         note(f"earlier verdicts withdrawn: {len(found.taken_back)}")
-    if card is None or card.audit is None:
+    if card is None or card.by_person is None:
         if found.taken_back and not found.labels:
             note("the run no longer has verdicts of a person")
             return 0
         raise UsageError(f"{args.sheet}: none of its replies is scored in {done.folder}")
     if args.json:
-        print_json(_to_json(done, card.audit))
+        print_json(_to_json(done, card.by_person))
     else:
-        print_rich(*_render(done, card.audit))
+        print_rich(*_render(done, card.by_person))
     return 0
 
 
 def _write(args: argparse.Namespace, folder: str) -> int:
-    from eyechart.runs.judge_audit import write_audit_sheet
+    from eyechart.runs.judge_check import write_check_sheet
 
     n = 200 if args.n is None else args.n
     if n < 1:
         raise UsageError(f"-n is {n}, but must be at least 1")
-    draw = write_audit_sheet(
+    draw = write_check_sheet(
         folder,
         args.out,
         n=n,
@@ -110,28 +111,28 @@ def _write(args: argparse.Namespace, folder: str) -> int:
     else:
         print_rich(f"wrote {draw.sheet}: {draw.n:,} of {draw.population:,} scored replies, seed {draw.seed}")
         note("fill in the column verdict (right, wrong or unsure), then read it back:")
-        note(f"  eyechart judge audit {folder} --sheet {draw.sheet}")
+        note(f"  eyechart judge check {folder} --sheet {draw.sheet}")
     return 0
 
 
-def _to_json(done: Run, audit: Audit) -> dict[str, Any]:
-    return {"run": str(done.folder), "scorer": done.summary.scorer, **audit.to_json()}
+def _to_json(done: Run, check: PersonCheck) -> dict[str, Any]:
+    return {"run": str(done.folder), "scorer": done.summary.scorer, **check.to_json()}
 
 
-def _render(done: Run, audit: Audit) -> list[RenderableType]:
+def _render(done: Run, check: PersonCheck) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
     from eyechart.terminal import to_one_line
 
-    found = audit.found
+    found = check.found
     table = Table(box=None, pad_edge=False)
     for name in ("", "person: right", "person: wrong"):
         table.add_column(name, justify="right" if name else "left")
     table.add_row("scored right", f"{found.both_right:,}", f"{found.only_judge:,}")
     table.add_row("scored wrong", f"{found.only_person:,}", f"{found.both_wrong:,}")
     title = f"{done.summary.benchmark} · {done.summary.model} · scorer {done.summary.scorer}"
-    lines = [Text(to_one_line(line)) for line in audit.lines()]
-    shown = ", ".join(audit.differ[:20]) + (", ..." if len(audit.differ) > 20 else "")
-    differ = [Text(to_one_line(f"the two differ on: {shown}"))] if audit.differ else []
+    lines = [Text(to_one_line(line)) for line in check.lines()]
+    shown = ", ".join(check.differ[:20]) + (", ..." if len(check.differ) > 20 else "")
+    differ = [Text(to_one_line(f"the two differ on: {shown}"))] if check.differ else []
     return [Text(to_one_line(title), style="bold"), table, *lines, *differ]

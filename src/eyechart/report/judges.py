@@ -6,7 +6,7 @@
 - **repeat**: a judge beside itself, on replies that it was asked about twice (``--judge-repeat``).
 - **check**: the judge beside the rules, on replies that rules decided (``--judge-check``).
 - **beside**: the scoring beside an earlier one that rules or another judge made (``eyechart score --judge``).
-- **audit**: the score beside a person's verdicts (``eyechart judge audit``), and the score corrected by them.
+- **by a person**: the score beside a person's verdicts (``eyechart judge check``), and corrected by them.
 
 A verdict with at least half of the credit counts as right.
 """
@@ -28,7 +28,7 @@ from eyechart.stats import (
     Interval,
     compute_agreement,
     compute_krippendorff_alpha,
-    correct_by_audit,
+    correct_by_person,
     interval,
 )
 from eyechart.store.reader import JournalReader
@@ -36,7 +36,7 @@ from eyechart.types import Reply, Result, Score, Usage
 
 Key = tuple[str, int]  # sample and trial
 Votes = Mapping[str, bool]  # judge to verdict
-_MIN_AUDITED = 2  # replies, for a corrected score
+_MIN_CHECKED = 2  # replies, for a corrected score
 
 
 class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
     repeat: Mapping[str, Comparison] = {}
     check: Comparison | None = None
     beside: Mapping[str, Comparison] = {}  # an earlier scoring to how far the scores agree with it
-    audit: Audit | None = None
+    by_person: PersonCheck | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
@@ -65,7 +65,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             "repeat": [{"judge": name, **one.to_json()} for name, one in self.repeat.items()],
             "check": self.check.to_json() if self.check else None,
             "beside": [{"scorer": name, **one.to_json()} for name, one in self.beside.items()],
-            "audit": self.audit.to_json() if self.audit else None,
+            "audit": self.by_person.to_json() if self.by_person else None,
         }
 
     def lines(self) -> Iterator[str]:
@@ -90,8 +90,8 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             yield f"judge beside the rules: agrees on {self.check.line()}"
         for name, found in self.beside.items():
             yield f"beside {name}: agrees on {found.line()}; {found.n_gained:,} gained, {found.n_lost:,} lost"
-        if self.audit is not None:
-            yield from self.audit.lines()
+        if self.by_person is not None:
+            yield from self.by_person.lines()
 
     def facts(self) -> Iterator[tuple[str, str | float | int | None]]:
         """The card for spreadsheets: names and values."""
@@ -114,8 +114,8 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             yield f"{name}: n", found.n
             yield f"{name}: agreement", found.agreement
             yield f"{name}: kappa", found.kappa
-        if self.audit is not None:
-            yield from self.audit.facts()
+        if self.by_person is not None:
+            yield from self.by_person.facts()
 
 
 class JudgeFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,15 +182,15 @@ def make_card(
     manifest: Mapping[str, Any],
     *,
     prices: Mapping[str, Price | None],  # of judges, by name
-    audit: Audit | None = None,
+    by_person: PersonCheck | None = None,
 ) -> JudgeCard | None:
-    """The card of a run; None if it has no judge, no audit and no earlier scoring by a judge."""
+    """The card of a run; None without a judge, a person's verdicts and an earlier scoring by a judge."""
     judge = manifest.get("judge")
     beside = {
         name: found for name in manifest.get("kept", ()) if (found := _compare_kept(journal, manifest, name))
     }
     if not isinstance(judge, Mapping):
-        return JudgeCard(audit=audit, beside=beside) if audit or beside else None
+        return JudgeCard(by_person=by_person, beside=beside) if by_person or beside else None
     names = [str(one["model"]) for one in (judge, *judge.get("further", ()))]
     scorer, trials = str(manifest.get("scorer", "")), int(manifest.get("trials", 1))
     version = manifest.get("versions", {}).get(scorer, "")
@@ -225,7 +225,7 @@ def make_card(
         repeat={name: found for name, found in again.items() if found},
         check=compare(spoken),
         beside=beside,
-        audit=audit,
+        by_person=by_person,
     )
 
 
@@ -347,7 +347,7 @@ def _compare_votes(first: Mapping[Key, Votes], again: Mapping[Key, Votes], judge
     )
 
 
-# -- The audit by a person
+# -- The check by a person
 
 
 class Label(msgspec.Struct, frozen=True):
@@ -357,12 +357,12 @@ class Label(msgspec.Struct, frozen=True):
     reply: str = ""  # `hash_reply` of what the person saw; empty if the sheet did not say
 
 
-AUDIT = "audit"  # the name in the journal's table `meta`
+PERSON_META = "audit"  # the name in the journal's table `meta`
 
 
 def read_labels(journal: JournalReader) -> dict[Key, Label]:
     """A person's verdicts that are kept with a run."""
-    kept = journal.read_mapping(AUDIT).get("verdicts", [])
+    kept = journal.read_mapping(PERSON_META).get("verdicts", [])
     return {(sample, trial): Label(value, reply) for sample, trial, value, reply in kept}
 
 
@@ -371,12 +371,12 @@ def hash_reply(reply: Reply) -> str:
     return sha256(reply.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-class Audit(msgspec.Struct, frozen=True, kw_only=True):
+class PersonCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A score beside a person's verdicts on a random part of its replies."""
 
     found: Agreement
     kappa_interval: tuple[float, float] | None
-    population: int  # scored replies, of which the audited ones are a random part
+    population: int  # scored replies, of which the checked ones are a random part
     n_outdated: int  # verdicts on replies that are no longer there, or not scored
     raw: Interval
     corrected: Interval | None
@@ -412,7 +412,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
         outdated = f"; {self.n_outdated:,} verdicts on replies no longer scored" if self.n_outdated else ""
         kappa = _show("kappa", found.kappa, self.kappa_interval, is_share=False)
         yield (
-            f"audited by a person: {found.n:,} of {self.population:,} replies, "
+            f"checked by a person: {found.n:,} of {self.population:,} replies, "
             f"{_show('sensitivity', found.sensitivity, found.sensitivity_interval)}, "
             f"{_show('specificity', found.specificity, found.specificity_interval)}, {kappa}{outdated}"
         )
@@ -423,19 +423,19 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
             yield f"{_show(name, self.corrected.mean, ends)} by PPI++; {raw}"
 
     def facts(self) -> Iterator[tuple[str, float | int | None]]:
-        yield "audit: n", self.found.n
-        yield "audit: sensitivity", self.found.sensitivity
-        yield "audit: specificity", self.found.specificity
-        yield "audit: kappa", self.found.kappa
+        yield "person: n", self.found.n
+        yield "person: sensitivity", self.found.sensitivity
+        yield "person: specificity", self.found.specificity
+        yield "person: kappa", self.found.kappa
         if self.corrected is not None:
-            yield "audit: corrected score", self.corrected.mean
-            yield "audit: corrected ci95 low", self.corrected.low
-            yield "audit: corrected ci95 high", self.corrected.high
+            yield "person: corrected score", self.corrected.mean
+            yield "person: corrected ci95 low", self.corrected.low
+            yield "person: corrected ci95 high", self.corrected.high
 
 
-def compute_audit(
+def compute_person_check(
     results: Iterable[Result], labels: Mapping[Key, Label], *, is_plain: bool = False
-) -> Audit | None:
+) -> PersonCheck | None:
     """Compare a run's scores with a person's verdicts; None if none of them applies.
 
     Every scored reply counts by its points, so that the raw score is the run's (with several trials: the mean
@@ -444,7 +444,7 @@ def compute_audit(
     values: list[float] = []
     weights: list[float] = []
     clusters: list[str] = []
-    audited: list[tuple[Key, float, float, float, str]] = []  # value, the person's, weight, cluster
+    checked: list[tuple[Key, float, float, float, str]] = []  # value, the person's, weight, cluster
     for result in results:
         value, weight = compute_credit(result), result.sample.weight
         if value is None or result.reply is None or not weight:
@@ -455,28 +455,28 @@ def compute_audit(
         clusters.append(cluster)
         label = labels.get(key)
         if label is not None and label.reply in ("", hash_reply(result.reply)):
-            audited.append((key, value, label.value, weight, cluster))
-    found = compute_agreement([is_right(one[1]) for one in audited], [is_right(one[2]) for one in audited])
+            checked.append((key, value, label.value, weight, cluster))
+    found = compute_agreement([is_right(one[1]) for one in checked], [is_right(one[2]) for one in checked])
     raw = interval(values, weights, clusters)
     if found is None or raw is None:
         return None
     average = sum(weights) / len(weights)
     corrected = None
-    if len(audited) >= _MIN_AUDITED:
-        corrected = correct_by_audit(
+    if len(checked) >= _MIN_CHECKED:
+        corrected = correct_by_person(
             [value * weight / average for value, weight in zip(values, weights, strict=True)],
-            [value * weight / average for _, value, _, weight, _ in audited],
-            [person * weight / average for _, _, person, weight, _ in audited],
-            [cluster for *_, cluster in audited],
+            [value * weight / average for _, value, _, weight, _ in checked],
+            [person * weight / average for _, _, person, weight, _ in checked],
+            [cluster for *_, cluster in checked],
         )
-    return Audit(
+    return PersonCheck(
         found=found,
         kappa_interval=compute_kappa_interval(found),
         population=len(values),
-        n_outdated=len(labels) - len(audited),
+        n_outdated=len(labels) - len(checked),
         raw=raw,
         corrected=corrected,
-        differ=tuple(dict.fromkeys(key[0] for key, a, b, *_ in audited if is_right(a) != is_right(b))),
+        differ=tuple(dict.fromkeys(key[0] for key, a, b, *_ in checked if is_right(a) != is_right(b))),
         is_plain=is_plain,
     )
 

@@ -187,7 +187,7 @@ class Summary:
     version: str = ""
     metrics: Metrics | None = None  # if the benchmark declares an aggregate
     unread: Unread | None = None  # replies without a readable answer, if they are more than 5 %
-    judge: JudgeCard | None = None  # if the run has a judge, or was audited by a person
+    judge: JudgeCard | None = None  # if the run has a judge, or was checked by a person
 
     @property
     def n(self) -> int:

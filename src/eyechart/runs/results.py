@@ -207,14 +207,16 @@ class Run:
 
     def _make_judge_card(self) -> JudgeCard | None:
         """Who judged, and what a person found; None where rules alone decided and no person looked."""
-        from eyechart.report.judges import compute_audit, make_card, read_labels
+        from eyechart.report.judges import compute_person_check, make_card, read_labels
         from eyechart.runs.cost import read_judge_prices
 
-        audit = None
+        by_person = None
         if labels := read_labels(self.journal):
             is_plain = self.manifest.get("circular") == "headline"
-            audit = compute_audit(self.counted(), labels, is_plain=is_plain)
-        return make_card(self.journal, self.manifest, prices=read_judge_prices(self.journal), audit=audit)
+            by_person = compute_person_check(self.counted(), labels, is_plain=is_plain)
+        return make_card(
+            self.journal, self.manifest, prices=read_judge_prices(self.journal), by_person=by_person
+        )
 
     def list_further_scorers(self) -> list[str]:
         """Other scores of the run: those of additional scorers, and earlier ones by another judge."""

@@ -13,7 +13,7 @@ from eyechart.stats.agreement import (
     Agreement,
     compute_agreement,
     compute_krippendorff_alpha,
-    correct_by_audit,
+    correct_by_person,
 )
 from eyechart.stats.distributions import (
     cdf_normal,
@@ -74,7 +74,7 @@ __all__ = [
     "compute_union_interval",
     "compute_wilson",
     "compute_z",
-    "correct_by_audit",
+    "correct_by_person",
     "interval",
     "paired",
     "quantile_normal",

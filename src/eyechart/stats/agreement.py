@@ -114,43 +114,43 @@ def _square(one: Any, other: Any) -> float:
     return float(one - other) ** 2
 
 
-def correct_by_audit(
+def correct_by_person(
     judged_all: Sequence[float],
-    judged_audited: Sequence[float],
-    person_audited: Sequence[float],
+    judged_checked: Sequence[float],
+    person_checked: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
     *,
     confidence: float = 0.95,
 ) -> Interval:
-    """The score that a person would have given to all replies, from a judge's verdicts and an audit.
+    """The score that a person would have given to all replies, from a judge's verdicts and a check of some.
 
     PPI++ (Angelopoulos, Duchi and Zrnic, 2023): the judge's mean over all replies, plus the mean of the
-    person's verdict less the judge's over the audited ones, the judge weighted so that the variance is
-    smallest. The audited replies are a random part of all; `clusters` are those of the audited replies.
+    person's verdict less the judge's over the checked ones, the judge weighted so that the variance is
+    smallest. The checked replies are a random part of all; `clusters` are those of the checked replies.
 
     >>> judged, person = [1, 1, 0, 1, 0, 1, 1, 0] * 25, [1, 0, 0, 1, 0, 1, 1, 1] * 25
-    >>> found = correct_by_audit(judged * 5, judged, person)
+    >>> found = correct_by_person(judged * 5, judged, person)
     >>> found.mean, round(found.low, 3), round(found.high, 3), found.n
     (0.625, 0.562, 0.684, 1000)
     """
     check_confidence(confidence)
-    n, m = len(judged_all), len(person_audited)
-    if len(judged_audited) != m:
-        raise ValueError(f"{len(judged_audited)} verdicts of the judge, but {m} of the person")
-    for value in (*judged_all, *judged_audited, *person_audited):
+    n, m = len(judged_all), len(person_checked)
+    if len(judged_checked) != m:
+        raise ValueError(f"{len(judged_checked)} verdicts of the judge, but {m} of the person")
+    for value in (*judged_all, *judged_checked, *person_checked):
         check_weight(value)  # with points, a value counts by its weight and may be above 1
     if m < 2 or n < m:
-        raise ValueError(f"{m} of {n} replies audited: at least two are needed, out of all")
+        raise ValueError(f"{m} of {n} replies checked: at least two are needed, out of all")
     all_mean = math.fsum(judged_all) / n
-    judge_mean, person_mean = math.fsum(judged_audited) / m, math.fsum(person_audited) / m
-    pairs = list(zip(judged_audited, person_audited, strict=True))
+    judge_mean, person_mean = math.fsum(judged_checked) / m, math.fsum(person_checked) / m
+    pairs = list(zip(judged_checked, person_checked, strict=True))
     covariance = math.fsum((f - judge_mean) * (y - person_mean) for f, y in pairs) / (m - 1)
-    judge_variance = math.fsum((f - judge_mean) ** 2 for f in judged_audited) / (m - 1)
-    # With few audited replies, the weight that suits them best is too good for the others: a ridge of 1/m.
+    judge_variance = math.fsum((f - judge_mean) ** 2 for f in judged_checked) / (m - 1)
+    # With few checked replies, the weight that suits them best is too good for the others: a ridge of 1/m.
     power = min(1.0, max(0.0, covariance / (judge_variance + 1 / m)))
     mean = min(1.0, max(0.0, power * all_mean + person_mean - power * judge_mean))
-    # Var = Var(y) / m - (1/m - 1/n) (2 power Cov - power² Var(f)): the audited replies are among all.
-    person_variance = math.fsum((y - person_mean) ** 2 for y in person_audited) / (m - 1)
+    # Var = Var(y) / m - (1/m - 1/n) (2 power Cov - power² Var(f)): the checked replies are among all.
+    person_variance = math.fsum((y - person_mean) ** 2 for y in person_checked) / (m - 1)
     gain = (1 / m - 1 / n) * (2 * power * covariance - power**2 * judge_variance)
     effect, n_clusters = _compute_design_effect(
         [y - person_mean - power * (f - judge_mean) for f, y in pairs], clusters

@@ -214,7 +214,7 @@ class Pages:
         """Who judged a run, how far the verdicts agree, and what a person found."""
         card = self.library.read_summary(name).get("judge")
         if not isinstance(card, Mapping):
-            raise NotFound(f"{name} has no judge and was not audited by a person")
+            raise NotFound(f"{name} has no judge and was not checked by a person")
         return self._render(
             "judge.html", run=self.library.find(name), card=card, compared=_list_compared(card)
         )

@@ -1,4 +1,4 @@
-"""An audit by a person: a sheet of randomly drawn replies to fill in, and reading it back.
+"""A check by a person: a sheet of randomly drawn replies to fill in, and reading it back.
 
 The sheet does not show the verdicts of the run, so that they do not influence the person. The person's
 verdicts are stored in the journal by sample, trial and reply, independent of the scorer: if the run is scored
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eyechart.report.rows import Cell
     from eyechart.types import ImageRef
 
-FILE_NAME = "judge-audit.xlsx"  # in the run folder, if no other is named
+FILE_NAME = "judge-check.xlsx"  # in the run folder, if no other is named
 COLUMNS = (
     *("id", "image", "question", "options", "gold", "reply", "verdict", "note"),
     *("trial", "reply_hash", "run"),  # by which the verdicts find their replies again
@@ -69,7 +69,7 @@ class Draw:
         return {"sheet": self.sheet, "n": self.n, "population": self.population, "seed": self.seed}
 
 
-def write_audit_sheet(
+def write_check_sheet(
     folder: str | Path,
     path: str | Path | None = None,
     *,
@@ -91,7 +91,7 @@ def write_audit_sheet(
     scored = [(name, trial) for name, trial, score, _ in run.scores() if score.outcome != "unscored"]
     if not scored:
         raise UsageError(
-            f"{run.folder} has no scored reply to audit", hint="score it first: eyechart score RUN"
+            f"{run.folder} has no scored reply to check", hint="score it first: eyechart score RUN"
         )
     chosen = draw_sample(scored, n, seed)
     columns = (*COLUMNS, *(() if is_blind else SCORED_COLUMNS))
@@ -102,8 +102,8 @@ def write_audit_sheet(
         with_images = with_images and len(chosen) <= _MOST_THUMBNAILS
         _write_workbook(file, columns, rows, with_images=with_images)
     draw = Draw(sheet=str(file), n=len(chosen), population=len(scored), seed=seed)
-    _update_audit(
-        run, {"draws": [*_read_audit(run).get("draws", []), {**draw.to_json(), "sheet": file.name}]}
+    _update_verdicts(
+        run, {"draws": [*_read_verdicts(run).get("draws", []), {**draw.to_json(), "sheet": file.name}]}
     )
     return draw
 
@@ -207,7 +207,7 @@ class SheetVerdicts:
     changed: Sequence[str]  # rows whose reply is another one now
 
 
-def read_audit_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVerdicts]:
+def read_check_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVerdicts]:
     """Read a filled-in sheet, keep its verdicts with the run, and return the run with its judge card."""
     from eyechart.report.judges import read_labels
 
@@ -217,7 +217,7 @@ def read_audit_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVe
     for key in found.taken_back:
         del merged[key]
     verdicts = [[*key, label.value, label.reply] for key, label in merged.items()]
-    _update_audit(run, {"verdicts": verdicts})
+    _update_verdicts(run, {"verdicts": verdicts})
     done = Run(run.folder)
     done.write_summary()
     return done, found
@@ -272,7 +272,7 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
         raise DataError(
             f"{file.name}: {len(changed)} of {len(changed) + len(labels)} verdicts are on other replies than "
             f"{run.folder} has, e.g. {changed[0]}",
-            hint="is it a sheet of another run? A new one: eyechart judge audit RUN --out FILE",
+            hint="is it a sheet of another run? A new one: eyechart judge check RUN --out FILE",
         )
     if not labels and not taken_back:
         raise DataError(
@@ -364,20 +364,20 @@ def read_verdict_word(cell: Any) -> float | None:
 # -- Kept in the journal
 
 
-def _read_audit(run: Run) -> dict[str, Any]:
-    from eyechart.report.judges import AUDIT
+def _read_verdicts(run: Run) -> dict[str, Any]:
+    from eyechart.report.judges import PERSON_META
 
-    return run.journal.read_mapping(AUDIT)
+    return run.journal.read_mapping(PERSON_META)
 
 
-def _update_audit(run: Run, changes: Mapping[str, Any]) -> None:
-    from eyechart.report.judges import AUDIT
+def _update_verdicts(run: Run, changes: Mapping[str, Any]) -> None:
+    from eyechart.report.judges import PERSON_META
     from eyechart.store import folder as folders
     from eyechart.store import journal as journals
 
     with folders.lock_folder(run.folder):
         journal = journals.Journal.create(run.folder / journals.FILE_NAME)
         try:
-            journal.set_meta(AUDIT, {**_read_audit(run), **changes})
+            journal.set_meta(PERSON_META, {**_read_verdicts(run), **changes})
         finally:
             journal.close()
