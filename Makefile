@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast test-extras test-parity golden-evalscope versions torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
+.PHONY: help demo test fast coverage test-extras test-parity golden-evalscope versions torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -20,6 +20,16 @@ test: $(VENV)/.dev    ## the whole suite: core and small extras
 
 fast: $(VENV)/.dev    ## the tests to run while you work, less than a minute
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile fast -m "not slow and not ocr and not torture and not extras"
+
+# Lines run by the tests, also in the processes that they start. COVERED selects the tests.
+COVERED ?= not torture and not extras
+coverage: $(VENV)/.dev   ## the share of lines that the whole suite runs, and the ten least covered modules
+	@mkdir -p build
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -p no:cacheprovider -m "$(COVERED)"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o build/coverage.json
+	$(BIN)/python tools/coverage_table.py build/coverage.json | tee build/coverage.md
 
 versions:        ## the fast tests with every other Python from 3.11 on that is on this machine
 	$(PYTHON) tools/versions.py --except $(PYTHON)
