@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from eyechart.errors import EyechartError, join_names
 from eyechart.option import list_options
-from eyechart.terminal import UNSAFE, escape_controls, format_size, print_note, print_text, show_status, write
+from eyechart.terminal import UNSAFE, escape_controls, print_note, print_text, show_status, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -344,6 +344,7 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     from eyechart.models.prices import format_usd
     from eyechart.report.live import format_duration
+    from eyechart.store.cache import format_size
 
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
     yield "samples", f"{estimate.n:,}{trials}"

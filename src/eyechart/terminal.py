@@ -130,17 +130,3 @@ def _mark(match: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # Unicode's symbols for control characters
     return "␡" if code == 0x7F else f"<U+{code:04X}>"
-
-
-def format_size(n_bytes: int) -> str:
-    """Bytes for people.
-
-    >>> format_size(0), format_size(20480), format_size(2_000_000_000), format_size(999_960)
-    ('0 bytes', '20.5 KB', '2 GB', '1 MB')
-    """
-    size = float(n_bytes)
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if round(size, 1) < 1000:
-            return f"{round(size, 1):g} {unit}"
-        size /= 1000
-    return f"{round(size, 1):g} TB"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.console import JSON_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.terminal import format_size, print_note, print_text
+from eyechart.terminal import print_note, print_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,7 +75,7 @@ def execute_info(args: argparse.Namespace) -> int:
 
 def execute_clear(args: argparse.Namespace) -> int:
     """Remove what the flags select, after confirmation."""
-    from eyechart.store.cache import clear_cache, clear_images
+    from eyechart.store.cache import clear_cache, clear_images, format_size
 
     if args.older_than is not None and args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than} must be 0 or more")
@@ -121,7 +121,7 @@ def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.store.cache import find_images_folder
+    from eyechart.store.cache import find_images_folder, format_size
     from eyechart.terminal import escape_controls
 
     facts = {
@@ -149,6 +149,7 @@ def _models(info: CacheInfo) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
+    from eyechart.store.cache import format_size
     from eyechart.terminal import to_one_line
 
     table = Table(box=None, pad_edge=False)

@@ -12,7 +12,7 @@ from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command, converters, suggest_name
 from eyechart.runs.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
-from eyechart.terminal import format_size, print_text
+from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -231,6 +231,7 @@ def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> Render
     from rich.text import Text
 
     from eyechart.data.files.download import measure
+    from eyechart.store.cache import format_size
     from eyechart.terminal import escape_controls
 
     table = Table(box=None, pad_edge=False)
@@ -266,6 +267,7 @@ def execute_get(args: argparse.Namespace) -> int:
     from eyechart.data.files.hub import is_hub, parse_hub
     from eyechart.registry import benchmarks, find_hub_benchmarks
     from eyechart.runs.sources import make_benchmark
+    from eyechart.store.cache import format_size
 
     if is_hub(args.name):
         spec = parse_hub(args.name)
