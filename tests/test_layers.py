@@ -17,7 +17,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"pipelines", "catalogue", "baselines"}),
     frozenset({"console", "view"}),
     frozenset({"runs"}),
-    frozenset({"engine", "report"}),
+    frozenset({"engine", "look", "report"}),
     frozenset({"circular"}),
     frozenset({"data", "prompt", "models", "score", "store"}),
     frozenset({"readers"}),

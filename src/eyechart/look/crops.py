@@ -1,0 +1,350 @@
+"""Boxes and crops: what part of which image is shown, at which size.
+
+Everything is computed from sizes; pixels are touched by `View.draw` alone. Boxes are x1, y1, x2, y2. Python's
+`round` (halves to even) and `int` are used exactly where the authors' programs use them: presented sizes and
+boxes are rounded, area limits and minimum sides are truncated.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from eyechart.errors import EyechartError
+
+if TYPE_CHECKING:
+    from PIL import Image as Pillow
+
+Size = tuple[int, int]
+Box = tuple[int, int, int, int]
+FloatBox = tuple[float, float, float, float]
+
+NOT_FOUND: Box = (0, 0, 0, 0)  # a searcher's word for "it is not in the image"
+MAX_RATIO = 200  # of the longer to the shorter side of a crop
+
+
+class ProtocolError(EyechartError):
+    """A step at which the authors' program ends with an exception, which nothing catches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """An image as the model sees it: a region of an original, and the sizes it is brought to in turn."""
+
+    source: int  # which original, counted from 0
+    original: Size
+    box: Box  # the region of the original
+    sizes: tuple[Size, ...] = ()  # one resize each: two resizes differ from one by their pixels
+    mime: Literal["image/jpeg", "image/png"] = "image/jpeg"
+    parent: int | None = None  # the number of the view that it was cut from; None: an image of the question
+    on_parent: Box | None = None  # the region on its parent as shown
+    label: str = ""  # what the model asked for
+
+    @property
+    def size(self) -> Size:
+        return self.sizes[-1] if self.sizes else side_lengths(self.box)
+
+    def draw(self, image: Pillow.Image) -> Pillow.Image:
+        """The pixels, cut from the decoded original. A whole image becomes RGB before it is resized."""
+        from PIL import Image
+
+        if self.parent is None and image.mode != "RGB":
+            image = image.convert("RGB")
+        cut = image if self.box == (0, 0, *image.size) else image.crop(self.box)
+        for size in self.sizes:
+            if cut.size != size:
+                cut = cut.resize(size, Image.Resampling.LANCZOS)
+        return cut if cut.mode in ("RGB", "L") else cut.convert("RGB")
+
+    def encode(self, image: Pillow.Image) -> bytes:
+        """The file that is sent: JPEG of Pillow's default quality, or PNG."""
+        file = io.BytesIO()
+        self.draw(image).save(file, self.mime.removeprefix("image/").upper())
+        return file.getvalue()
+
+
+def side_lengths(box: Sequence[int]) -> Size:
+    """Width and height of a box."""
+    return box[2] - box[0], box[3] - box[1]
+
+
+def limit_area(size: Size, max_area: float) -> Size:
+    """The size, shrunk to an area of at most `max_area`; 0 or less: no limit.
+
+    >>> limit_area((4000, 3000), 1280 * 1280)
+    (1478, 1108)
+    """
+    width, height = size
+    if max_area <= 0 or width * height <= max_area:
+        return size
+    by = (max_area / (width * height)) ** 0.5
+    return max(1, int(width * by)), max(1, int(height * by))
+
+
+def scale_size(size: Size, by: float) -> Size:
+    """Both sides times `by`, rounded, at least 1."""
+    return max(1, round(size[0] * by)), max(1, round(size[1] * by))
+
+
+def scale_box(box: Sequence[float], source: Size, target: Size) -> Box:
+    """A box on an image of one size, on the same image at another size."""
+    x1, y1, x2, y2 = box
+    return (
+        round(x1 * target[0] / source[0]),
+        round(y1 * target[1] / source[1]),
+        round(x2 * target[0] / source[0]),
+        round(y2 * target[1] / source[1]),
+    )
+
+
+def clip_box(box: Sequence[int], within: Sequence[int]) -> Box | None:
+    """The part of a box inside another; None if nothing is left."""
+    left, top, right, bottom = within
+    x1, x2 = (min(max(v, left), right) for v in (box[0], box[2]))
+    y1, y2 = (min(max(v, top), bottom) for v in (box[1], box[3]))
+    return (x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
+
+
+# -- Protocol A (InSight-o3): one image, the searcher's box is cut from the original.
+
+
+def present_whole(size: Size, max_area: float, *, source: int = 0) -> View:
+    """The image of the question: whole, below the limit."""
+    shown = limit_area(size, max_area)
+    return View(source=source, original=size, box=(0, 0, *size), sizes=(shown,) if shown != size else ())
+
+
+def to_original(box: Sequence[float], source: Size, target: Size) -> Box:
+    """A searcher's box on the original. One that collapses ends the authors' program with an exception."""
+    try:
+        found = scale_box(box, source, target)
+    except OverflowError:  # whole numbers of hundreds of digits
+        found = NOT_FOUND
+    if not (0 <= found[0] < found[2] and 0 <= found[1] < found[3]):
+        raise ProtocolError(
+            f"a searcher's box is empty on the original: {list(found)}",
+            hint="with strict=True such a box counts as not found",
+        )
+    return found
+
+
+def cut_region(
+    size: Size,
+    box: Sequence[object],
+    *,
+    margin: float = 0.0,
+    min_side: int = 56,
+    min_area: int = 112 * 112,
+    max_area: float = 1280 * 1280,
+) -> View | None:
+    """The crop of a box on the original; None where nothing can be cut."""
+    try:
+        x1, y1, x2, y2 = (int(v) for v in box)  # type: ignore[call-overload]
+        wider, higher = int((x2 - x1) * margin), int((y2 - y1) * margin)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if x2 <= x1 or y2 <= y1:
+        return None
+    cut = clip_box((x1 - wider, y1 - higher, x2 + wider, y2 + higher), (0, 0, *size))
+    if cut is None:
+        return None
+    sizes = [side_lengths(cut)]
+    if min(sizes[-1]) < min_side:
+        sizes.append(_enlarge(sizes[-1], min_side / min(sizes[-1])))
+    if math.prod(sizes[-1]) < min_area:
+        sizes.append(_enlarge(sizes[-1], math.sqrt(min_area / math.prod(sizes[-1]))))
+    if (limited := limit_area(sizes[-1], max_area)) != sizes[-1]:
+        sizes.append(limited)
+    return View(source=0, original=size, box=cut, sizes=tuple(sizes[1:]), parent=0)
+
+
+def _enlarge(size: Size, by: float) -> Size:
+    return max(1, int(size[0] * by)), max(1, int(size[1] * by))
+
+
+# -- Protocols A2, B and C: images are presented small; a crop of one is shown larger.
+
+
+def present_small(size: Size, scale: float, max_area: float) -> Size:
+    """The size at which an image of the question is presented."""
+    return limit_area(scale_size(size, scale), max_area)
+
+
+def show(view: View, size: Size, png_max_area: float = math.inf) -> View:
+    """The same at another size: as PNG, or JPEG if it is larger than that."""
+    sizes = (size,) if size != side_lengths(view.box) else ()
+    mime: Literal["image/jpeg", "image/png"] = (
+        "image/png" if math.prod(size) <= png_max_area else "image/jpeg"
+    )
+    return replace(view, sizes=sizes, mime=mime)
+
+
+def raise_scale(sizes: Sequence[Size], scale: float, min_pixels: int, max_area: float) -> float:
+    """The scale at which all images together have `min_pixels`, or 1 if they never do."""
+
+    def total(at: float) -> int:
+        return sum(math.prod(present_small(size, at, max_area)) for size in sizes)
+
+    scale = min(scale, 1.0)
+    if min_pixels <= 0 or not sizes or total(scale) >= min_pixels:
+        return scale
+    if total(1.0) < min_pixels:
+        return 1.0
+    low, high = scale, 1.0
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (low, middle) if total(middle) >= min_pixels else (middle, high)
+    return high
+
+
+def shrink_to_half(size: Size, max_area: float) -> Size:
+    """Half of the area, where a prompt is too long for the model's context."""
+    return limit_area(scale_size(size, math.sqrt(0.5)), max_area)
+
+
+def zoom_found(
+    parent: View, number: int, box: Sequence[float], processed: Size, *, zoom: float, max_area: float
+) -> View | None:
+    """A searcher's box on a view (A2). None if it is empty on the original."""
+    try:
+        on_region = scale_box(box, processed, side_lengths(parent.box))
+        x1, y1, x2, y2 = scale_box(box, processed, parent.size)
+    except OverflowError:
+        return None
+    x, y = parent.box[:2]
+    moved = (on_region[0] + x, on_region[1] + y, on_region[2] + x, on_region[3] + y)
+    on_original = clip_box(moved, parent.box)
+    if on_original is None:
+        return None
+    width, height = parent.size
+    shown = (min(max(x1, 0), width), min(max(y1, 0), height), min(max(x2, 0), width), min(max(y2, 0), height))
+    sides = side_lengths(shown)  # may be empty: a side then counts as 1, as published
+    size = limit_area(scale_size((max(1, sides[0]), max(1, sides[1])), zoom), max_area)
+    return View(
+        source=parent.source, original=parent.original, box=on_original, sizes=(size,),
+        parent=number, on_parent=shown,
+    )  # fmt: skip
+
+
+ToolError = Literal[
+    "bad_json", "exception", "bad_img_idx", "bad_label", "bad_bbox", "no_such_image", "empty_box",
+    "empty_on_original", "too_thin", "unknown_tool",
+]  # fmt: skip
+
+
+def zoom_box(
+    parent: View,
+    number: int,
+    box: Sequence[object],
+    *,
+    zoom: float,
+    max_area: float,
+    unit: Literal["thousandths", "pixels"] = "thousandths",
+) -> View | ToolError:
+    """The region that a model's box names on a view (B and C), in thousandths or pixels of it as shown."""
+    try:
+        values = [float(v) for v in box]  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return "empty_box"
+    except OverflowError:
+        return "exception"
+    if not all(map(math.isfinite, values)):
+        return "exception"
+    shown = parent.size
+    try:
+        on_view = scale_box(values, (1000, 1000) if unit == "thousandths" else shown, shown)
+    except OverflowError:  # a finite number whose product is not
+        return "exception"
+    clipped = clip_box(on_view, (0, 0, *shown))
+    if clipped is None:
+        return "empty_box"
+    x, y = parent.box[:2]
+    region = scale_box(clipped, shown, side_lengths(parent.box))
+    moved = (region[0] + x, region[1] + y, region[2] + x, region[3] + y)
+    on_original = clip_box(moved, parent.box)
+    if on_original is None:
+        return "empty_on_original"
+    size = limit_area(scale_size(side_lengths(clipped), zoom), max_area)
+    if max(size) / min(size) > MAX_RATIO:
+        return "too_thin"
+    return View(
+        source=parent.source, original=parent.original, box=on_original, sizes=(size,),
+        parent=number, on_parent=clipped,
+    )  # fmt: skip
+
+
+# -- Other forms of the tool: what the searcher's own zoom does, and the one of Qwen's cookbook.
+
+_VERL_SIDE, _VERL_RATIO = 28, 100
+_QWEN_SIDE, _QWEN_MIN_AREA, _QWEN_MAX_AREA = 32, 256 * 32 * 32, 12_845_056
+
+
+def verl_box(size: Size, box: Sequence[float]) -> FloatBox | None:
+    """The region that verl's zoom tool cuts, in pixels; None where it refuses."""
+    width, height = size
+    x1, y1 = max(0.0, float(box[0])), max(0.0, float(box[1]))
+    x2, y2 = min(float(width), float(box[2])), min(float(height), float(box[3]))
+    if not _has_sides(x1, y1, x2, y2):
+        return None
+    wide, high = x2 - x1, y2 - y1
+    if min(wide, high) < _VERL_SIDE:
+        by = _VERL_SIDE / min(wide, high)
+        new_wide, new_high = wide * by, high * by
+        if new_wide > width:
+            new_wide, new_high = float(width), new_high * (width / new_wide)
+        if new_high > height:
+            new_wide, new_high = new_wide * (height / new_high), float(height)
+        left = min(max((x1 + x2) / 2 - new_wide / 2, 0.0), width - new_wide)
+        top = min(max((y1 + y2) / 2 - new_high / 2, 0.0), height - new_high)
+        x1, y1 = math.floor(left), math.floor(top)
+        x2, y2 = math.ceil(left + new_wide), math.ceil(top + new_high)
+    whole = [math.floor(v) for v in (x1, y1, x2, y2)]
+    return (x1, y1, x2, y2) if _has_sides(x1, y1, x2, y2) and min(side_lengths(whole)) >= _VERL_SIDE else None
+
+
+def _has_sides(x1: float, y1: float, x2: float, y2: float) -> bool:
+    return x1 < x2 and y1 < y2 and max(x2 - x1, y2 - y1) / min(x2 - x1, y2 - y1) <= _VERL_RATIO
+
+
+def qwen_box(size: Size, box: Sequence[float]) -> FloatBox:
+    """The region that Qwen-Agent's zoom tool cuts, from thousandths; ValueError where it is none."""
+    width, height = size
+    x1, y1 = max(0.0, box[0] / 1000.0 * width), max(0.0, box[1] / 1000.0 * height)
+    x2, y2 = min(box[2] / 1000.0 * width, width), min(box[3] / 1000.0 * height, height)
+    wide, high = x2 - x1, y2 - y1
+    if wide < 0 or high < 0:
+        raise ValueError("the box ends before it starts")
+    if wide < _QWEN_SIDE or high < _QWEN_SIDE:
+        by = _QWEN_SIDE / min(high, wide)
+        half_high, half_wide = math.ceil(high * by * 0.5), math.ceil(wide * by * 0.5)
+        x, y = (x1 + x2) / 2.0, (y1 + y2) / 2.0
+        left, top = max(0, math.floor(x - half_wide)), max(0, math.floor(y - half_high))
+        right, bottom = min(width, math.ceil(x + half_wide)), min(height, math.ceil(y + half_high))
+        if bottom - top > _QWEN_SIDE and right - left > _QWEN_SIDE:
+            return left, top, right, bottom
+    return x1, y1, x2, y2
+
+
+def qwen_size(box: FloatBox) -> Size:
+    """The size that Qwen-Agent gives the crop of a box: multiples of 32, between two areas."""
+    side, size = _QWEN_SIDE, (box[2] - box[0], box[3] - box[1])
+    wide, high = (max(side, round(v / side) * side) for v in size)
+    if wide * high > _QWEN_MAX_AREA:
+        by = math.sqrt(math.prod(size) / _QWEN_MAX_AREA)
+        wide, high = (math.floor(v / by / side) * side for v in size)
+    elif wide * high < _QWEN_MIN_AREA:
+        by = math.sqrt(_QWEN_MIN_AREA / math.prod(size))
+        wide, high = (math.ceil(v * by / side) * side for v in size)
+    return wide, high
+
+
+def qwen_crop(image: Pillow.Image, box: Sequence[float]) -> tuple[Size, Pillow.Image]:
+    """The crop of Qwen-Agent's zoom tool: one bicubic resize."""
+    from PIL import Image
+
+    region = qwen_box(image.size, box)
+    size = qwen_size(region)
+    return size, image.crop(region).resize(size, Image.Resampling.BICUBIC)

@@ -1,0 +1,479 @@
+"""The loops: what is asked next, given the replies so far.
+
+Each loop is a generator. It yields an `Ask` (a request to the model) or a `Locate` (one to the searcher), is
+sent the `Heard` or the `Found`, and returns an `Outcome`. It does no input or output and keeps no clock, so
+the same replies always lead to the same dialogue, which can thus be resumed by sending them again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from eyechart.look.crops import (
+    NOT_FOUND,
+    Box,
+    ProtocolError,
+    Size,
+    ToolError,
+    View,
+    cut_region,
+    present_small,
+    present_whole,
+    show,
+    shrink_to_half,
+    to_original,
+    zoom_box,
+    zoom_found,
+)
+from eyechart.look.replies import (
+    CALL,
+    END_ANSWER,
+    Call,
+    ToolCall,
+    close_tags,
+    load_json,
+    read_boxed,
+    read_description,
+    read_feedback,
+    read_indexed_call,
+    read_last_answer,
+    read_tool_calls,
+)
+
+TOOL = "image_zoom_in_tool"
+_SIDE = 1280
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The settings of a loop: by default those of InSight-o3's evaluation, in `ZOOM_RULES` InSight-doc's."""
+
+    max_looks: int = 6
+    attempts: int = 5  # per round (A, A2)
+    scale: float = 0.25  # of presented images (A2, B)
+    max_area: float = _SIDE * _SIDE  # of presented images; 0: no limit
+    crop_max_area: float = _SIDE * _SIDE
+    png_max_area: float = _SIDE * _SIDE  # a larger one is sent as JPEG (A2)
+    zoom: float = 4.0  # how much larger than on its parent a crop is shown (A2, B)
+    margin: float = 0.0  # around a crop (A)
+    min_side: int = 56
+    min_area: int = 112 * 112
+    unit: Literal["thousandths", "pixels"] = "thousandths"  # of a model's boxes (B, C)
+    index: Literal["all", "question"] = "all"  # whether crops can be named, or the question's images alone
+    calls_per_turn: int = 1
+    feedback: bool = False  # each reply must say whether the last crop helped; in training only
+    strict: bool = False  # calls, boxes and searchers that end the authors' loop do not end this one
+
+
+ZOOM_RULES = Rules(max_looks=10, max_area=3500 * 3500, png_max_area=math.inf, zoom=2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a dialogue."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    parts: tuple[str | View, ...]
+
+
+class Ask(NamedTuple):
+    """What the model is asked."""
+
+    turns: tuple[Turn, ...]
+    max_tokens: int | None = None
+
+
+class Locate(NamedTuple):
+    """What the searcher is asked: where on a view this is."""
+
+    view: View
+    number: int
+    description: str
+
+
+class Heard(NamedTuple):
+    """The model's reply."""
+
+    text: str
+    finish: str = "stop"
+
+
+class Found(NamedTuple):
+    """The searcher's box, on the region at the size that it saw."""
+
+    box: Box
+    processed: Size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a dialogue ended."""
+
+    stop: str | None
+    answer: str | None = None
+    is_critical: bool = False
+    reasons: Sequence[str] = ()  # of the last round (A, A2), or of the failure (B)
+    n_calls: int = 0
+    turns: Sequence[Turn] = ()
+    views: Sequence[View] = ()
+    feedback: Sequence[str] = ()
+    is_truncated: bool = False
+    n_assistant: int = 0
+    n_tool: int = 0
+    n_shrunk: int = 0
+    prompt_tokens: int = 0
+
+    @property
+    def crops(self) -> list[View]:
+        return [view for view in self.views if view.parent is not None]
+
+
+Dialogue: TypeAlias = Generator[Ask | Locate, Heard | Found | None, Outcome]
+Wording: TypeAlias = Mapping[str, str]
+
+
+def _ask(
+    turns: Sequence[Turn], max_tokens: int | None = None
+) -> Generator[Ask | Locate, Heard | Found | None, Heard | None]:
+    heard = yield Ask(tuple(turns), max_tokens)
+    assert not isinstance(heard, Found)
+    return heard
+
+
+def _locate(
+    view: View, number: int, description: str
+) -> Generator[Ask | Locate, Heard | Found | None, Found | None]:
+    found = yield Locate(view, number, description)
+    assert not isinstance(found, Heard)
+    return found
+
+
+def _fill(text: str, number: int) -> str:
+    return text.replace("{n}", str(number))
+
+
+# -- Protocol A: one image, described regions.
+
+
+@dataclass(slots=True)
+class _Round:
+    """One user turn and the attempts at a good reply to it."""
+
+    reply: str | None = None  # None: every attempt failed
+    call: Call | None = None
+    answer: str | None = None
+    reasons: list[str] = field(default_factory=list)
+
+
+def _end(
+    stop: str,
+    last: _Round,
+    n_calls: int,
+    turns: Sequence[Turn],
+    views: Sequence[View],
+    feedback: Sequence[str],
+) -> Outcome:
+    return Outcome(
+        stop=stop,
+        answer=last.answer,
+        is_critical=last.reply is None,
+        reasons=last.reasons,
+        n_calls=n_calls,
+        turns=turns,
+        views=views,
+        feedback=feedback,
+        n_assistant=sum(turn.role == "assistant" for turn in turns),
+    )
+
+
+def search_one(question: str, size: Size, rules: Rules, words: Wording) -> Dialogue:
+    """InSight-o3: the model describes a region, the searcher finds it on the whole original."""
+    view = present_whole(size, rules.max_area)
+    turns = [Turn("system", (words["system"],)), Turn("user", (view, question))]
+    views, feedback, n_calls, is_last = [view], list[str](), 0, False
+    while True:
+        current = yield from _round_one(turns, rules, words, feedback, n_calls, is_last=is_last)
+
+        if current.reply is None:
+            return _end("request failed", current, n_calls, turns, views, feedback)
+        if current.call is None:
+            return _end("answered", current, n_calls, turns, views, feedback)
+        n_calls += 1  # as published, also the one that is not followed
+        if n_calls > rules.max_looks:
+            return _end("over the limit", current, n_calls, turns, views, feedback)
+        found = yield from _locate(view, 0, current.call.description)
+        if found is None and not rules.strict:
+            return _end("no box", current, n_calls, turns, views, feedback)
+        crop = _cut_found(found, size, rules)
+        # As published, the tag counts and not the call: a malformed one uses up the limit too.
+        said = sum(turn.role == "assistant" and CALL in str(turn.parts[0]) for turn in turns)
+        is_last = (n_calls if rules.strict else said) >= rules.max_looks
+        hint = words["last" if is_last else "not_found" if crop is None else "crop"]
+        if crop is None:
+            turns.append(Turn("user", (hint,)))
+        else:
+            crop = replace(crop, label=current.call.description)
+            views.append(crop)
+            turns.append(Turn("user", (crop, hint)))
+
+
+def _cut_found(found: Found | None, size: Size, rules: Rules) -> View | None:
+    """The crop of a searcher's box; None: not found. A collapsed box is an error, or strictly not found."""
+    if found is None or tuple(found.box) == NOT_FOUND:
+        return None
+    try:
+        box = to_original(found.box, found.processed, size)
+    except ProtocolError:
+        if not rules.strict:
+            raise
+        return None
+    return cut_region(
+        size, box, margin=rules.margin, min_side=rules.min_side, min_area=rules.min_area,
+        max_area=rules.crop_max_area,
+    )  # fmt: skip
+
+
+def _round_one(
+    turns: list[Turn], rules: Rules, words: Wording, feedback: list[str], n_calls: int, *, is_last: bool
+) -> Generator[Ask | Locate, Heard | Found | None, _Round]:
+    current = _Round()
+    for _ in range(rules.attempts):
+        heard = yield from _ask(turns)
+        if heard is None:
+            current.reasons.append("query_api_failed")
+            continue
+        described, answer = read_description(heard.text), read_boxed(heard.text)
+        wrong = []
+        if is_last and not answer:
+            wrong.append(f"no_answer_in_last_round({heard.finish})")
+        elif not is_last and not described and not answer:
+            wrong.append(f"no_tool_call_nor_answer({heard.finish})")
+        rating = read_feedback(heard.text)
+        if rules.feedback and rating not in (("helpful", "unhelpful") if n_calls else ("NA",)):
+            wrong.append(f"no_feedback({heard.finish})")
+        said = Turn("assistant", (heard.text,))
+        if not wrong:
+            turns.append(said)
+            if rules.feedback:
+                feedback.append(str(rating))
+            current.reply, current.answer = heard.text, answer
+            current.call = None if described is None else Call(described)
+            if rules.strict and answer and (is_last or not described):
+                current.call = None
+            return current
+        current.reasons.append("+".join(wrong))
+        if not is_last:
+            turns += [said, Turn("user", (words["format"],))]
+    return current
+
+
+# -- Protocol A2: several images, crops have numbers too.
+
+
+def _present(sizes: Sequence[Size], question: str, rules: Rules, separator: str) -> tuple[list[View], Turn]:
+    """The images of a question and its first turn."""
+    views = []
+    for source, size in enumerate(sizes):
+        whole = View(source=source, original=size, box=(0, 0, *size))
+        shown = present_small(size, min(rules.scale, 1.0), rules.max_area)
+        views.append(show(whole, shown, rules.png_max_area))
+    return views, _first_turn(views, question, separator)
+
+
+def _first_turn(views: Sequence[View], question: str, separator: str) -> Turn:
+    parts: list[str | View] = []
+    for number, view in enumerate(views):
+        parts += [*([separator] if number else []), f"Image {number}:", view]
+    return Turn("user", (*parts, question))
+
+
+def search_several(question: str, sizes: Sequence[Size], rules: Rules, words: Wording) -> Dialogue:
+    """InSight-o3's later form: a description and the number of an image or a crop."""
+    views, first = _present(sizes, question, rules, words["separator"])
+    turns = [Turn("system", (words["system"],)), first]
+    n_calls, feedback = 0, ()
+    while True:
+        is_last = n_calls >= rules.max_looks
+        current = yield from _round_several(turns, rules, words, is_last=is_last)
+
+        if current.reply is None:
+            return _end("request failed", current, n_calls, turns, views, feedback)
+        if current.call is None:
+            return _end("answered", current, n_calls, turns, views, feedback)
+        n_calls += 1
+        parts = yield from _follow(current.call, views, rules, words)
+        last = (words["last"],) if n_calls >= rules.max_looks else ()
+        turns.append(Turn("user", (*parts, *last)))
+
+
+def _follow(
+    call: Call, views: list[View], rules: Rules, words: Wording
+) -> Generator[Ask | Locate, Heard | Found | None, tuple[str | View, ...]]:
+    """What a call gets back: a crop, or why there is none."""
+    refine = "\n\n" + _fill(words["refine"], call.image)
+    if not 0 <= call.image < len(views):
+        return (words["no_such_image"] + refine,)
+    parent = views[call.image]
+    found = yield from _locate(parent, call.image, call.description)
+    if found is not None and tuple(found.box) == NOT_FOUND:
+        return (words["not_located"] + refine,)
+    crop = found and zoom_found(
+        parent, call.image, found.box, found.processed, zoom=rules.zoom, max_area=rules.crop_max_area
+    )
+    if crop is None:
+        return (words["no_usable_view"] + refine,)
+    crop = replace(show(crop, crop.size, rules.png_max_area), label=call.description)
+    views.append(crop)
+    number = len(views) - 1
+    return f"Image {number}:", crop, _fill(words["crop_n"], number)
+
+
+def _round_several(
+    turns: list[Turn], rules: Rules, words: Wording, *, is_last: bool
+) -> Generator[Ask | Locate, Heard | Found | None, _Round]:
+    current = _Round()
+    for _ in range(rules.attempts):
+        heard = yield from _ask(turns)
+        if heard is None:
+            current.reasons.append("query_api_failed")
+            continue
+        text = close_tags(heard.text)
+        call, answer = read_indexed_call(text, strict=rules.strict), read_last_answer(text)
+        if rules.strict:  # as published, a box that is left open takes in the added tag
+            answer = read_last_answer(text if text.endswith(END_ANSWER) else heard.text) or None
+        wrong = []
+        if is_last:
+            wrong += ["tool_call_budget_exceeded"] * (call is not None)
+            if call is not None or answer is None:
+                wrong.append(f"no_answer_in_last_round({heard.finish})")
+        elif call is None and answer is None:
+            wrong.append(f"no_tool_call_nor_answer({heard.finish})")
+        turns.append(Turn("assistant", (text,)))
+        if not wrong:
+            current.reply, current.call, current.answer = text, call, answer
+            return current
+        current.reasons += wrong
+        turns.append(Turn("user", (words["format"],)))
+    return current
+
+
+# -- Protocols B and C: the model names boxes itself.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Tokens, where they can be counted before a request is sent."""
+
+    context: int
+    response: int  # of everything after the first prompt
+    count: Callable[[str | View], int]
+    max_tokens: int | None = None  # of one reply
+
+    def total(self, turns: Sequence[Turn]) -> int:
+        return sum(self.count(part) for turn in turns for part in turn.parts)
+
+
+def zoom_by_tool(
+    question: str,
+    sizes: Sequence[Size],
+    rules: Rules,
+    words: Wording,
+    *,
+    max_assistant: int | None = None,
+    limits: Limits | None = None,
+) -> Dialogue:
+    """InSight-doc and Qwen: calls of the zoom tool, as text. The reply without a call is the answer."""
+    views, first = _present(sizes, question, rules, "\n---\n")
+    n_shrunk = 0
+    while limits and limits.total([first]) > limits.context and n_shrunk < 4:
+        n_shrunk += 1
+        views = [show(view, shrink_to_half(view.size, rules.max_area)) for view in views]
+        first = _first_turn(views, question, "\n---\n")
+    turns, n_assistant, n_tool, n_questions = [first], 0, 0, len(views)
+    prompt_tokens = limits.total([first]) if limits else 0
+
+    def end(stop: str | None, failure: str = "", *, is_truncated: bool = False) -> Outcome:
+        said = [turn for turn in turns if turn.role == "assistant"]
+        return Outcome(
+            stop=stop, answer=str(said[-1].parts[0]) if said and not failure else None,
+            is_critical=bool(failure), reasons=[failure] if failure else [], is_truncated=is_truncated,
+            n_calls=n_tool, turns=turns, views=views, n_assistant=n_assistant, n_tool=n_tool,
+            n_shrunk=n_shrunk, prompt_tokens=prompt_tokens,
+        )  # fmt: skip
+
+    if limits and prompt_tokens > limits.context:
+        turns.append(Turn("assistant", ("",)))
+        n_assistant += 1
+        return end(None, "initial_prompt_overflow_after_shrink", is_truncated=True)
+    while True:
+        max_tokens = None
+        if limits:
+            used = limits.total(turns[1:])
+            left = limits.context - prompt_tokens - used
+            if left <= 0:
+                turns.append(Turn("assistant", ("",)))
+                n_assistant += 1
+                return end(None, "prompt_context_overflow_before_generate", is_truncated=True)
+            max_tokens = min(left, limits.response - used, limits.max_tokens or left)
+        heard = yield from _ask(turns, max_tokens)
+        if heard is None:
+            return end(None, "query_api_failed")
+        turns.append(Turn("assistant", (heard.text,)))
+        n_assistant += 1
+        if limits and limits.total(turns[1:]) >= limits.response:
+            return end("response_length_reached", is_truncated=True)
+        if n_assistant >= (rules.max_looks + 1 if max_assistant is None else max_assistant):
+            return end("max_assistant_turns")
+        if n_tool >= rules.max_looks:
+            return end("max_user_turns")
+        calls = read_tool_calls(heard.text)[0][: rules.calls_per_turn]
+        if not calls:
+            return end("no_tool_calls")
+        seen = views if rules.index == "all" else views[:n_questions]
+        made = [run_tool(call, seen, rules) for call in calls]
+        results, number = list[Turn](), len(views)
+        for result in made:
+            if isinstance(result, View):
+                results.append(Turn("tool", (f"Image {number}:", result)))
+                number += 1
+            else:
+                results.append(Turn("tool", (words[result],)))
+        if limits and limits.total(turns[1:]) + limits.total(results) >= limits.response:
+            turns += [
+                Turn("tool", tuple("<image>" if isinstance(part, View) else part for part in turn.parts))
+                for turn in results
+            ]
+            return end("tool_response_length_reached", is_truncated=True)
+        turns += results
+        views = [*views, *(result for result in made if isinstance(result, View))]
+        n_tool += 1
+
+
+def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | ToolError:
+    """The crop that a call of the zoom tool asks for, or the code of its error."""
+    if call.name != TOOL:
+        return "unknown_tool"
+    try:
+        arguments = load_json(call.arguments)
+    except ValueError:
+        return "bad_json"
+    if not isinstance(arguments, dict):
+        return "exception"
+    number, label, box = (arguments.get(name) for name in ("img_idx", "label", "bbox_2d"))
+    if rules.strict:  # models that are not trained for it leave them out
+        number, label = (0 if number is None else number), ("" if label is None else label)
+    if not isinstance(number, int):
+        return "bad_img_idx"
+    if not isinstance(label, str):
+        return "bad_label"
+    if not isinstance(box, list) or len(box) != 4:
+        return "bad_bbox"
+    if not 0 <= number < len(views):
+        return "no_such_image"
+    view = zoom_box(
+        views[number], int(number), box, zoom=rules.zoom, max_area=rules.crop_max_area, unit=rules.unit
+    )
+    return replace(show(view, view.size), label=label) if isinstance(view, View) else view

@@ -1,0 +1,316 @@
+"""Did the model look where the evidence is? The authors' figures of one dialogue, and of a cell of trials."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from eyechart.look.crops import ProtocolError, Size, scale_box
+
+Corners = Sequence[float]  # x1, y1, x2, y2
+
+MIN_COVERED = 0.95  # of a gold box: InSight-o3's rule for a crop that counts
+
+
+class Crop(NamedTuple):
+    """A crop: which page it is on, where, and the number of the image it was cut from."""
+
+    page: int
+    box: Corners
+    parent: int | None = None
+
+
+class Evidence(NamedTuple):
+    """Where the answer is; without a box only the page is known."""
+
+    page: int
+    box: Corners | None = None
+
+
+def area(box: Corners) -> float:
+    """The area of a box; 0 if it ends before it starts."""
+    return max(0, box[2] - box[0]) * max(0, box[3] - box[1])
+
+
+def intersection(a: Corners, b: Corners) -> float:
+    """The area that two boxes share."""
+    return area((max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])))
+
+
+def iou(a: Corners, b: Corners) -> float:
+    """Intersection over union; 0 if the union is empty.
+
+    >>> iou((0, 0, 10, 10), (0, 0, 10, 5))
+    0.5
+    """
+    shared = intersection(a, b)
+    union = area(a) + area(b) - shared
+    return shared / union if union else 0.0
+
+
+def mean_overlap(boxes: Sequence[Corners]) -> float:
+    """How much each box repeats the earlier ones: the mean of its best IoU with any of them."""
+    best = [max(iou(box, earlier) for earlier in boxes[:n]) for n, box in enumerate(boxes) if n]
+    return statistics.fmean(best) if best else 0.0
+
+
+def tool_iou(crops: Sequence[Corners], golds: Sequence[Corners], processed: Size, original: Size) -> float:
+    """InSight-o3's `tool_iou`: the gold box that was met worst. The whole image counts as a crop."""
+    candidates: list[Corners] = [(0, 0, *original)]
+    for crop in crops:
+        x1, y1, x2, y2 = scale_box(crop, processed, original)
+        if not (x1 < x2 and y1 < y2):
+            raise ProtocolError(f"the box {list(crop)} is empty on the original")
+        candidates.append((x1, y1, min(x2, original[0]), min(y2, original[1])))
+    return min(
+        (
+            max(
+                (iou(box, gold) for box in candidates if _share(box, gold) > MIN_COVERED),
+                default=0.0,
+            )
+            for gold in golds
+        ),
+        default=0.0,
+    )
+
+
+def _share(crop: Corners, gold: Corners) -> float:
+    """How much of a gold box a crop covers."""
+    return intersection(crop, gold) / area(gold) if area(gold) else 0.0
+
+
+def measure(
+    pages: Sequence[Size],
+    crops: Sequence[Crop],
+    evidence: Sequence[Evidence],
+    *,
+    limit: int | None = None,
+    coverage: float = 0.5,
+    redundant_iou: float = 0.8,
+) -> dict[str, Any]:
+    """InSight-doc's figures of one dialogue, under its own names."""
+    known = {entry.page for entry in evidence}
+    boxes = [(entry.page, entry.box) for entry in evidence if entry.box is not None]
+    box_pages = {page for page, _ in boxes}
+    pairs = [(crop, box) for crop in crops for page, box in boxes if page == crop.page]
+    hits = [
+        any(page == crop.page and _share(crop.box, box) >= coverage for page, box in boxes) for crop in crops
+    ]
+    cropped = box_pages & {crop.page for crop in crops}
+    covered = {crop.page for crop, is_hit in zip(crops, hits, strict=True) if is_hit}
+
+    def best(figures: Sequence[float]) -> float | None:
+        return max(figures, default=0.0) if boxes else None
+
+    max_coverage = best([_share(crop.box, box) for crop, box in pairs])
+    return {
+        "has_evidence": bool(evidence),
+        "has_evidence_pages": bool(evidence),
+        "has_evidence_boxes": bool(boxes),
+        "num_evidence_pages": len(known),
+        "num_evidence_boxes": len(boxes),
+        "num_evidence_box_pages": len(box_pages),
+        "num_cropped_evidence_box_pages": len(cropped),
+        "num_cropped_evidence_box_pages_covered": len(covered),
+        "num_crops_on_evidence_box_pages": sum(crop.page in box_pages for crop in crops),
+        "num_crops_hit_evidence_region_at_threshold": sum(hits),
+        "fraction_cropped_evidence_box_pages_covered": len(covered) / len(cropped) if cropped else None,
+        "num_scaled_evidence_boxes": 0,
+        "crop_hits_evidence_page": any(crop.page in known for crop in crops) if evidence else None,
+        "max_crop_evidence_iou": best([iou(crop.box, box) for crop, box in pairs]),
+        "max_evidence_coverage": max_coverage,
+        "max_crop_precision_vs_evidence": best([_share(box, crop.box) for crop, box in pairs]),
+        "crop_covers_evidence_at_threshold": None if max_coverage is None else max_coverage >= coverage,
+        **_measure_steps(crops, known, hits),
+        **_measure_pairs(crops, redundant_iou),
+        **_measure_areas(crops, pages),
+        **_measure_end(crops, limit),
+    }
+
+
+def _measure_steps(crops: Sequence[Crop], known: set[int], hits: Sequence[bool]) -> dict[str, Any]:
+    """When evidence was first met, and whether the model stopped there."""
+    seen: set[int] = set()
+    has_all = []
+    for crop in crops:
+        seen.add(crop.page)
+        has_all.append(bool(known) and known <= seen)
+    steps = {
+        "any_evidence_page_hit": _first([crop.page in known for crop in crops]),
+        "all_evidence_pages_hit": _first(has_all),
+        "evidence_region_coverage_hit": _first(hits),
+    }
+    figures: dict[str, Any] = {f"first_{name}_step": step for name, step in steps.items()}
+    for name, step in steps.items():
+        figures[f"stopped_at_first_{name}"] = None if step is None else step == len(crops)
+        figures[f"extra_crops_after_first_{name}"] = None if step is None else len(crops) - step
+    return figures
+
+
+def _first(flags: Sequence[bool]) -> int | None:
+    return next((number for number, flag in enumerate(flags, 1) if flag), None)
+
+
+def _measure_pairs(crops: Sequence[Crop], redundant_iou: float) -> dict[str, Any]:
+    """Crops of the same image. As published, page 0 and a crop of image 0 are the same source."""
+
+    def source(crop: Crop) -> int:
+        return crop.page if crop.parent is None else crop.parent
+
+    pairs = [iou(a.box, b.box) for a, b in itertools.combinations(crops, 2) if source(a) == source(b)]
+    return {
+        "same_source_img_crop_pairs": len(pairs),
+        "same_page_crop_pairs": len(pairs),
+        "redundant_crop_pairs": sum(overlap >= redundant_iou for overlap in pairs),
+        "max_crop_pair_iou": max(pairs, default=None),
+        "mean_crop_pair_iou": statistics.fmean(pairs) if pairs else None,
+    }
+
+
+def _measure_areas(crops: Sequence[Crop], pages: Sequence[Size]) -> dict[str, Any]:
+    """How much of the pages that have a crop was cropped."""
+    clipped: dict[int, list[Corners]] = {}
+    for crop in crops:
+        if 0 <= crop.page < len(pages):
+            x1, y1, x2, y2 = crop.box
+            width, height = pages[crop.page]
+            clipped.setdefault(crop.page, []).append(
+                (max(0, x1), max(0, y1), min(width, x2), min(height, y2))
+            )
+    total = sum(math.prod(pages[page]) for page in clipped)
+    shares = [area(box) / math.prod(pages[page]) for page, boxes in clipped.items() for box in boxes]
+    nothing = None if crops else 0.0
+    return {
+        "zoom_area_fraction_union": sum(map(_union, clipped.values())) / total if total else nothing,
+        "zoom_area_fraction_sum": sum(area(box) for boxes in clipped.values() for box in boxes) / total
+        if total
+        else nothing,
+        "mean_crop_area_fraction_of_page": statistics.fmean(shares) if shares else None,
+        "max_crop_area_fraction_of_page": max(shares, default=None),
+        "num_zoomed_source_pages": len({crop.page for crop in crops}),
+        "num_crops_missing_page_size": len(crops) - len(shares),
+    }
+
+
+def _union(boxes: Sequence[Corners]) -> float:
+    """The area that boxes cover together."""
+    edges = sorted({x for box in boxes for x in (box[0], box[2])})
+    total = 0.0
+    for left, right in itertools.pairwise(edges):
+        reached, height = -math.inf, 0.0
+        for _, top, _, bottom in sorted(
+            (box for box in boxes if box[0] <= left and right <= box[2]), key=lambda box: box[1]
+        ):
+            height += max(0, bottom - max(top, reached))
+            reached = max(reached, bottom)
+        total += height * (right - left)
+    return total
+
+
+def _measure_end(crops: Sequence[Crop], limit: int | None) -> dict[str, Any]:
+    """Whether the limit was reached, and on one and the same page."""
+    run = len(list(itertools.takewhile(lambda crop: crop.page == crops[-1].page, reversed(crops))))
+    is_exhausted = None if limit is None else len(crops) >= limit
+    return {
+        "tool_call_limit": limit,
+        "exhausted_tool_call_limit": is_exhausted,
+        "last_same_page_crop_run_length": run,
+        "last_crop_page_id": crops[-1].page if crops else None,
+        "stuck_exhausted_same_page_tail": None if is_exhausted is None else is_exhausted and run >= 2,
+    }
+
+
+# -- A cell: all trials of a benchmark at one scale.
+
+_GROUPS = (
+    (("timeout",), "timeout"),
+    (("rate limit", "429", "too many requests"), "rate_limit"),
+    (("context", "max_model_len", "prompt is too long"), "context_overflow"),
+)
+
+
+def summarize_cell(
+    samples: Sequence[Mapping[str, Any]], *, n_expected: int, n_trials: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """InSight-doc's rows per trial, and their summary with standard deviations between trials."""
+    per_trial = n_expected // n_trials
+    rows: list[dict[str, Any]] = []
+    failures, missing = Counter[str](), 0
+    for trial in range(n_trials):
+        own = [sample for sample in samples if sample["trial_idx"] == trial]
+        valid = [sample for sample in own if _why_invalid(sample) is None]
+        failures.update(why for sample in own if (why := _why_invalid(sample)) is not None)
+        missing += max(0, per_trial - len({sample["sample_index"] for sample in own}))
+        rewards = [_reward(sample) or 0.0 for sample in valid]
+        lengths = [sample["prompt_tokens"] + sample["response_tokens_total"] for sample in valid]
+        times = [sample["core_inference_time"] for sample in valid]
+        expected = per_trial or len(own) or 1
+        rows.append(
+            {
+                "trial_idx": trial,
+                "n_expected": per_trial,
+                "n_exported": len(own),
+                "n_valid": len(valid),
+                "valid_ratio": len(valid) / expected,
+                "accuracy_valid": _mean(rewards),
+                "accuracy_all": sum(rewards) / expected,
+                "seq_len_mean": _mean(lengths),
+                "core_time_s_mean": _mean(times),
+                "n_fail_or_missing": per_trial - len(valid),
+            }
+        )
+    if missing:
+        failures["missing_sample"] = missing
+    summary: dict[str, Any] = {
+        "num_trials": n_trials,
+        "n_expected_per_trial": per_trial,
+        "n_expected_total": n_expected,
+        "n_exported_total": len(samples),
+        "n_fail_or_missing_total": sum(failures.values()),
+        "failure_breakdown": dict(failures),
+    }
+    for name in ("valid_ratio", "accuracy_valid", "accuracy_all", "seq_len", "core_time_s"):
+        column = f"{name}_mean" if name in ("seq_len", "core_time_s") else name
+        values = [row[column] for row in rows if row[column] is not None]
+        summary[f"{name}_mean"] = _mean(values)
+        summary[f"{name}_std"] = (statistics.stdev(values) if len(values) > 1 else 0.0) if values else None
+    return rows, summary
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def _reward(sample: Mapping[str, Any]) -> float | None:
+    score = sample.get("score") or {}
+    return next(
+        (score[key] for key in ("accuracy_reward", "score", "reward") if score.get(key) is not None), None
+    )
+
+
+def _why_invalid(sample: Mapping[str, Any]) -> str | None:
+    """The group of the first reason why a sample does not count; None: it counts."""
+    score = sample.get("score") or {}
+    if sample.get("failure_reasons"):
+        return _group(str(sample["failure_reasons"][0]))
+    if sample.get("critical_failure"):
+        return "critical_failure"
+    if score.get("compute_score_success") is False:
+        return _group(str(score.get("failure_reason") or "score_failed"))
+    return None if _reward(sample) is not None else "invalid_or_unscored"
+
+
+def _group(reason: str) -> str:
+    lower = reason.lower()
+    for marks, group in _GROUPS:
+        if any(mark in lower for mark in marks):
+            return group
+    if "empty" in lower and "assistant" in lower:
+        return "empty_assistant_message"
+    if "score" in lower or "judge" in lower:
+        return reason.split(":", 1)[0]
+    return ":".join(reason.split(":")[:2]) if ":" in reason else reason[:96]

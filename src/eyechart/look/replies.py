@@ -1,0 +1,259 @@
+"""Reading replies: calls for a closer look, searchers' boxes, answers. All in linear time, for any text.
+
+Each function keeps the rule of the authors' program with its quirks. Tags are searched as plain texts: a
+`<tool_call>` that is only mentioned counts, as it does there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from eyechart.look.crops import NOT_FOUND, Box, ProtocolError
+
+CALL, END_CALL = "<tool_call>", "</tool_call>"
+ANSWER, END_ANSWER = "<answer>", "</answer>"
+_BOXED = "\\boxed{"
+_FOUR_NUMBERS = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]")
+
+
+class Call(NamedTuple):
+    """A region that is asked for by its description (A, A2). A has one image, number 0."""
+
+    description: str
+    image: int = 0
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool (B, C); the arguments are JSON text, maybe broken."""
+
+    name: str
+    arguments: str
+
+
+def between(text: str, opening: str, closing: str) -> str | None:
+    """The text after the first opening tag up to the next closing one, if both tags occur anywhere."""
+    if opening not in text or closing not in text:
+        return None
+    return text.split(opening, 1)[1].split(closing, 1)[0]
+
+
+def load_json(text: str) -> Any:
+    """JSON as Python reads it; ValueError for whatever is none, also if it is too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError as err:
+        raise ValueError("JSON is nested too deeply") from err
+
+
+# -- Protocol A
+
+
+def read_description(reply: str) -> str | None:
+    """The region that a reply asks for (A): the first call, between its first `{` and its last `}`.
+
+    >>> read_description("<tool_call> region_description={the {old} sign} </tool_call>")
+    'the {old} sign'
+    """
+    segment = between(reply, CALL, END_CALL)
+    if segment is None or "region_description=" not in segment:
+        return None
+    described = segment.split("region_description=", 1)[1]
+    if "{" not in described or "}" not in described:
+        return None
+    return described.split("{", 1)[1].rsplit("}", 1)[0].strip()
+
+
+def read_boxed(reply: str) -> str | None:
+    r"""The answer of a reply (A): the first box, up to the first `}`.
+
+    >>> read_boxed(r"\boxed{\text{B}} or \boxed{C}")
+    '\\text{B'
+    """
+    return reply.split(_BOXED, 2)[1].split("}", 1)[0].strip() if _BOXED in reply else None
+
+
+def read_feedback(reply: str) -> str | None:
+    """Whether the last crop helped, in the model's word; asked for in training only."""
+    found = between(reply, "<tool_feedback>", "</tool_feedback>")
+    return None if found is None else found.strip()
+
+
+# -- Protocol A2
+
+
+def close_tags(reply: str) -> str:
+    """The reply with the closing tag that a server left out because it stops there."""
+    for opening, closing in ((CALL, END_CALL), (ANSWER, END_ANSWER)):
+        if opening in reply and closing not in reply:
+            return reply.rstrip() + closing
+    return reply
+
+
+def read_indexed_call(reply: str, *, strict: bool = False) -> Call | None:
+    """The region and the image that a reply asks for (A2).
+
+    JSON that is not an object ends the authors' program; strictly, it is no call.
+    """
+    segment = between(reply, CALL, END_CALL)
+    if segment is None:
+        return None
+    try:
+        call = load_json(segment.strip())
+    except ValueError:
+        return None
+    if not isinstance(call, dict):
+        if strict:
+            return None
+        raise ProtocolError(
+            f"a call is a JSON object, not {type(call).__name__}",
+            hint="with strict=True such a reply counts as malformed",
+        )
+    description, image = call.get("region_description"), call.get("img_idx")
+    if not isinstance(description, str) or not isinstance(image, int):
+        return None
+    return Call(description.strip(), int(image))
+
+
+def read_last_answer(reply: str) -> str | None:
+    """The last answer in tags, else the last box."""
+    if ANSWER in reply and END_ANSWER in reply:
+        return reply.rsplit(ANSWER, 1)[1].split(END_ANSWER, 1)[0].strip()
+    return reply.rsplit(_BOXED, 1)[1].split("}", 1)[0].strip() if _BOXED in reply else None
+
+
+# -- Searchers
+
+
+def read_found_box(reply: str) -> Box | None:
+    """The box of a searcher's last reply; all zeros: not found; None: no box.
+
+    >>> read_found_box("<answer>[10, 20, 30, 40]</answer>"), read_found_box("<answer>[9, 9, 1, 1]</answer>")
+    ((10, 20, 30, 40), None)
+    """
+    text = reply.rsplit(ANSWER, 1)[1].split(END_ANSWER, 1)[0] if ANSWER in reply else reply
+    boxes = [found.group() for found in _FOUR_NUMBERS.finditer(text)]
+    if not boxes:
+        return None
+    try:
+        x1, y1, x2, y2 = load_json(boxes[-1])  # which refuses leading zeros
+    except ValueError:
+        return None
+    return (x1, y1, x2, y2) if (x1, y1, x2, y2) == NOT_FOUND or (x1 < x2 and y1 < y2) else None
+
+
+def read_own_zoom(reply: str) -> Box | None:
+    """The box of a searcher's own zoom call."""
+    segment = between(reply, CALL, END_CALL)
+    try:
+        call = load_json((segment or "").strip())
+        box = call["arguments"]["bbox_2d"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    if not isinstance(box, list) or len(box) != 4 or not all(isinstance(v, int) for v in box):
+        return None
+    x1, y1, x2, y2 = box
+    return (x1, y1, x2, y2) if 0 <= x1 < x2 and 0 <= y1 < y2 else None
+
+
+# -- Protocols B and C
+
+
+def read_tool_calls(reply: str) -> tuple[list[ToolCall], str]:
+    """The calls written as text (Hermes), and the text around them. Calls that are not JSON are dropped."""
+    if CALL not in reply or END_CALL not in reply:
+        return [], reply
+    calls, kept, at = [], [], 0
+    while (start := reply.find(CALL, at)) >= 0 and (end := reply.find(END_CALL, start + len(CALL))) >= 0:
+        kept.append(reply[at:start])
+        at = end + len(END_CALL)
+        try:
+            call = load_json(reply[start + len(CALL) : end])
+            name, arguments = call["name"], call["arguments"]
+            if isinstance(name, str):
+                calls.append(ToolCall(name, json.dumps(arguments, ensure_ascii=False)))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return calls, "".join((*kept, reply[at:]))
+
+
+def write_tool_calls(content: str | None, calls: Sequence[Mapping[str, Any]]) -> str:
+    """An API's `tool_calls` as text behind the content, as InSight-doc's client writes them."""
+    pieces = [content] if content else []
+    for call in calls:
+        function = call.get("function") or {}
+        if not function.get("name"):
+            continue
+        arguments: Any = function.get("arguments")
+        with contextlib.suppress(ValueError, TypeError):
+            arguments = load_json(arguments)
+        written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
+        pieces.append(f"{CALL}\n{written}\n{END_CALL}")
+    return "\n".join(pieces)
+
+
+# -- What is scored
+
+_MAX_JUDGED = 2000
+
+
+def read_final_answer(dialogue: str, *, is_plain_allowed: bool) -> str | None:
+    """The answer that InSight-o3 scores, out of the turns joined to one text: a box of any turn counts."""
+    if (answer := read_last_answer(dialogue)) is not None or not is_plain_allowed:
+        return answer
+    last = dialogue.rsplit("\nassistant\n", 1)[-1].removesuffix("<|im_end|>").strip()
+    return None if CALL in last or not last else last
+
+
+def text_to_judge(reply: str) -> str:
+    """What InSight-doc hands to its judge: the answer, else the box, else all, without the middle."""
+    answer = read_last_answer(reply)
+    text = reply.strip() if answer is None else answer
+    return text if len(text) <= _MAX_JUDGED else f"{text[:997]} ... {text[-998:]}"
+
+
+def read_judge(reply: str | None) -> str | None:
+    """The answer that InSight-doc reads out of its judge's reply."""
+    raw = (reply or "").strip()
+    text = raw
+    if ANSWER in text and END_ANSWER in text:
+        text = text.rsplit(ANSWER, 1)[1].split(END_ANSWER, 1)[0].strip()
+    else:
+        text = text.removeprefix(ANSWER).strip()
+    if _BOXED in text:
+        text = text.rsplit(_BOXED, 1)[1].split("}", 1)[0].strip()
+    return text.strip("`").strip() or None
+
+
+_TAGS = tuple(f"<{end}{name}>" for name in ("think", "tool_call", "answer") for end in ("", "/"))
+
+
+def rate_format(dialogue: str, *, must_answer: bool) -> tuple[float, float]:
+    """Whether a dialogue keeps to the form: with thoughts in every turn (strict), and without (simple)."""
+    first, *later = dialogue.split("\nuser\n")
+    turns = [first, *(turn.split("\nassistant\n", 1)[-1] for turn in later)]
+    last = [ANSWER] if must_answer or ANSWER in turns[-1] else [CALL]
+    wanted = [CALL] * (len(turns) - 1) + last
+    strict = all(_is_in_form(turn.strip(), ("<think>", tag)) for turn, tag in zip(turns, wanted, strict=True))
+    simple = all(
+        turn.count(CALL) + turn.count(ANSWER) == 1
+        and turn.count(END_CALL) + turn.count(END_ANSWER) == 1
+        and _is_in_form(turn.strip()[turn.strip().find(tag) :], (tag,))
+        for turn, tag in zip(turns, wanted, strict=True)
+    )
+    return float(strict), float(simple)
+
+
+def _is_in_form(turn: str, tags: Sequence[str]) -> bool:
+    """Whether a turn is these elements in order, with blanks between and no tag inside."""
+    for tag in tags:
+        if not turn.startswith(tag):
+            return False
+        inside, found, turn = turn.removeprefix(tag).partition(tag.replace("<", "</"))
+        if not found or any(other in inside for other in _TAGS):
+            return False
+        turn = turn.strip()
+    return not turn
