@@ -36,13 +36,14 @@ class Aliases(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module under its name now."""
         module = import_module(spec.loader_state)
-        self._own_spec = module.__spec__
+        spec.loader_state = module.__spec__  # kept, since importing replaces it
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute nothing again. ``import eyechart.run.options as o`` reads an attribute of the function."""
-        former = module.__spec__.name if module.__spec__ else ""
-        module.__spec__ = self._own_spec
-        package, _, name = former.rpartition(".")
+        alias = module.__spec__
+        assert alias is not None
+        module.__spec__ = alias.loader_state
+        package, _, name = alias.name.rpartition(".")
         if package in self._names:
             setattr(self._names[package][1], name, module)
