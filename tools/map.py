@@ -166,7 +166,7 @@ READY = ("engine/sample.py", "run")  # where a prepared sample is handed to the 
 
 def trace_sample() -> Trace:
     """One plain TSV row, from the end of planning to the summary."""
-    from eyechart.runs import evaluate
+    from eyechart.runs.evaluate import evaluate
     from eyechart.runs.options import Options
     from eyechart.runs.plan import make_plan
 

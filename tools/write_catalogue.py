@@ -1,63 +1,30 @@
-"""Write what follows from declarations: the benchmarks in src/eyechart/catalogue, and the options of a run.
+"""Write the tables in docs that follow from declarations: benchmarks, stages of judging, options of a run.
 
     python tools/write_catalogue.py          (make catalogue)
 
-`names.txt` lists the benchmarks and the files and hub data sets by which they are recognised, so that nothing
-has to be imported to find one; docs/catalogue.md has the table. MMBench's sets have their own `names.txt`.
-The options are in docs/configuration.md and, by what they affect, in docs/runs.md. A test compares all of
-them with the declarations.
+docs/catalogue.md has the benchmarks, docs/scoring.md the prompts of judges, docs/configuration.md the options
+and docs/runs.md what they affect. A test compares the tables with the declarations.
 """
 
 from __future__ import annotations
 
 import re
-from importlib import import_module
+import sys
 from pathlib import Path
 
-from eyechart import registry
 from eyechart.option import Option, list_file_keys, list_options
+from eyechart.registry import judge_prompts, read_announced, scorers
 from eyechart.runs.options import Options
 from eyechart.runs.sources import list_setting_choices, make_benchmark
-from eyechart.score.judged import PROMPTS, list_names
-from eyechart.types import Benchmark, ImageRef, Sample
+from eyechart.score.judged import list_names
+from eyechart.types import Benchmark, ImageRef, JudgedScorer, Reply, Sample
 
-FOLDER = Path(registry.__file__).parent / "catalogue"
-PACKAGE = "eyechart.catalogue"
-MMBENCH = "eyechart.pipelines.vlmevalkit.benchmark"
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 SCORING = PAGE.with_name("scoring.md")
 _LONGEST = 160  # characters of a prompt in the table
 _IMAGE = ImageRef(kind="file", location="")
-_APART = ("__init__", "declare", "demo", "prompts", "suites")
-
-
-def list_modules() -> list[str]:
-    """The modules with declarations."""
-    names = sorted(path.stem for path in FOLDER.glob("*.py"))
-    return [f"{PACKAGE}.{name}" for name in names if name not in _APART]
-
-
-def write_names(modules: list[str]) -> str:
-    """The text of a names.txt: the declarations in these modules."""
-    for module in modules:
-        import_module(module)
-    of = {name: factory.__module__ for name, factory in registry.benchmarks._parts.items()}
-    ours = {name: module for name, module in of.items() if module in modules}
-    files = {f"file:{stem}": name for stem, name in registry._files.items()}
-    hubs = {
-        f"hub:{place}:{part}".removesuffix(":"): name
-        for place, parts in registry._hubs.items()
-        for part, names in parts.items()
-        for name in names
-    }
-    lines = [
-        "# Written by tools/write_catalogue.py from the declarations beside it.",
-        "[eyechart.benchmarks]",
-    ]
-    lines += [f"{name} = {module}" for name, module in sorted(ours.items())]
-    lines += ["", "[eyechart.published]"]
-    lines += [f"{key} = {ours[name]}" for key, name in sorted((files | hubs).items()) if name in ours]
-    return "\n".join(lines) + "\n"
+_PACKAGE = "eyechart.catalogue."
+_APART = ("demo",)
 
 
 def is_choice(made: Benchmark) -> bool:
@@ -68,29 +35,49 @@ def is_choice(made: Benchmark) -> bool:
 def write_page() -> str:
     """The text of docs/catalogue.md with its table."""
     lines = []
-    by_group: dict[str, list[Benchmark]] = {}
-    for name, factory in sorted(registry.benchmarks._parts.items()):
-        if factory.__module__ in list_modules():
-            by_group.setdefault((made := make_benchmark(name, {})).card.group, []).append(made)
+    by_group: dict[str, list[tuple[Benchmark, str]]] = {}
+    for name, entry in sorted(read_announced(tuple(sys.path))["eyechart.benchmarks"].items()):
+        if entry.module.startswith(_PACKAGE) and name not in _APART:
+            made = make_benchmark(name, {})
+            by_group.setdefault(made.card.group, []).append((made, entry.module.removeprefix(_PACKAGE)))
     for group, several in sorted(by_group.items()):
         lines += [
             "",
             f"### {'VQA' if group == 'vqa' else group.capitalize()}",
             "",
-            "| name | size | prompt | metric | parity | what differs |",
+            "| name | file | size | prompt | metric | parity | what differs |",
         ]
-        lines += ["|---|---|---|---|---|---|", *map(write_row, several)]
+        lines += ["|---|---|---|---|---|---|---|", *(write_row(*one) for one in several)]
     return put_between(PAGE, "table", lines)
 
 
-def write_row(made: Benchmark) -> str:
-    """A line of the table."""
+def write_row(made: Benchmark, module: str) -> str:
+    """A line of the table; `module` is the benchmark's one file."""
     card = made.card
     asked = show_prompt(made)
     kits = list_setting_choices(made.name, "kit")
     parity = card.parity + (f" (kits: {', '.join(f'`{kit}`' for kit in kits)})" if len(kits) > 1 else "")
-    cells = (f"[{made.name}]({card.paper})", card.size, asked, card.metric, parity, card.note)
+    if words := name_judge_words(made):
+        parity += f"; the judge is asked in {words} words"
+    file = f"[{module}.py](../src/eyechart/catalogue/{module}.py)"
+    cells = (f"[{made.name}]({card.paper})", file, card.size, asked, card.metric, parity, card.note)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+_AUTHORS = {"eyechart": "eyechart's", "vlmevalkit": "VLMEvalKit's"}
+
+
+def name_judge_words(made: Benchmark) -> str:
+    """Whose prompt the judge is sent, if the benchmark can ask one: found by a reply that no rule reads."""
+    scorer = scorers.get(made.judged_scorer or made.scorer)
+    if not isinstance(scorer, JudgedScorer):
+        return ""
+    meta = {"grading_query": "Is it right?", "qid": 1}
+    sample = Sample(id="1", question="Q", golds=("A",), choices={"A": "a", "B": "b"}, meta=meta)
+    call = next(scorer.steps(Reply(text="It could well be one thing, or another."), sample), None)
+    if call is not None and call.prompt:
+        return "the file's"
+    return _AUTHORS[judge_prompts.get(call.stage).by if call is not None else "eyechart"]
 
 
 def show_prompt(made: Benchmark) -> str:
@@ -107,7 +94,9 @@ def show_prompt(made: Benchmark) -> str:
 def write_stages() -> str:
     """The text of docs/scoring.md with the table of the prompts that --judge-prompts replaces."""
     lines = ["", "", "| stage | names |", "|---|---|"]
-    names = {stage: [f"`{name}`" for name in dict.fromkeys(list_names(stage))] for stage in PROMPTS}
+    names = {
+        stage: [f"`{name}`" for name in dict.fromkeys(list_names(stage))] for stage in judge_prompts.names()
+    }
     lines += [f"| `{stage}` | {', '.join(listed)} |" for stage, listed in names.items()]
     return put_between(SCORING, "stages", lines)
 
@@ -154,6 +143,7 @@ def write_option(one: Option) -> str:
 _IDENTIFIED = {
     "": "the option itself",
     "model": "the model's identity",
+    "look": "the look that they make together, with the searcher's identity",
     "endpoint": "the endpoint: its name, otherwise its URL",
     "benchmark": "the benchmark: its name, its settings, the location of its data",
     "options": "the options that it sets",
@@ -179,11 +169,8 @@ def write_identity() -> str:
 
 
 def write_all() -> dict[Path, str]:
-    """Every file that is written, with its text."""
-    mmbench = FOLDER.parent.joinpath(*MMBENCH.split(".")[1:-1], "names.txt")
+    """Every page with a table, with its text."""
     return {
-        FOLDER / "names.txt": write_names(list_modules()),
-        mmbench: write_names([MMBENCH]),
         PAGE: write_page(),
         SCORING: write_stages(),
         PAGE.with_name("configuration.md"): write_options(),

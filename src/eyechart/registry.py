@@ -1,8 +1,8 @@
 """Registries: benchmarks, scorers, models and other parts by name.
 
-Built-ins and plug-ins are registered the same way: an entry point (groups ``eyechart.benchmarks``,
-``eyechart.scorers``, ``eyechart.models``, ``eyechart.exporters``, ``eyechart.commands`` and so on) names a
-module, and a decorator in that module records the part. A module is imported when its part is first used.
+A decorator records a part when its module is imported, and a module is imported when its part is first used.
+Which module has a built-in is in ``names.txt``, written by ``make catalogue``; plug-ins name theirs in entry
+points (groups ``eyechart.benchmarks``, ``eyechart.scorers``, ``eyechart.models`` and so on).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eyechart.types import (
     Scorer,
     answer_calls,
 )
-from eyechart.validate import check_score
+from eyechart.validate import apply_scorer, check_score
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ModelFactory = Callable[[str, ModelSettings], Model]
 BenchmarkFactory = Callable[..., Benchmark]
-ScoreFunction = Callable[[Reply, Sample], Score]
+# Of a reply and a sample, or of a reply's text and a gold.
+ScoreFunction = TypeVar("ScoreFunction", bound=Callable[..., Any])
 JudgingFunction = Callable[[Reply, Sample], Judging[Score]]
 Execute = Callable[["Namespace"], int]  # runs a command, returns its exit code
 
@@ -53,6 +54,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, *, see: str) -> None:
         self.kind = kind
         self.see = see
+        self.group = f"eyechart.{kind.replace(' ', '_')}s"  # of entry points
         self._parts: dict[str, T] = {}
 
     def record(self, name: str, part: T) -> T:
@@ -66,7 +68,8 @@ class Registry(Generic[T]):
             self._load(entry)
         if name not in self._parts:
             raise UnknownName(
-                f"no {self.kind} named {name!r}", hint=suggest_name(name, self.names(), see=self.see)
+                f"no {self.kind} named {name!r}",
+                hint=suggest_name(name, self.names(), see=self.see, at_most=4),
             )
         return self._parts[name]
 
@@ -98,7 +101,7 @@ class Registry(Generic[T]):
             )
 
     def _announced(self) -> Mapping[str, EntryPoint]:
-        return read_announced(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
+        return read_announced(tuple(sys.path)).get(self.group, {})
 
 
 def load_entry(entry: EntryPoint, kind: str) -> None:
@@ -143,15 +146,26 @@ class Checkup:
     prepare: Callable[[Namespace, Any], tuple[Model | None, Callable[[Model], list[Any]]]]
 
 
+class JudgePrompt(NamedTuple):
+    """The prompt of a stage of judging, with the names that its scorer fills in; and whose wording it is."""
+
+    text: str
+    by: str = "eyechart"
+
+
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 aggregates: Registry[Aggregate] = Registry("aggregate", see="eyechart docs metrics")
+judge_prompts: Registry[JudgePrompt] = Registry("judge prompt", see="eyechart docs scoring")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 converters: Registry[Converter] = Registry("converter", see="eyechart data convert --help")
 log_formats: Registry[LogFormat] = Registry("log format", see="eyechart score --help")
 commands: Registry[Command] = Registry("command", see="eyechart --help")
 configurations: Registry[ConfigReader] = Registry("configuration", see="eyechart run --help")
+callbacks: Registry[Callable[[], object]] = Registry("callback", see="eyechart docs extending")
+# Import names of other kits, and what provides them to a user's file where the kit is not installed.
+packages: Registry[Callable[[], object]] = Registry("package", see="eyechart exec --help")
 checkups: Registry[Checkup] = Registry("checkup", see="eyechart model check --help")
 
 # -- decorators
@@ -173,7 +187,9 @@ def scorer(
     rules: str = "",
     cut: Callable[[str], str] | None = None,
 ) -> Callable[[ScoreFunction], ScoreFunction]:
-    """Declare a scorer: a pure function of a `Reply` and a `Sample` that returns a `Score`.
+    """Declare a scorer: a pure function of a `Reply` and a `Sample`, or of a reply's text and a gold.
+
+    It returns a `Score`, a truth value or a number from 0 to 1 (`eyechart.validate.apply_scorer`).
 
     `version` is stored with each score and must change whenever a score could change; `parity` is
     ``"official"`` if the scores equal those of the benchmark's own code, and `rules` names the release or
@@ -182,27 +198,29 @@ def scorer(
     """
 
     def record(function: ScoreFunction) -> ScoreFunction:
-        scorers.record(name, _NamedScorer(name, version, parity, function, rules, cut))
+        scorers.record(name, NamedScorer(name, version, parity, function, rules, cut))
         return function
 
     return record
 
 
 @dataclass(frozen=True, slots=True)
-class _NamedScorer:
+class NamedScorer:
+    """A function with a name and a version as a scorer."""
+
     name: str
     version: str
     parity: str
-    function: ScoreFunction
+    function: Callable[..., Any]
     rules: str = ""
     cut: Callable[[str], str] | None = None
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return check_score(self.function(reply, sample))
+        return apply_scorer(self.function, reply, sample, route=self.name)
 
 
 def record_aggregate(part: Aggregate) -> Aggregate:
-    """Declare an aggregate, for `Benchmark.aggregate`; entry points: ``eyechart.aggregates``."""
+    """Declare an aggregate, for `Benchmark.aggregate`."""
     return aggregates.record(part.name, part)
 
 
@@ -227,6 +245,11 @@ def judged_scorer(
         return steps
 
     return record
+
+
+def judge_prompt(stage: str, text: str, *, by: str = "eyechart") -> None:
+    """Record the prompt of a `JudgeCall.stage`, so that ``--judge-prompts`` can replace it."""
+    judge_prompts.record(stage, JudgePrompt(text, by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +303,16 @@ def is_for_any_run(name: str) -> bool:
     return name not in _for_own_runs
 
 
+def callback(name: str) -> Callable[[type[T]], type[T]]:
+    """Declare a class that is told of runs and comparisons: ``--track name`` (`eyechart docs extending`)."""
+
+    def record(made: type[T]) -> type[T]:
+        callbacks.record(name, made)
+        return made
+
+    return record
+
+
 def log_format(name: str) -> Callable[[LogFormat], LogFormat]:
     """Declare a format of log files that ``score --replies`` reads.
 
@@ -310,8 +343,8 @@ def summarise_command(name: str, source: str = "") -> str:
     >>> summarise_command("hello", '@command("hello", "greet a model")\ndef add_arguments(parser): ...')
     'greet a model'
     """
-    told = rf'@command\(\s*"{re.escape(name)}",\s*"([^"\\]+)"'
-    if found := re.search(told, source or commands.source_of(name)):
+    pattern = rf'@command\(\s*"{re.escape(name)}",\s*"([^"\\]+)"'
+    if found := re.search(pattern, source or commands.source_of(name)):
         return found[1]
     try:
         return commands.get(name).summary
@@ -325,6 +358,7 @@ def summarise_command(name: str, source: str = "") -> str:
 _files: dict[str, str] = {}  # the stem of a published file to its benchmark
 _hubs: dict[str, dict[str, list[str]]] = {}  # a hub data set to its parts and their benchmarks
 _columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that only its files have
+_aliases: dict[str, str] = {}  # a name in another kit to its benchmark
 _layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
 
 
@@ -335,17 +369,19 @@ def benchmark(
     file: str | Sequence[str] = (),
     columns: Sequence[Collection[str]] = (),
     layout: str = "",
+    aliases: Sequence[str] = (),
 ) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
     """Declare a benchmark: the function returns a `Benchmark`; its parameters are the benchmark's options.
 
     `hub` is the data set (``ORG/NAME``, or one part of it: ``ORG/NAME:config/split``) and `file` the
     published file (without its suffix) that the benchmark reads; each may be several. `layout` is the path of
     its file below a data folder (``Signs/test/metadata.jsonl``). A file that has all of one entry of
-    `columns` is recognised as one of its files, and refused as a plain file.
+    `columns` is recognised as one of its files, and refused as a plain file. `aliases` are its names in other
+    kits that differ by more than case, hyphens and underscores.
 
     A package also announces these as entry points of the group ``eyechart.published``, so that it is imported
     only for its own files: ``hub:ORG/NAME``, ``file:STEM``, ``layout:PATH`` or ``columns:NAME+NAME``, whose
-    value is the module.
+    value is the module; and aliases in the group ``eyechart.aliases``, whose value is the benchmark.
     """
     for one in filter(None, [file] if isinstance(file, str) else file):
         _files[one] = name
@@ -356,6 +392,7 @@ def benchmark(
     _columns[name] = tuple(frozenset(one) for one in columns)
     if layout:
         _layouts[name] = tuple(layout.split("/"))
+    _aliases.update(dict.fromkeys(aliases, name))
     return lambda factory: benchmarks.record(name, factory)
 
 
@@ -372,6 +409,35 @@ def find_published_benchmark(published: str, path: Path | None = None) -> str | 
             return laid_out[0]
     _load_announced("file", lambda name: name == published)
     return _files.get(published)
+
+
+def find_benchmark_names(given: str) -> list[str]:
+    """The benchmarks that a name may stand for: its own, a published file's, or that of another kit's task.
+
+    Case, hyphens and underscores do not matter where the name is none of these as it is.
+
+    >>> find_benchmark_names("MMStar"), find_benchmark_names("mmbench_en_dev"), find_benchmark_names("mmmu")
+    (['mmstar'], ['mmbench-dev-en'], [])
+    >>> find_benchmark_names("HRBench4K"), find_benchmark_names("hrbench4k")
+    (['hr-bench-4k-vlmevalkit'], ['hr-bench-4k', 'hr-bench-4k-vlmevalkit'])
+    """
+    announced = read_announced(tuple(sys.path))
+    aliases = {name: entry.value for name, entry in announced.get("eyechart.aliases", {}).items()} | _aliases
+    published = {name[5:] for name in announced.get("eyechart.published", {}) if name.startswith("file:")}
+    if given in benchmarks.names():
+        return [given]
+    if exact := find_published_benchmark(given) or aliases.get(given):
+        return [exact]
+    if (plain := given.casefold().replace("_", "-")) in benchmarks.names():
+        return [plain]
+    wanted = _fold(given)
+    found = {name for name in benchmarks.names() if _fold(name) == wanted}
+    found |= {find_published_benchmark(stem) or "" for stem in published | {*_files} if _fold(stem) == wanted}
+    return sorted(found | {name for alias, name in aliases.items() if _fold(alias) == wanted})
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[-_. ]", "", name).casefold()
 
 
 def find_hub_benchmarks(place: str, part: str = "") -> list[str]:
@@ -426,7 +492,7 @@ def _load_announced(kind: str, is_wanted: Callable[[str], bool]) -> None:
 
 _NEAR = 70.0  # similarity of 100: one or two letters are wrong, missing or too many
 _BEGINNING = 85.0  # if one name is the beginning of the other
-_TELLING = 3  # letters; fewer begin too many names
+MIN_PREFIX = 3  # letters; fewer begin too many names
 
 
 def suggest_name(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:
@@ -456,18 +522,15 @@ def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[st
     from rapidfuzz import fuzz
     from rapidfuzz.distance import OSA
 
-    def normalise(text: str) -> str:
-        return text.strip("-").replace("_", "-").lower()
-
     def compare(other: str) -> float:
         if "." in other and "." not in name:  # a file name without its suffix
             other = other.rpartition(".")[0]
-        longer, shorter = sorted((normalise(name), normalise(other)), key=len, reverse=True)
-        starts = len(shorter) >= _TELLING and longer.startswith(shorter)
-        is_slip = len(shorter) >= _TELLING and OSA.distance(longer, shorter) == 1  # two letters swapped
+        longer, shorter = sorted((_fold(name), _fold(other)), key=len, reverse=True)
+        starts = len(shorter) >= MIN_PREFIX and longer.startswith(shorter)
+        is_slip = len(shorter) >= MIN_PREFIX and OSA.distance(longer, shorter) == 1  # two letters swapped
         return max(_BEGINNING if starts else 0.0, _NEAR if is_slip else 0.0, fuzz.ratio(longer, shorter))
 
-    if len(normalise(name)) < _TELLING - 1:
+    if len(_fold(name)) < MIN_PREFIX - 1:
         return []
     scored = sorted(((compare(one), -at) for at, one in enumerate(known)), reverse=True)
     return [known[-at] for score, at in scored[:at_most] if score >= _NEAR]
@@ -492,10 +555,11 @@ def check_texts(content: Any, path: str | Path, names: Iterable[str], *, what: s
     return content
 
 
-# -- entry points
+# -- which module has a part
 #
-# Read from the files of installed packages. `importlib.metadata` finds the same, but importing it and
-# scanning every package takes as long as a hundred requests, at every command. It reads archives only.
+# Entry points are read from the files of installed packages. `importlib.metadata` finds the same, but
+# importing it and scanning every package takes as long as a hundred requests, at every command. It reads
+# archives only.
 
 
 _FILE = "entry_points.txt"
@@ -545,17 +609,24 @@ class EntryPoint(NamedTuple):
         return ""
 
 
+_BUILT_INS = EntryPoint("eyechart", "eyechart.names")
+
+
 @lru_cache(maxsize=1)
 def read_announced(path: tuple[str, ...]) -> Mapping[str, Mapping[str, EntryPoint]]:
-    """The entry points, and those that packages list in a file of their own: by group, then by name.
+    """The built-ins, the entry points of packages, and what packages list in files: by group, then by name.
 
-    A package with many parts announces the file in the group ``eyechart.names``. It is written like an
+    A package with many parts names such a file in the group ``eyechart.names``. It is written like an
     entry_points.txt and read without importing the package. Entry points have precedence.
     """
-    found = {group: dict(named) for group, named in read_entry_points(path).items()}
-    for entry in list(found.get("eyechart.names", {}).values()):
-        for group, one in parse_entry_points(entry.read_names()):
+    theirs = read_entry_points(path)
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for listed in (_BUILT_INS, *theirs.get("eyechart.names", {}).values()):
+        for group, one in parse_entry_points(listed.read_names()):
             found.setdefault(group, {}).setdefault(one.name, one)
+    for group, named in theirs.items():
+        kept = {name: one for name, one in named.items() if not one.module.startswith(_OURS)}
+        found.setdefault(group, {}).update(kept)  # ours are metadata of an earlier version, still installed
     return found
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.catalogue.transcripts import DESCRIBE
+from eyechart.catalogue.coco_captions import DESCRIBE
 from eyechart.data.files.hub import names_file
 from support.files import picture, picture_base64
 from support.tables import write_tsv

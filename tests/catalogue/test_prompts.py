@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.catalogue.charts import change_chartqapro, unfold
+from eyechart.catalogue.chartqapro import change_chartqapro, unfold
 from eyechart.catalogue.charxiv import change_reasoning
 from eyechart.runs.sources import make_benchmark
 from eyechart.types import ImageRef, Message, Sample

@@ -58,9 +58,9 @@ def run(server: Server, folder: Path, *words: str) -> Outcome:
 def test_the_suites_name_known_benchmarks_and_settings(name: str) -> None:
     suite = read_suite(name)
     assert suite.name == name
-    for entry in suite.entries():
-        assert entry.name in benchmarks.names()
-        make_benchmark(entry.name, entry.set)
+    for member in suite.members():
+        assert member.name in benchmarks.names()
+        make_benchmark(member.name, member.set)
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_a_suite_is_called_as_its_file_by_default(tmp_path: Path) -> None:
 
 
 def test_unknown_suites_and_stray_sources(tmp_path: Path) -> None:
-    assert "did you mean openvlm?" in eyechart("run", "--suite", "openvml", "-m", "x/y", cwd=tmp_path).err
+    assert "did you mean openvlm" in eyechart("run", "--suite", "openvml", "-m", "x/y", cwd=tmp_path).err
     done = eyechart("run", "demo", "--suite", "docs", "-m", "baseline/random", cwd=tmp_path)
     assert done.code == 2
     assert "brings its own benchmarks" in done.err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from catalogue.made import MADE, Made, write_file
-from eyechart.catalogue.transcripts import DESCRIBE
+from eyechart.catalogue.coco_captions import DESCRIBE
 from eyechart.errors import MissingExtra
 from eyechart.runs.sources import make_benchmark
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.score.judged import PROMPTS, fill_names, list_names, read_prompts, render_call
+from eyechart.registry import judge_prompts
+from eyechart.score.judged import fill_names, list_names, read_prompts, render_call
 from eyechart.types import JudgeCall
 
 
@@ -18,9 +19,10 @@ def read(folder: Path, content: str) -> dict[str, str]:
     return read_prompts(path)
 
 
-@pytest.mark.parametrize("stage", list(PROMPTS))
+@pytest.mark.parametrize("stage", judge_prompts.names())
 def test_our_own_wording_could_be_a_users(stage: str, tmp_path: Path) -> None:
-    assert read(tmp_path, json.dumps({stage: PROMPTS[stage]})) == {stage: PROMPTS[stage]}
+    ours = {stage: judge_prompts.get(stage).text}
+    assert read(tmp_path, json.dumps(ours)) == ours
     assert "answer" in list_names(stage)
 
 
@@ -35,9 +37,9 @@ def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
-        ("", "does not map names to texts", "mcqa, openqa"),
-        ("- a\n- b\n", "does not map names to texts", "mcqa, openqa"),
-        ("mcqa: [1]\n", "'mcqa' is list, not text", "mcqa, openqa"),
+        ("", "does not map names to texts", "mcqa, mmlongbench"),
+        ("- a\n- b\n", "does not map names to texts", "mcqa, mmlongbench"),
+        ("mcqa: [1]\n", "'mcqa' is list, not text", "mcqa, mmlongbench"),
         ("mcqa: [1", "cannot be read", "a YAML or JSON file"),
         ("mcqb: '{answer}'\n", "unknown stage of judging 'mcqb'", "mcqa"),
         ("mcqa: 'Which letter?'\n", "the prompt of mcqa lacks {answer}", "{answer}"),
@@ -60,7 +62,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str, reason: 
         read_prompts(tmp_path / name)
     assert refused.value.message == f"{tmp_path / name} cannot be read: {reason}"
     assert "--judge-prompts takes a YAML or JSON file" in refused.value.hint
-    assert all(stage in refused.value.hint for stage in PROMPTS)
+    assert all(stage in refused.value.hint for stage in judge_prompts.names())
 
 
 @given(question=st.text(), answer=st.text())

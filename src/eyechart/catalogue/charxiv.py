@@ -1,17 +1,18 @@
-"""CharXiv (Wang et al., 2024): questions on figures of papers, scored by a judge.
-
-Paper: https://arxiv.org/abs/2406.18521. VLMEvalKit's files have the whole questions; the rows of the hub have
-their parts, put together here in the authors' words: the question of a row of `reasoning` and the instruction
-for its kind of answer, and for `descriptive` four of 19 questions per figure, each about one of its plots.
-"""
+"""CharXiv (Wang et al., 2024): questions on figures of papers, scored by a judge."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from eyechart.catalogue.declare import declare, withhold
-from eyechart.catalogue.prompts import ask
+from eyechart.catalogue.entry import Entry
+from eyechart.catalogue.questions import withhold
+from eyechart.prompt.published import ask
+from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.score.aggregates import declare_means, get_column
+from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, get_fact, give, read_share, settle
+from eyechart.types import CannotAggregate, Judging, Reply, Sample, Score, ScoredRow
 
 _INDENT = "\n    * "
 _BOTH = {"x": ("top and bottom", "bottom"), "y": ("left and right", "left")}
@@ -163,11 +164,7 @@ def change_reasoning(row: Mapping[str, Any]) -> dict[str, Any]:
         told = (f"Your final answer must be a number with {len(answer.split('.')[1])} decimal places.",)
     else:
         told = ("Your final answer must be an exact integer.",)
-    return {
-        "question": _INDENT.join((row["reasoning_q"], *told)),
-        "answer": answer,
-        "inst_category": kind,
-    }
+    return {"question": _INDENT.join((row["reasoning_q"], *told)), "answer": answer, "inst_category": kind}
 
 
 def list_descriptive(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -208,13 +205,14 @@ for _name, _file, _about, _size, _change in (
         list_descriptive,
     ),
 ):
-    declare(
+    Entry(
         _name,
         _about,
         group="charts",
         size=f"{_size} questions",
         paper="https://arxiv.org/abs/2406.18521",
         licence="CC BY-SA 4.0",
+        aliases=(_name.replace("-", "_val_"),),
         file=_file,
         hub="princeton-nlp/CharXiv:val.parquet",
         also_hub=["princeton-nlp/CharXiv:validation"],
@@ -225,7 +223,87 @@ for _name, _file, _about, _size, _change in (
         group_by=(),
         aggregate=_name,
         metric="accuracy by a judge with the row's own grading query",
-        parity="VLMEvalKit",
         note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries; for rows of the hub, the judge "
         "gets a prompt of eyechart's own.",
-    )
+    ).register()
+
+
+# -- The judge's verdict: JSON with the answer and a score
+
+_CHARXIV_TRIES = 10
+
+
+@judged_scorer("charxiv", version="1", parity="official", needs_judge=True)
+def score_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
+    """CharXiv: the judge gets the row's own `grading_query` and returns JSON with a score.
+
+    As published, bad JSON is asked for again up to ten times, and an object without the keys is not.
+    """
+    return (yield from settle(reply, sample, "charxiv", _ask_charxiv(reply, sample)))
+
+
+def _ask_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
+    found, said = yield from ask_judge(
+        reply, sample, "charxiv", read_charxiv, tries=_CHARXIV_TRIES, warmer=0,
+        prompt=get_fact(sample, "grading_query"), values={"PREDICTION": reply.text},
+    )  # fmt: skip
+    value = read_share(found.get("score")) if found else None
+    read = str(found.get("extract_answer")) if found else None
+    return give(value, said, "charxiv", read=read, judged=found)
+
+
+def read_charxiv(said: str) -> dict[str, Any] | None:
+    """The judge's object; empty if it lacks a key; None if it is not JSON, so that the judge is asked again.
+
+    >>> read_charxiv('{"extract_answer": "5", "score": 1}'), read_charxiv('{"score": 1}'), read_charxiv("1")
+    ({'extract_answer': '5', 'score': 1}, {}, {})
+    """
+    try:
+        found = json.loads(said) if len(said) <= MAX_JSON_CHARS else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and {"score", "extract_answer"} <= found.keys() else {}
+
+
+CHARXIV_REASONING = {1: "Text-in-Chart", 2: "Text-in-General", 3: "Number-in-Chart", 4: "Number-in-General"}
+CHARXIV_DESCRIPTIVE = {
+    **dict.fromkeys(range(1, 8), "Information Extraction"),
+    **dict.fromkeys((8, 9, 13, 14, 15), "Enumeration"),
+    **dict.fromkeys((10, 12, 19), "Counting"),
+    **dict.fromkeys((11, 16, 18), "Pattern Recognition"),
+    17: "Compositionality",
+}
+
+
+def _find_charxiv(row: ScoredRow, column: str, names: Mapping[int, str]) -> Iterable[str]:
+    number = get_column(row, column).removesuffix(".0")
+    if not number.isdecimal() or int(number) not in names:
+        raise CannotAggregate(
+            f"CharXiv: the {column} {number!r} is unknown", hint=f"known: 1 to {max(names)}"
+        )
+    return (names[int(number)],)
+
+
+declare_means(
+    "charxiv-reasoning",
+    "accuracy by where the answer is: text or number, in the chart or in general",
+    lambda row: _find_charxiv(row, "inst_category", CHARXIV_REASONING),
+)
+declare_means(
+    "charxiv-descriptive", "accuracy by kind of question",
+    lambda row: _find_charxiv(row, "qid", CHARXIV_DESCRIPTIVE),
+)  # fmt: skip
+
+
+# For rows that do not bring their own grading query.
+judge_prompt(
+    "charxiv",
+    """\
+Grade the answer to a question about a chart. The score is 1 if it means the same as the truth, otherwise 0; a
+number must have the same value, and a text may be worded differently. Write only this JSON object:
+{"extract_answer": "the answer in the reply", "score": 1}
+
+Question: {question}
+Truth: {gold}
+Reply: {answer}""",
+)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "suite_data"
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A benchmark of a suite."""
 
     name: str  # of the catalogue, or a file
@@ -49,13 +49,13 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Benchmarks that are run together."""
 
-    benchmarks: list[Entry | str]
+    benchmarks: list[Member | str]
     name: str = ""  # by default that of the file
     about: str = ""
     note: str = ""
 
-    def entries(self) -> list[Entry]:
-        return [Entry(name=one) if isinstance(one, str) else one for one in self.benchmarks]
+    def members(self) -> list[Member]:
+        return [Member(name=one) if isinstance(one, str) else one for one in self.benchmarks]
 
 
 def list_suites() -> list[str]:
@@ -66,7 +66,7 @@ def list_suites() -> list[str]:
 def read_suite(given: str) -> Suite:
     """The suite of that name, or of that YAML file.
 
-    >>> read_suite("docs").entries()[0].name
+    >>> read_suite("docs").members()[0].name
     'docvqa-val'
     """
     path = Path(given)
@@ -80,19 +80,19 @@ def read_suite(given: str) -> Suite:
     try:
         suite = msgspec.convert(read_yaml(path), Suite)
     except msgspec.ValidationError as err:
-        of = Entry if "$.benchmarks[" in str(err) else Suite
-        keys = f"keys {'of a benchmark' if of is Entry else 'of a suite'}: {', '.join(of.__struct_fields__)}"
+        of = Member if "$.benchmarks[" in str(err) else Suite
+        keys = f"keys {'of a benchmark' if of is Member else 'of a suite'}: {', '.join(of.__struct_fields__)}"
         raise UsageError(f"{path}: {err}", hint=f"{keys}; see: eyechart docs suites") from err
     suite = msgspec.structs.replace(suite, name=suite.name or path.stem)
-    entries = suite.entries()
-    if not entries:
+    members = suite.members()
+    if not members:
         raise UsageError(f"{path}: benchmarks is empty", hint="list at least one benchmark")
-    for entry in entries:
-        if not 0 <= entry.weight < 1e9 or (entry.limit is not None and entry.limit < 1):
-            raise UsageError(f"{path}: {entry.name}: weight must be at least 0, limit at least 1")
-        if entry.points is not None and not 0 < entry.points < 1e9:
-            raise UsageError(f"{path}: {entry.name}: points must be above 0")
-    if not any(entry.weight for entry in entries):
+    for member in members:
+        if not 0 <= member.weight < 1e9 or (member.limit is not None and member.limit < 1):
+            raise UsageError(f"{path}: {member.name}: weight must be at least 0, limit at least 1")
+        if member.points is not None and not 0 < member.points < 1e9:
+            raise UsageError(f"{path}: {member.name}: points must be above 0")
+    if not any(member.weight for member in members):
         raise UsageError(f"{path}: all weights are 0", hint="leave weight out, or set one above 0")
     return suite
 
@@ -104,16 +104,16 @@ def make_plans(suite: Suite, models: Sequence[tuple[str | object, Options]]) -> 
     plans: list[Plan] = []
     problems: list[str] = []
     hints: list[str] = []
-    for entry in suite.entries():
+    for member in suite.members():
         for model, options in models:
             try:
-                plans.append(make_plan(entry.name, model, apply_entry(entry, options)))
+                plans.append(make_plan(member.name, model, apply_member(member, options)))
             except DataError as err:
                 problems.append(err.message)
                 hints.append(err.hint)
                 break
             except UsageError as err:
-                raise UsageError(f"{suite.name}: {entry.name}: {err.message}", hint=err.hint) from err
+                raise UsageError(f"{suite.name}: {member.name}: {err.message}", hint=err.hint) from err
     if problems:
         hint = "\n    ".join(dict.fromkeys(filter(None, hints)))
         raise DataError(
@@ -123,15 +123,15 @@ def make_plans(suite: Suite, models: Sequence[tuple[str | object, Options]]) -> 
     return plans
 
 
-def apply_entry(entry: Entry, options: Options) -> Options:
+def apply_member(member: Member, options: Options) -> Options:
     """The options of one benchmark: with its settings, and without the judge if its scorer asks none."""
     from eyechart.runs.sources import find_benchmark
 
-    settings = {**entry.set, **options.settings} if entry.set else options.settings
-    changed = replace(options, settings=settings, limit=options.limit or entry.limit)
+    settings = {**member.set, **options.settings} if member.set else options.settings
+    changed = replace(options, settings=settings, limit=options.limit or member.limit)
     if options.judge is None:
         return changed
-    made = find_benchmark(entry.name, changed)
+    made = find_benchmark(member.name, changed)
     scorer = scorers.get(changed.scorer or made.judged_scorer or made.scorer)
     if isinstance(scorer, JudgedScorer):
         return changed
@@ -222,23 +222,15 @@ def make_line(run: Run, *, weight: float = 1.0, points: float | None = None) -> 
 
     An official number in points counts only where `points` says how many there are.
     """
-    summary = run.summary
-    metrics = summary.metrics
-    value, ci95, name = summary.score, summary.ci95, "mean over questions"
-    if metrics is not None and metrics.score is not None and (metrics.scale != "points" or points):
-        scale = points if metrics.scale == "points" and points else 1.0
-        top = metrics.overall[metrics.headline]
-        value = metrics.score / scale
-        is_mean = summary.score is not None and abs(value - summary.score) < 1e-12
-        if top.ci95 or not is_mean:  # of the plain mean, the run has an interval for small sets, too
-            ci95 = (top.ci95[0] / scale, top.ci95[1] / scale) if top.ci95 else None
-        name = metrics.headline
+    summary, number, scale = run.summary, run.summary.number, 1.0
+    if number.scale == "points":
+        number, scale = (number, points) if points else (summary.mean, 1.0)
     return Line(
         benchmark=str(run.manifest.get("benchmark", "")),
         model=str(run.manifest.get("model", "")),
-        metric=name,
-        value=value,
-        ci95=ci95,
+        metric=number.name,
+        value=None if number.value is None else number.value / scale,
+        ci95=(number.ci95[0] / scale, number.ci95[1] / scale) if number.ci95 else None,
         weight=weight,
         n=summary.n,
         run=str(run.folder),
@@ -247,13 +239,13 @@ def make_line(run: Run, *, weight: float = 1.0, points: float | None = None) -> 
 
 def collect(suite: Suite, runs: Iterable[Run], n_models: int) -> list[SuiteResult]:
     """The results of a suite, one per model; `runs` are in the order of `make_plans`."""
-    entries = suite.entries()
+    members = suite.members()
     by_model: dict[str, list[Line]] = {}
     for number, run in enumerate(runs):
-        entry = entries[number // n_models]
-        line = make_line(run, weight=entry.weight, points=entry.points)
+        member = members[number // n_models]
+        line = make_line(run, weight=member.weight, points=member.points)
         by_model.setdefault(line.model, []).append(line)
-    unfinished = {model: entries[len(lines) :] for model, lines in by_model.items()}
+    unfinished = {model: members[len(lines) :] for model, lines in by_model.items()}
     return [
         SuiteResult(
             suite=suite.name,

@@ -20,9 +20,15 @@ from eyechart.errors import UsageError
 from eyechart.files import read_yaml
 from eyechart.readers.decide import find_gold_letter
 from eyechart.readers.default import find_written_choices, score_default
-from eyechart.registry import check_texts, find_near_names, judged_scorer
-from eyechart.score.judge_prompts import BENCHMARK_PROMPTS, VLMEVALKIT_PROMPTS
-from eyechart.score.reading import check_finish_reason
+from eyechart.registry import (
+    JudgePrompt,
+    check_texts,
+    find_near_names,
+    judge_prompt,
+    judge_prompts,
+    judged_scorer,
+)
+from eyechart.replies import check_finish_reason
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
 NO_OPTION = "Z"
@@ -37,7 +43,7 @@ _AROUND = (
 )
 
 
-@judged_scorer("judged", version="10")
+@judged_scorer("judged", version="11")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
     choices = sample.choices or find_written_choices(sample)
@@ -217,52 +223,16 @@ def _describe_opinion(opinion: Opinion) -> dict[str, Any]:
 # -- Judge prompts
 #
 # A prompt is a text with names in braces. Only the names that the stage knows are filled in, each once, so
-# that braces in a reply or in a formula are harmless.
+# that braces in a reply or in a formula are harmless. --judge-prompts FILE replaces the prompts of stages.
+#
+# Those of published benchmarks lie with their scorers. Most are worded for eyechart: each keeps the form of
+# reply that the benchmark's reader expects (a number, two numbers, JSON, letters). The official wording is
+# the benchmark authors' and differs; a number for a paper names the prompts (docs/metrics.md).
 
-# Stage -> prompt, in our own words; --judge-prompts FILE replaces them. The names in braces are the values
-# that the stage's scorer supplies.
-PROMPTS: Mapping[str, str] = {
-    # InSight-o3: which option does the answer mean. The gold is not shown.
-    "mcqa": """\
-Below are a multiple-choice question, its options, and an answer that a model wrote.
-Decide which option the answer picks.
-
-- Compare what the answer says with the text of every option.
-- Write the letter of that option as one capital letter, and nothing besides it.
-
-Question: {question}
-Options:
-{options}
-Model answer: {answer}
-
-Letter:""",
-    # InSight-o3: the short answer in a long reply to an open question.
-    "openqa": """\
-Below are a question and a model's reply.
-Copy the word or the short phrase of the reply that answers the question.
-
-- What stands in <answer> tags or in \\boxed{...} comes first;
-  without them, take the last statement that decides.
-- Leave out blanks at the ends, quotation marks, LaTeX and Markdown signs. A number keeps its unit.
-- Five words at most, and nothing besides them.
-
-Question: {question}
-Model reply: {answer}
-
-Short answer:""",
-    # InSight-o3: is the short answer right. What is uncertain is wrong.
-    "judge": """\
-Below are a question about a picture, the true answer, and a model's answer.
-Write <correct> if the model's answer means the same as the true one, in words or in what is seen.
-Write <wrong> if it does not, or if you are not sure. Write the tag alone.
-
-Question: {question}
-True answer: {gold}
-Model answer: {answer}
-
-Tag:""",
-    # Our own: the option that a reply means; Z for none of them.
-    "option": """\
+# The option that a reply means; Z for none of them.
+judge_prompt(
+    "option",
+    """\
 A model was asked a multiple-choice question. Say which option its reply settles on.
 
 - Judge by what the reply finally commits to, not by options it mentions in passing.
@@ -275,8 +245,11 @@ Options:
 Reply: {answer}
 
 Letter:""",
-    # Our own: whether an open answer is right; three words, so that doubt has a name.
-    "verdict": """\
+)
+# Whether an open answer is right; three words, so that doubt has a name.
+judge_prompt(
+    "verdict",
+    """\
 A model was asked a question about a picture. Compare its reply with the reference answer.
 
 Write exactly one word:
@@ -289,15 +262,15 @@ Reference answer: {gold}
 Reply: {answer}
 
 Word:""",
-    **VLMEVALKIT_PROMPTS,
-    **BENCHMARK_PROMPTS,
-}
+)
 _NAME = re.compile(r"\{([a-z]+)\}")
 
 
 def render_call(call: JudgeCall, prompts: Mapping[str, str]) -> str:
     """The text of one call: by the user's prompt, else the scorer's own, else ours."""
-    return fill_names(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
+    return fill_names(
+        prompts.get(call.stage) or call.prompt or judge_prompts.get(call.stage).text, call.values
+    )
 
 
 def fill_names(prompt: str, values: Mapping[str, str]) -> str:
@@ -317,10 +290,10 @@ def name_prompts(own: Mapping[str, str]) -> dict[str, str]:
     >>> found["verdict"], found["choice"].partition("-")[0]
     ('own-5fcf3863', 'vlmevalkit')
     """
-    whose = dict.fromkeys(VLMEVALKIT_PROMPTS, "vlmevalkit") | dict.fromkeys(own, "own")
+    ours = {stage: judge_prompts.get(stage) for stage in judge_prompts.names()}
     return {
-        stage: f"{whose.get(stage, 'eyechart')}-{sha256(text.encode()).hexdigest()[:8]}"
-        for stage, text in {**PROMPTS, **own}.items()
+        stage: f"{one.by}-{sha256(one.text.encode()).hexdigest()[:8]}"
+        for stage, one in {**ours, **{stage: JudgePrompt(text, "own") for stage, text in own.items()}}.items()
     }
 
 
@@ -330,12 +303,12 @@ def list_names(stage: str) -> list[str]:
     >>> list_names("judge")
     ['question', 'gold', 'answer']
     """
-    return _NAME.findall(PROMPTS[stage])
+    return _NAME.findall(judge_prompts.get(stage).text)
 
 
 def read_prompts(path: str | Path) -> dict[str, str]:
     """Stage -> prompt, from a YAML or JSON file. Stages that it does not name keep our prompt."""
-    prompts = check_texts(_content(path), path, PROMPTS, what="stage of judging")
+    prompts = check_texts(_content(path), path, judge_prompts.names(), what="stage of judging")
     for stage, prompt in prompts.items():
         _check_names(path, stage, prompt)
     return prompts
@@ -349,7 +322,8 @@ def _content(path: str | Path) -> Any:
         reason = err.__cause__.strerror if isinstance(err.__cause__, OSError) else None
         raise UsageError(
             f"{path} cannot be read: {reason}" if reason else err.message,
-            hint=f"--judge-prompts takes a YAML or JSON file with texts for any of: {', '.join(PROMPTS)}",
+            hint="--judge-prompts takes a YAML or JSON file with texts for any of: "
+            + ", ".join(judge_prompts.names()),
         ) from err
 
 
@@ -358,7 +332,7 @@ def _check_names(path: str | Path, stage: str, prompt: str) -> None:
     known = list_names(stage)
     names = ", ".join(f"{{{name}}}" for name in known)
     found = _NAME.findall(prompt)
-    everywhere = {name for one in PROMPTS for name in list_names(one)}
+    everywhere = {name for one in judge_prompts.names() for name in list_names(one)}
     for name in found:
         if name not in known and (name in everywhere or find_near_names(name, known)):
             raise UsageError(f"{path}: {stage} does not fill in {{{name}}}", hint=f"it fills in {names}")

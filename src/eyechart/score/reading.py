@@ -1,34 +1,9 @@
-"""The score of an official rule, and what its scorers share with our own readers."""
+"""The score of an official rule."""
 
 from __future__ import annotations
 
-from eyechart.replies import (
-    SIGNS,
-    Reading,
-    check_finish_reason,
-    find_answer_start,
-    is_abstention,
-    normalise_characters,
-    score_reading,
-    to_outcome,
-    unwrap,
-    unwrap_span,
-)
+from eyechart.replies import check_finish_reason, is_abstention, to_outcome
 from eyechart.types import Outcome, Reply, Sample, Score
-
-__all__ = [
-    "SIGNS",
-    "Reading",
-    "check_finish_reason",
-    "find_answer_start",
-    "is_abstention",
-    "normalise_characters",
-    "score_official",
-    "score_reading",
-    "to_outcome",
-    "unwrap",
-    "unwrap_span",
-]
 
 
 def score_official(

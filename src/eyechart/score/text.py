@@ -14,13 +14,8 @@ from typing import TypeAlias, TypeVar
 
 from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
-from eyechart.score.reading import (
-    Reading,
-    is_abstention,
-    score_official,
-    score_reading,
-    unwrap,
-)
+from eyechart.replies import Reading, is_abstention, score_reading, unwrap
+from eyechart.score.reading import score_official
 from eyechart.stats.intervals import add_in_order
 from eyechart.types import Reply, Sample, Score
 
@@ -202,6 +197,23 @@ def _tidy(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+def compare_spelling(true: str, said: str) -> float:
+    """Similarity by edit distance, without other preparation. Unlike in `anls`, exactly one half counts 0."""
+    from rapidfuzz.distance import Levenshtein
+
+    longest = max(len(true.upper()), len(said.upper()))
+    similarity = 1 - Levenshtein.distance(true, said) / longest if longest else 1.0
+    return similarity if similarity > THRESHOLD else 0.0
+
+
+def to_number(text: str) -> float | None:
+    """The number that a text is; None of any other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 # -- Relaxed accuracy: ChartQA
 #
 # Rule: Masry et al., 2022 (https://arxiv.org/abs/2203.10244), as VLMEvalKit computes it. Golden vectors:
@@ -230,10 +242,8 @@ def _matches(prediction: str, answer: str, tolerance: float) -> bool:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        return None
+    number = to_number(text.rstrip("%") if text.endswith("%") else text)
+    return number / 100 if number is not None and text.endswith("%") else number
 
 
 # -- VQA accuracy: TextVQA, VizWiz and others with ten human answers
@@ -251,6 +261,10 @@ NUMBER_WORDS = {
 # Contractions that get a missing apostrophe back: the set of the public VQA evaluation script
 # (GT-Vision-Lab/VQA). Each spelling that lacks exactly one apostrophe is mapped to the full one. The script's
 # entries with capitals (``Im``) are left out: they are looked up in lower case, so they never match.
+COUNTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 _SPELLED = """
 ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
 he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've might've mustn't
@@ -331,6 +345,7 @@ def strip_vqa_punctuation(text: str) -> str:
 # Rule: Liu et al., 2023 (https://arxiv.org/abs/2305.07895), as VLMEvalKit computes it. Golden vectors:
 # tests/golden/ocrbench.jsonl.
 
+FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: ord(" ")}
 HANDWRITTEN_MATHS = "Handwritten Mathematical Expression Recognition"
 
 

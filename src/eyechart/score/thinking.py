@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from eyechart.registry import ScoreFunction, scorer
 from eyechart.types import JudgedScorer, Judging, Reply, Sample, Score, Scorer
 
 Thinking = Literal["keep", "split"]
@@ -106,3 +107,8 @@ def cut_reasoning(text: str) -> str:
         if opening not in text:
             text = text.rpartition(closing)[2]
     return text.strip()
+
+
+def lmms_scorer(name: str, *, version: str) -> Callable[[ScoreFunction], ScoreFunction]:
+    """Declare an official scorer that sees what lmms-eval 0.7.3 leaves of a reply."""
+    return scorer(name, version=version, parity="official", cut=cut_reasoning)

@@ -259,14 +259,14 @@ def ocrbench_lmms(given: Input) -> object:
 
 @offered("vlmeval.refcoco.category_to_split")
 def refcoco_split(given: Input) -> object:
-    from eyechart.score.aggregates.places import name_split
+    from eyechart.catalogue.refcoco import name_split
 
     return {"split": name_split(given["category"])}
 
 
 @offered("lmms.mmmu.extract_subset_name")
 def mmmu_subject(given: Input) -> object:
-    from eyechart.score.aggregates.subjects import find_subject
+    from eyechart.catalogue.mmmu import find_subject
 
     try:
         return {"subject": find_subject(given["id"])}

@@ -63,7 +63,7 @@ def chartqa_lmms(given: Input) -> object:
 
 @offered("lmms.textvqa.row", "lmms.ok_vqa.row", "lmms.vizwiz.row")
 def vqa_lmms(given: Input) -> object:
-    from eyechart.score.short_answers import normalise_lmms, vqa_accuracy_lmms
+    from eyechart.score.vqa import normalise_lmms, vqa_accuracy_lmms
 
     return {
         "score": vqa_accuracy_lmms(given["reply"], given["answers"]),
@@ -78,7 +78,7 @@ def textvqa_lmms(given: Input) -> object:
 
 @offered("vlmeval.tallyqa.extract")
 def tallyqa(given: Input) -> object:
-    from eyechart.score.short_answers import read_count
+    from eyechart.catalogue.tallyqa import read_count
 
     return {"count": read_count(given["reply"])}
 
@@ -93,7 +93,7 @@ def pope_row(given: Input) -> object:
 
 @offered("lmms.mme.parse_pred_ans")
 def mme_row(given: Input) -> object:
-    from eyechart.score.short_answers import read_mme
+    from eyechart.catalogue.mme import read_mme
 
     return {"label": read_mme(given["reply"])}
 
@@ -101,7 +101,7 @@ def mme_row(given: Input) -> object:
 @offered("lmms.ocrbench.row")
 def ocrbench_row(given: Input) -> object:
     answers = given["answer"] if isinstance(given["answer"], list) else [given["answer"]]
-    from eyechart.score.short_answers import ocrbench_lmms
+    from eyechart.catalogue.ocrbench import ocrbench_lmms
 
     return {"score": int(ocrbench_lmms(given["reply"], answers, is_formula=given["dataset"] == "HME100k"))}
 
@@ -111,14 +111,14 @@ def ocrbench_row(given: Input) -> object:
 
 @offered("vlmeval.mathvision.is_equal")
 def is_equal(given: Input) -> object:
-    from eyechart.score.math import is_equal
+    from eyechart.catalogue.mathvision import is_equal
 
     return {"equal": is_equal(given["reply"], given["gold"])}
 
 
 @offered("vlmeval.mathvision.post_check")
 def mathvision(given: Input) -> object:
-    from eyechart.score.math import is_mathvision_right, prefetch_mathvision
+    from eyechart.catalogue.mathvision import is_mathvision_right, prefetch_mathvision
 
     if error := literal_error(given["choices"]):
         return raises(error)
@@ -131,7 +131,7 @@ def mathvision(given: Input) -> object:
 
 @offered("vlmeval.mathvision.acc")
 def mathvision_table(given: Input) -> object:
-    from eyechart.score.math import is_mathvision_right
+    from eyechart.catalogue.mathvision import is_mathvision_right
 
     rows = [
         ScoredRow(
@@ -153,7 +153,7 @@ def mathvision_table(given: Input) -> object:
 
 @offered("vlmeval.mathvista.post_check")
 def mathvista(given: Input) -> object:
-    from eyechart.score.math import is_mathvista_right, prefetch_mathvista
+    from eyechart.catalogue.mathvista import is_mathvista_right, prefetch_mathvista
 
     sample = to_sample(given, "question_type", "answer_type", "answer_option", "choices")
     reply, kind = str(given["reply"]), given["answer_type"]
@@ -236,14 +236,14 @@ def chartqapro_table_lmms(given: Input) -> object:
 
 @offered("vlmeval.mmlongbench.eval_score")
 def mmlongbench_row(given: Input) -> object:
-    from eyechart.score.documents import compare_mmlongbench
+    from eyechart.catalogue.mmlongbench import compare_mmlongbench
 
     return {"score": compare_mmlongbench(str(given["pred"]), str(given["answer"]), given["answer_format"])}
 
 
 @offered("vlmeval.mmlongbench.acc")
 def mmlongbench(given: Input) -> object:
-    from eyechart.score.documents import compare_mmlongbench
+    from eyechart.catalogue.mmlongbench import compare_mmlongbench
 
     rows = [
         ScoredRow(
@@ -294,7 +294,8 @@ def simplevqa_lmms(given: Input) -> object:
 
 @offered("lmms.vqav2.row")
 def vqav2(given: Input) -> object:
-    from eyechart.score.short_answers import normalise_marks, vqav2_lmms
+    from eyechart.catalogue.vqav2 import vqav2_lmms
+    from eyechart.score.vqa import normalise_marks
 
     if not given["answers"]:
         return raises("StatisticsError")
@@ -313,7 +314,7 @@ def mmlongbench_value(row: Input) -> float:
 
 @offered("lmms.mmlongbench_doc.row")
 def mmlongbench_lmms(given: Input) -> object:
-    from eyechart.score.documents import UNANSWERABLE, clean_mmlongbench
+    from eyechart.catalogue.mmlongbench import UNANSWERABLE, clean_mmlongbench
 
     golds = [clean_mmlongbench(str(given[name] or "")) for name in ("answer", "pred")]
     answerable = [gold != UNANSWERABLE for gold in golds]
@@ -334,7 +335,7 @@ def mmlongbench_table_lmms(given: Input) -> object:
 
 @offered("lmms.mathvista.normalize")
 def mathvista_normalise(given: Input) -> object:
-    from eyechart.score.math_lmms import normalise_mathvista
+    from eyechart.catalogue.mathvista import normalise_mathvista
 
     names = ("choices", "question_type", "answer_type", "precision")
     found = normalise_mathvista(str(given["extraction"]), *(given[name] for name in names))
@@ -347,14 +348,14 @@ def mathvista_normalise(given: Input) -> object:
 
 @offered("lmms.mathvision.is_equal")
 def is_equal_lmms(given: Input) -> object:
-    from eyechart.score.math_lmms import is_equal_lmms
+    from eyechart.catalogue.mathvision import is_equal_lmms
 
     return {"equal": is_equal_lmms(given["a"], given["b"])}
 
 
 @offered("lmms.mathvision.find_math_answer")
 def tidy_answer(given: Input) -> object:
-    from eyechart.score.math_lmms import tidy_answer
+    from eyechart.catalogue.mathvision import tidy_answer
 
     return {"answer": tidy_answer(given["text"])}
 

@@ -58,7 +58,7 @@ def order(candidates: Iterable[float | str]) -> list[float | str]:
 
 @offered("lmms.mmmu.parse_open_response")
 def mmmu_open(given: Input) -> object:
-    from eyechart.score.mmmu import read_open
+    from eyechart.catalogue.mmmu import read_open
 
     return {"candidates": [plain(one) for one in order(read_open(given["reply"]))]}
 
@@ -71,14 +71,14 @@ def mmmu_eval_open(given: Input) -> object:
 
 @offered("lmms.mmmu.normalize_str")
 def mmmu_normalise(given: Input) -> object:
-    from eyechart.score.mmmu import normalise_answer
+    from eyechart.catalogue.mmmu import normalise_answer
 
     return {"normalized": [plain(one) for one in normalise_answer(given["text"])]}
 
 
 @offered("lmms.mmmu.extract_numbers")
 def mmmu_numbers(given: Input) -> object:
-    from eyechart.score.mmmu import find_numbers
+    from eyechart.catalogue.mmmu import find_numbers
 
     return {"numbers": find_numbers(given["text"])}
 
@@ -97,7 +97,7 @@ def mmmu_lmms(given: Input) -> object:
 
 @offered("vlmeval.mmmu.row_exact")
 def mmmu_vlmevalkit(given: Input) -> object:
-    from eyechart.score.mmmu import to_choice
+    from eyechart.catalogue.mmmu import to_choice
 
     options = {letter: given[letter] for letter in LETTERS if given.get(letter) is not None}
     asked = to_choice(Sample(id="1", question="", golds=(str(given["answer"]),), choices=options))
@@ -108,7 +108,7 @@ def mmmu_vlmevalkit(given: Input) -> object:
 
 @offered("vlmeval.mmmu_pro.cot_postproc")
 def mmmu_pro_line(given: Input) -> object:
-    from eyechart.score.mmmu import read_answer_line
+    from eyechart.catalogue.mmmu import read_answer_line
 
     return {"prediction": read_answer_line(given["reply"])}
 
@@ -187,8 +187,7 @@ def visulogic_lmms(given: Input) -> object:
 
 @offered("lmms.mmvp.row")
 def mmvp_row(given: Input) -> object:
-    from eyechart.score.aggregates.yes_no import find_pair
-    from eyechart.score.letters import read_mmvp_gold
+    from eyechart.catalogue.mmvp import find_pair, read_mmvp_gold
 
     found = score("mmvp-lmms", given["reply"], given["gold"])
     return {

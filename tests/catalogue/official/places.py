@@ -34,7 +34,7 @@ def read(found: Score) -> Any:
 
 @offered("vlmeval.screenspot.parse")
 def screenspot_point(given: Input) -> object:
-    from eyechart.score.boxes import BadPoint, read_click
+    from eyechart.catalogue.screenspot import BadPoint, read_click
 
     try:
         return {"point": read_click(given["reply"]) or [0.0, 0.0]}
@@ -73,7 +73,7 @@ def screenspot_pro(given: Input) -> object:
 
 @offered("lmms.screenspot.parse_box")
 def screenspot_box(given: Input) -> object:
-    from eyechart.score.boxes import read_screenspot_box
+    from eyechart.catalogue.screenspot import read_screenspot_box
 
     return {"box": read_screenspot_box(given["reply"]) or ZEROS}
 
@@ -93,7 +93,7 @@ def screenspot_lmms(given: Input) -> object:
 
 @offered("lmms.screenspot_v2.parse_point")
 def screenspot_v2_point(given: Input) -> object:
-    from eyechart.score.boxes import read_point
+    from eyechart.catalogue.screenspot import read_point
 
     return {"point": read_point(given["reply"])}
 
@@ -126,7 +126,7 @@ def refcoco(given: Input) -> object:
 
 @offered("vlmeval.refcoco.evaluate")
 def refcoco_table(given: Input) -> object:
-    from eyechart.score.aggregates.places import REFCOCO_SPLITS
+    from eyechart.catalogue.refcoco import REFCOCO_SPLITS
 
     rows = []
     for row in given["rows"]:

@@ -1,0 +1,42 @@
+"""AI2D (Kembhavi et al., 2016): diagrams of school science."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.questions import read_letter
+from eyechart.prompt.published import choose, frame
+from eyechart.score.letters import read_leading, score_text
+from eyechart.score.thinking import lmms_scorer
+from eyechart.score.vqa import gqa_lmms
+from eyechart.types import Reply, Sample, Score
+
+AI2D = Entry(
+    "ai2d",
+    "diagrams of school science, labels replaced by letters",
+    group="charts",
+    size="3,088 questions",
+    paper="https://arxiv.org/abs/1603.07396",
+    licence="CC BY-SA 4.0",
+    file="AI2D_TEST",
+    hub="lmms-lab/ai2d:test",
+    change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="ai2d-lmms")},
+).register()
+
+replace(
+    AI2D,
+    name="ai2d-no-mask",
+    about="the same diagrams with their labels",
+    file="AI2D_TEST_NO_MASK",
+    hub="Efficient-Large-Model/ai2d-no-mask:test",
+).register()
+
+
+@lmms_scorer("ai2d-lmms", version="2")
+def score_ai2d_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's AI2D: ``B.`` at the start, or a reply that is the letter but for case and punctuation."""
+    return score_text(reply, sample, read_leading(reply.text), "ai2d-lmms", gqa_lmms)

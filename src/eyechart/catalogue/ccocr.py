@@ -1,0 +1,255 @@
+"""CC-OCR (Yang et al., 2024), as VLMEvalKit scores it (ms-vlmeval 0.0.20).
+
+Texts in scenes and languages by the words that are found, documents, formulas and molecules by edit distance,
+tables by TEDS, key information by the edit distance of two trees of fields. The aggregate ``ccocr`` averages
+the 39 parts within these four kinds, and the kinds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from eyechart.catalogue.entry import Entry
+from eyechart.prompt.published import ask
+from eyechart.registry import scorer
+from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
+from eyechart.score.judges import MAX_JSON_CHARS, get_fact
+from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
+from eyechart.score.reading import score_official
+from eyechart.score.text import FULL_WIDTH, parse_literal
+from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+
+Entry(
+    "ccocr",
+    "text in scenes and ten languages, documents, key information",
+    group="documents",
+    size="7,058 images in 39 parts",
+    paper="https://arxiv.org/abs/2412.02210",
+    licence="MIT",
+    file="CCOCR",
+    prompt=ask(),
+    scorer="ccocr",
+    group_by=("category", "l2-category"),
+    aggregate="ccocr",
+    metric="F1 of words, edit distance, TEDS, tree edit distance of fields; mean of four kinds",
+).register()
+
+
+_BY_CHARACTER = ("Arabic", "Japanese", "Korean")
+
+
+@scorer("ccocr", version="1", parity="official")
+def score_ccocr(reply: Reply, sample: Sample) -> Score:
+    """CC-OCR by the kind of row: words or characters, fields, document, table, formula, molecule.
+
+    The columns `category` (multi_lan_ocr, multi_scene_ocr, kie, doc_parsing), `l2-category` and `split` name
+    it, as in VLMEvalKit's file.
+    """
+    group, kind, part = (get_fact(sample, name) for name in ("category", "l2-category", "split"))
+    if "kie" in group:
+        route = "kie"
+        values = [compare_fields(reply.text, gold) for gold in sample.golds]
+    elif "doc_parsing" in group:
+        route = next((name for name in ("table", "molecular", "formula") if name in kind), "doc")
+        values = [compare_ccocr(reply.text, gold, route) for gold in sample.golds]
+    else:
+        route = "words"
+        is_by_character = part in _BY_CHARACTER or "zh" in part
+        is_plain = "scene_ocr" in group and not is_by_character
+        values = [
+            compute_word_f1(reply.text, gold, is_by_character=is_by_character, is_plain=is_plain)
+            for gold in sample.golds
+        ]
+    read = reply.text.strip() or None
+    return score_official(reply, sample, value=max(values, default=0.0), read=read, route=f"ccocr:{route}")
+
+
+# -- Documents, tables, formulas, molecules
+
+_PREAMBLE = re.compile(
+    r"\\documentclass\{[^\n}]{0,300}\}|\\usepackage\[[^\n\]]{0,300}\]\{[^\n}]{0,300}\}"
+    r"|\\usepackage\{[^\n}]{0,300}\}"
+    r"|\\geometry\{[^\n}]{0,300}\}|\\begin\{document\}|\\end\{document\}|\\noindent"
+)
+
+
+def compare_ccocr(reply: str, gold: str, kind: str) -> float:
+    """The similarity of a document, table, formula or molecule, without white space.
+
+    >>> compare_ccocr("```latex x ^ 2```", "x^2", "formula")
+    1.0
+    """
+    gold = gold.replace(" ", "")
+    if kind == "molecular":
+        for mark in ("\n", " ", "<smiles>", "</smiles>"):
+            reply = reply.replace(mark, "")
+        return compute_edit_similarity(reply, gold)
+    if kind == "formula":
+        for mark in ("```latex", "```", "\n", "\t", " "):
+            reply = reply.replace(mark, "")
+        return compute_edit_similarity(reply, gold)
+    text = _PREAMBLE.sub("", reply)
+    fence = "```html" if kind == "table" else "```"
+    parts = text.split(fence)
+    text = (parts[1] if len(parts) > 1 else text).replace("```latex", "").replace("```", "")
+    text, gold = (one.replace(" ", "").replace("\n", "") for one in (text, gold))
+    if kind != "table":
+        return compute_edit_similarity(text, gold)
+    return compute_teds(text.replace("，", ","), gold)
+
+
+# -- Words of a text
+
+
+def compute_word_f1(reply: str, gold: str, *, is_by_character: bool, is_plain: bool) -> float:
+    """F1 of the words that two texts share, in any order; `is_plain`: of their ASCII letters and digits.
+
+    >>> round(compute_word_f1("stop sign", "STOP", is_by_character=False, is_plain=True), 6)
+    0.666667
+    """
+    said, true = (_split_words(text, is_by_character, is_plain) for text in (reply, gold))
+    shared = sum((Counter(said) & Counter(true)).values())
+    recall, precision = shared / (len(true) + 1e-9), shared / (len(said) + 1e-9)
+    return min(1.0, 2 * recall * precision / (recall + precision + 1e-9))
+
+
+def _split_words(text: str, is_by_character: bool, is_plain: bool) -> Sequence[str]:
+    text = text.strip().replace("###", "").replace("***", "")
+    words = list("".join(text.split())) if is_by_character else text.split()
+    lower = (word.lower() for word in words)
+    return [one for word in lower if (one := re.sub("[^A-Za-z0-9]+", "", word) if is_plain else word)]
+
+
+# -- Key information: the tree of fields and values
+
+_PLAIN = FULL_WIDTH | {ord("、"): ord(",")}
+_HAN = "\u4e00-\u9fff"
+_SPACING = tuple(
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"\s+", " "), (rf"(?<=[{_HAN}]) (?=[{_HAN}a-zA-Z0-9])", ""), (rf"(?<=[a-zA-Z0-9]) (?=[{_HAN}])", ""),
+        (r"(?<![0-9]) ?([,.!?:;]) ?", r"\1 "),
+        (r"(?<=[0-9])(?=[a-zA-Z])", " "), (r"(?<=[a-zA-Z])(?=[0-9])", " "),
+        (r"\s+", " "),
+    )
+)  # fmt: skip
+_LEAF = "<leaf>"
+
+
+def compare_fields(reply: str, gold: str) -> float:
+    """1 - the cost of turning the reply's fields into the gold's, divided by that of writing them all.
+
+    A field costs 1, a value its characters. A reply that is not JSON has no fields.
+
+    >>> gold = '{"total": "12.50", "date": "2024"}'
+    >>> compare_fields(gold, gold), compare_fields('{"total": "12.50"}', gold), compare_fields("none", gold)
+    (1.0, 0.5454545454545454, 0.0)
+    """
+    wanted = _parse_json(gold)
+    if wanted is None:
+        wanted = parse_literal(gold)
+    try:
+        data: tuple[Any, ...] = (_read_json(reply), wanted, {})
+        trees = [_grow("<root>", _arrange(_tidy_values(one))) for one in data]
+    except RecursionError:
+        return 0.0
+    cost, whole = (compute_tree_distance(one, trees[1], _change, _weigh) for one in (trees[0], trees[2]))
+    return max(0.0, 1 - cost / whole) if cost is not None and whole else 0.0
+
+
+def _read_json(reply: str) -> Any:
+    _, is_fenced, inside = reply.partition("```json")
+    text = inside.partition("```")[0] if is_fenced else reply
+    found = _parse_json(text.strip().replace("\n", ""))
+    return {} if found is None else found
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text) if len(text) <= MAX_JSON_CHARS else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _tidy_values(data: Any) -> Any:
+    """Texts with ordinary signs and spaces. As published, texts in a list stay as they are."""
+    if isinstance(data, dict):
+        return {key: _tidy_values(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_tidy_values(one) if isinstance(one, dict) else one for one in data]
+    if not isinstance(data, str):
+        return data
+    text = data.translate(_PLAIN)
+    for pattern, written in _SPACING:
+        text = pattern.sub(written, text)
+    return text
+
+
+def _arrange(data: Any) -> Any:
+    """Fields by length and name, each with a list of values; empty ones are left out."""
+    if isinstance(data, dict):
+        fields = {key: _arrange(data[key]) for key in sorted(data, key=lambda key: (len(key), key))}
+        return {key: one if isinstance(one, list) else [one] for key, one in fields.items() if one}
+    if not isinstance(data, list):
+        return [str(data).strip()]
+    if all(isinstance(one, dict) for one in data):
+        return [found for one in data if (found := _arrange(one))]
+    return [str(one).strip() for one in data if type(one) in (str, int, float) and str(one).strip()]
+
+
+def _grow(name: str, data: Any) -> Node:
+    if isinstance(data, dict):
+        return Node(name, children=[_grow(str(key), value) for key, value in data.items()])
+    if all(isinstance(one, dict) for one in data):
+        return Node(name, children=[_grow("<subtree>", one) for one in data])
+    return Node(name, children=[Node(f"{_LEAF}{one}") for one in data])
+
+
+def _weigh(node: Node) -> float:
+    return len(node.tag.replace(_LEAF, "")) if _LEAF in node.tag else 1
+
+
+def _change(one: Node, other: Node) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    texts, leaves = (
+        [node.tag.replace(_LEAF, "") for node in (one, other)],
+        [_LEAF in n.tag for n in (one, other)],
+    )
+    if all(leaves):
+        return Levenshtein.distance(*texts)
+    if any(leaves):
+        return 1 + len(texts[leaves.index(True)])
+    return float(one.tag != other.tag)
+
+
+# -- The official number: the mean of four kinds, each the mean of its parts
+
+
+def _find_part(row: ScoredRow) -> Iterable[str]:
+    return ("_".join(get_column(row, name) for name in ("category", "l2-category", "split")),)
+
+
+def _combine_ccocr(total: Counts) -> MetricTable:
+    parts = {group: one["accuracy"] or 0.0 for group, one in average(total).items() if group != ALL}
+    kinds = {}
+    names = ("lan_ocr", "scene_ocr", "kie", "doc_parsing")
+    for kind in names:
+        values = [value for part, value in parts.items() if next((n for n in names if n in part), "") == kind]
+        if values:
+            kinds[kind] = sum(values) / len(values)
+    whole = {"total": divide(sum(kinds.values()), len(kinds)), **kinds}
+    return {ALL: whole, **{part: {"score": value} for part, value in parts.items()}}
+
+
+declare_aggregate(
+    name="ccocr",
+    about="the mean of texts in languages and scenes, key information and documents, each of its parts",
+    count=count_by(_find_part),
+    combine=_combine_ccocr,
+    headline="total",
+)

@@ -1,0 +1,26 @@
+"""EmbSpatial-Bench (Du et al., 2024): directions and distances in rooms."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import Entry
+from eyechart.catalogue.questions import read_letter
+from eyechart.prompt.published import frame
+
+Entry(
+    "embspatial",
+    "directions and distances in rooms",
+    group="spatial",
+    size="3,640 questions",
+    paper="https://arxiv.org/abs/2406.05756",
+    licence="Apache-2.0",
+    file=("EmbSpatialBench", "EmbSpatial"),
+    hub="FlagEval/EmbSpatial-Bench:test",
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "options": row["answer_options"],
+        "answer": read_letter(row["answer"], len(row["answer_options"])),
+        "category": row["relation"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+).register()

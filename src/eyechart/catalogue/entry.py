@@ -1,0 +1,235 @@
+"""`Entry`: the declaration of a benchmark of the catalogue, with the ways in which kits ask and score it.
+
+The questions are VLMEvalKit's file in ``$LMUData``, ``~/LMUData`` or the current folder; else what ``eyechart
+data get`` has downloaded from the hub; else the file or hub data set given as the setting `file`
+(questions.py). All of them give the same samples.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from eyechart.catalogue.questions import Apart, Rows, open_questions
+from eyechart.registry import benchmark
+from eyechart.types import Benchmark, Card, Prompt, Sample, Source
+
+if TYPE_CHECKING:
+    from eyechart.data.source import ChangeRow
+
+VLMEVALKIT = "vlmevalkit"
+LMMS_EVAL = "lmms-eval"
+# The result files of a kit's own.
+_FILES = {LMMS_EVAL: "lm-eval"}  # else VLMEvalKit's
+GROUPS = ("split", "l2-category", "category")
+# Scorers whose official code evaluates an answer that spells a list; the others compare with the cell's text.
+_EVALUATING = (
+    "anls", "chartqapro", "gqa", "mmmu", "mmmu-pro-composite-lmms", "mmmu-pro-cot-vlmevalkit", "mmmu-vlmevalkit",
+    "ocrbench", "ocrbench-lmms", "ocrbench-v2", "ocrvqa", "relaxed", "rouge-l", "rouge-l-words", "vqa-accuracy",
+    "vqa-accuracy-lmms", "vqav2-lmms",
+)  # fmt: skip
+ALL = "all"  # --set split=all
+_MAX_TOKENS = 1024  # in lmms-eval's requests, where a task sets no other number
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """How a kit asks and scores a benchmark; None: as the benchmark's `Entry` says."""
+
+    prompt: Prompt
+    scorer: str
+    judged_scorer: str = ""  # in a run with a judge; by default the same
+    aggregate: str | None = None
+    group_by: tuple[str, ...] | None = None
+    prepare: Callable[[Sample], Sample] | None = None
+    max_tokens: int = _MAX_TOKENS
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A benchmark of the catalogue; calling it makes the `Benchmark`, and its parameters are the settings.
+
+    `about` says in a few words what is asked. `prompt`, `scorer`, `judged_scorer`, `aggregate` and `group_by`
+    are those of the kit that `kit` names; `kits` has those of others (``--set kit=NAME``). `parity` is by
+    default the two kits, as far as they are there.
+    """
+
+    name: str
+    about: str
+    _: KW_ONLY
+    group: str
+    size: str
+    paper: str
+    licence: str
+    prompt: Prompt
+    scorer: str
+    judged_scorer: str = ""
+    aggregate: str = ""
+    group_by: tuple[str, ...] = GROUPS
+    macro: str = ""
+    cluster: tuple[str, ...] = ()
+    kit: str = VLMEVALKIT
+    kits: Mapping[str, Kit] = field(default_factory=dict)
+    metric: str = "accuracy"
+    parity: str = ""
+    note: str = ""
+    file: str | Sequence[str] | Mapping[str, str] = ()
+    """VLMEvalKit's file, or several names of it; a mapping says in which kit's way a file is asked."""
+    hub: str | Sequence[str] = ()
+    """``ORG/NAME:split``, ``ORG/NAME:config/split`` or ``ORG/NAME:file.tsv``, or parts that belong together."""
+    also_hub: Sequence[str] = ()
+    """Copies elsewhere: a repository with the same parts and rows, or parts written out. That of ``lmms-lab``
+    in ``lmms-lab-encoder`` is known."""
+    aliases: Sequence[str] = ()
+    """Names of lmms-eval's tasks that differ from ours by more than case, hyphens and underscores."""
+    is_subset: bool = False
+    """The benchmark is some of the rows, and the hub's id means another benchmark, with all of them."""
+    change_row: ChangeRow | None = None
+    """From a row of a Parquet or JSON file on the hub, with its split in ``part`` and its repository in
+    ``place``, to the columns that differ from the file's. A list of several or no such rows is allowed."""
+    change_file_row: ChangeRow | None = None
+    """The same for rows of the file itself."""
+    images: Apart | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Columns of other names, as ``--field`` takes them, used where they exist."""
+    splits: Sequence[str] = ()
+    """Values of the column `split`: rows of the first are asked, others with ``--set split=NAME``."""
+    prepare: Callable[[Sample], Sample] | None = None
+    """A change of samples, such as moving an answer out of a column."""
+    max_tokens: int = _MAX_TOKENS
+    """Of replies, in the requests of lmms-eval, if that is the `kit`."""
+
+    def register(self) -> Self:
+        """Record the benchmark under its name and its published files."""
+        card = self.card
+        files = [one for one in (card.file, *card.files) if one]
+        hub = [] if self.is_subset else [*card.hub, *card.copies]
+        benchmark(self.name, file=files, hub=hub, aliases=self.aliases)(self)
+        return self
+
+    @property
+    def card(self) -> Card:
+        files = [self.file] if isinstance(self.file, str) else list(self.file)
+        hub = (self.hub,) if isinstance(self.hub, str) else tuple(self.hub)
+        return Card(
+            group=self.group,
+            size=self.size,
+            paper=self.paper,
+            licence=self.licence,
+            file=files[0] if files else "",
+            files=tuple(files[1:]),
+            hub=hub,
+            copies=tuple(_list_copies(hub, self.also_hub)),
+            images=self.images.part if self.images else "",
+            metric=self.metric,
+            parity=self.parity or ", ".join(_PARITIES[one] for one in _PARITIES if one in self.ways),
+            note=self.note,
+        )
+
+    @property
+    def ways(self) -> Mapping[str, Kit]:
+        """The kits, the default one first."""
+        return {
+            self.kit: Kit(self.prompt, self.scorer, self.judged_scorer, max_tokens=self.max_tokens),
+            **self.kits,
+        }
+
+    @property
+    def kits_by_file(self) -> Mapping[str, str]:
+        """The kits of files that are not asked in the way of the default one."""
+        return {name: kit for name, kit in self.file.items() if kit} if isinstance(self.file, Mapping) else {}
+
+    def __call__(
+        self,
+        *,
+        file: str | None = None,
+        kit: str | None = None,
+        split: str = "",
+        cells: Literal["text", "pandas"] | None = None,
+        image_root: str | None = None,
+        allow_urls: bool = True,
+    ) -> Benchmark:
+        from eyechart.data.files.formats import resolve_origin
+        from eyechart.data.source import SourceOptions
+        from eyechart.data.wrappers import ChangedSource, LazySource
+
+        ways, card = self.ways, self.card
+        is_named = kit is not None
+        kit = kit or self.kits_by_file.get(Path(file or "").stem) or self.kit
+        way = ways[kit]
+        options = SourceOptions(
+            cells=cells or "text",
+            image_root=image_root,
+            allow_urls=allow_urls,
+            is_official=True,
+            spells_lists=way.scorer in _EVALUATING,
+        )
+        of_tables = ways.get(VLMEVALKIT, way).scorer in _EVALUATING
+        rows = Rows(self.change_row, self.change_file_row, self.images, self.fields, of_tables)
+        source: Source = LazySource(
+            self.name,
+            resolve_origin(file) if file else card.file or card.hub[0],
+            lambda: open_questions(self.name, card, file, options, rows, has_cells=cells is not None),
+        )
+        if change := way.prepare or self.prepare:
+            source = ChangedSource(source, lambda samples: map(change, samples))
+        split = split or next(iter(self.splits), "")
+        if split and split != ALL:
+            source = ChangedSource(source, lambda samples: _keep_split(samples, split))
+        return Benchmark(
+            name=self.name,
+            source=source,
+            prompt=way.prompt,
+            scorer=way.scorer,
+            judged_scorer=way.judged_scorer or way.scorer,
+            aggregate=self.aggregate if way.aggregate is None else way.aggregate,
+            group_by=self.group_by if way.group_by is None else way.group_by,
+            macro=self.macro if kit == self.kit else "",
+            cluster=self.cluster,
+            files=_FILES.get(kit, "vlmevalkit"),
+            needs_images=True,
+            sampling=_choose_sampling(kit, way) if is_named else {},
+            settings={"file": file, "kit": kit, **({"split": split} if self.splits else {})},
+            about=f"{self.about}; {self.size}",
+            card=card,
+        )
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The settings of this benchmark, with the values that they may have."""
+        choices = {"kit": tuple(self.ways), "split": (*self.splits, ALL) if self.splits else ()}
+        _, *known = inspect.signature(type(self).__call__, eval_str=True).parameters.values()
+        shown = [
+            one.replace(annotation=Literal[several] | None) if (several := choices.get(one.name)) else one
+            for one in known
+            if choices.get(one.name, True)
+        ]
+        return inspect.Signature(
+            [one.replace(default=self.splits[0]) if one.name == "split" else one for one in shown]
+        )
+
+
+_PARITIES = {VLMEVALKIT: "VLMEvalKit", LMMS_EVAL: "lmms-eval"}
+
+
+def _choose_sampling(kit: str, way: Kit) -> dict[str, Any]:
+    """The parameters of the kit's requests; VLMEvalKit leaves them to the model."""
+    return {"temperature": 0, "max_tokens": way.max_tokens} if kit.startswith(LMMS_EVAL) else {}
+
+
+def _list_copies(hub: Sequence[str], also_hub: Sequence[str]) -> Iterator[str]:
+    """The parts in repositories that are copies of the benchmark's."""
+    mirrored = {part.partition("/")[2].partition(":")[0] for part in hub if part.startswith("lmms-lab/")}
+    for copy in (*(f"lmms-lab-encoder/{name}" for name in mirrored), *also_hub):
+        if ":" in copy:
+            yield copy
+        else:
+            yield from (part.replace(part.partition(":")[0], copy) for part in hub)
+
+
+def _keep_split(samples: Iterable[Sample], split: str) -> Iterator[Sample]:
+    """Samples of one split; all, if the file has no such column."""
+    return (sample for sample in samples if str(sample.meta.get("split", split)) == split)

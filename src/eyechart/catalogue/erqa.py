@@ -1,0 +1,23 @@
+"""ERQA (Gemini Robotics Team, 2025): embodied reasoning."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import Entry
+from eyechart.prompt.published import ask_in_place
+
+Entry(
+    "erqa",
+    "embodied reasoning: robots, trajectories, several views",
+    group="spatial",
+    size="400 questions",
+    paper="https://arxiv.org/abs/2503.20020",
+    licence="Apache-2.0",
+    file="ERQA",
+    hub="FlagEval/ERQA:test",
+    change_row=lambda row: {"index": row["question_id"], "category": row["question_type"]},
+    prompt=ask_in_place(trim=True),
+    scorer="choice-lmms",
+    group_by=("category",),
+    parity="lmms-eval (rule), VLMEvalKit (prompt)",
+    note="The options are part of the question. VLMEvalKit requires the whole reply to be the letter.",
+).register()

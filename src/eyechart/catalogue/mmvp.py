@@ -1,0 +1,137 @@
+"""MMVP (Tong et al., 2024): pairs of images that CLIP confuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.prompt.published import choose, frame
+from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
+from eyechart.score.letters import score_letter
+from eyechart.score.thinking import lmms_scorer
+from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+
+Entry(
+    "mmvp",
+    "pairs of images that CLIP confuses",
+    group="perception",
+    size="300 questions",
+    paper="https://arxiv.org/abs/2401.06209",
+    licence="MIT",
+    file="MMVP",
+    hub="lmms-lab-eval/MMVP:train",
+    change_row=lambda row: {
+        "index": row["Index"],
+        "question": row["Question"],
+        "options": [text.strip() for text in re.split(r"\([a-z]\)", row["Options"]) if text.strip()],
+        "answer": str(row["Correct Answer"]).strip("() ").upper(),
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="mmvp-lmms", aggregate="mmvp-lmms")},
+    aggregate="mmvp",
+    metric="pairs of which both questions are right",
+    note="A pair is two neighbouring rows with the same question; in lmms-eval, rows 2n - 1 and 2n.",
+).register()
+
+
+_MMVP = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\A\(?([AB])\)?\.?\Z", r"\A\(?([AB])\)?[.\s]", r"answer\s+is\s+\(?([AB])\)?",
+        r"option\s+\(?([AB])\)?",
+        r"\(?([AB])\)?(?:\s|\Z)",
+    )
+)  # fmt: skip
+
+
+@lmms_scorer("mmvp-lmms", version="2")
+def score_mmvp_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's MMVP: A or B alone, at the start, after "answer is" or "option", or at a word's end."""
+    golds = tuple(read_mmvp_gold(gold) for gold in sample.golds)
+    return score_letter(reply, replace(sample, golds=golds), read_mmvp(reply.text), "mmvp-lmms")
+
+
+def read_mmvp(reply: str) -> str | None:
+    """A or B; None without one. As published, a word that ends in a or b counts.
+
+    >>> read_mmvp("(a) Open"), read_mmvp("grab it"), read_mmvp("**B**")
+    ('A', 'B', None)
+    """
+    text = reply.strip()
+    found = next((match for pattern in _MMVP if (match := pattern.search(text))), None)
+    if found is not None:
+        return found[1].upper()
+    return text[0].upper() if text[:1].upper() in ("A", "B") else None
+
+
+def read_mmvp_gold(gold: str) -> str:
+    """The letter of an answer such as ``(a)``.
+
+    >>> read_mmvp_gold("(b)"), read_mmvp_gold("A")
+    ('B', 'A')
+    """
+    lower = gold.strip().lower()
+    return next((letter.upper() for letter in "ab" if f"({letter})" in lower), lower.upper())
+
+
+# -- The official number: pairs of neighbouring rows with the same question
+
+
+def _combine_pairs(total: Counts) -> MetricTable:
+    pairs = divide(total.get("both", 0), total.get("pairs", 0))
+    return {ALL: {"pairs": pairs, "accuracy": divide(total.get("value", 0), total.get("n", 0))}}
+
+
+def _count_pair(rows: Sequence[ScoredRow]) -> Counts:
+    if len(rows) != 2 or rows[0].question != rows[1].question:
+        raise CannotAggregate(
+            f"MMVP: row {rows[0].position + 1} has no neighbour with the same question",
+            hint="--limit must be even",
+        )
+    values = [row.value for row in rows]
+    return {"pairs": 1, "both": values[0] * values[1], "n": 2, "value": sum(values)}
+
+
+declare_aggregate(
+    name="mmvp",
+    about="the share of pairs with both questions right",
+    unit=lambda row: row.position // 2,
+    count=_count_pair,
+    combine=_combine_pairs,
+    headline="pairs",
+)
+
+
+def find_pair(sample_id: str) -> int:
+    """The pair of an index that counts from 1: 1 and 2 are the first. As published, 0 falls among them.
+
+    >>> find_pair("1"), find_pair("2"), find_pair("3")
+    (0, 0, 1)
+    """
+    try:
+        index = int(float(sample_id))
+    except ValueError as err:
+        raise CannotAggregate(
+            f"MMVP: the index {sample_id!r} is not a number", hint="rows 2n - 1 and 2n are a pair"
+        ) from err
+    return (index - (index > 0)) // 2
+
+
+def _count_pair_lmms(rows: Sequence[ScoredRow]) -> Counts:
+    values = [row.value for row in rows]
+    if len(rows) != 2:  # as published, no pair
+        return {"n": len(rows), "value": sum(values)}
+    return {"n": 2, "value": sum(values), "pairs": 1, "both": values[0] * values[1]}
+
+
+declare_aggregate(
+    name="mmvp-lmms",
+    about="as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
+    unit=lambda row: find_pair(row.id),
+    count=_count_pair_lmms,
+    combine=_combine_pairs,
+    headline="pairs",
+)

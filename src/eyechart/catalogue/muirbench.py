@@ -1,0 +1,36 @@
+"""MuirBench (Wang et al., 2024): 12 tasks over several images."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.prompt.published import ask_in_place, choose
+from eyechart.score.aggregates import declare_means, get_column
+from eyechart.score.letters import is_same_text, read_leading, score_text
+from eyechart.score.thinking import lmms_scorer
+from eyechart.types import Reply, Sample, Score
+
+Entry(
+    "muirbench",
+    "12 tasks over several images, some not answerable",
+    group="several images",
+    size="2,600 questions",
+    paper="https://arxiv.org/abs/2406.09411",
+    licence="CC BY 4.0",
+    file="MUIRBench",
+    hub="MUIRBENCH/MUIRBENCH:test",
+    change_row=lambda row: {"index": row["idx"], "category": row["task"]},
+    prompt=ask_in_place(closing="Answer with the option's letter from the given choices directly."),
+    scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="muirbench-lmms", aggregate="muirbench")},
+    group_by=("category",),
+    note="VLMEvalKit drops images that no `<image>` in the question refers to; here they come first.",
+).register()
+
+
+@lmms_scorer("muirbench-lmms", version="2")
+def score_muirbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's MuirBench: ``B.`` at the start, or a reply that is the letter. ``(B)`` is wrong."""
+    return score_text(reply, sample, read_leading(reply.text), "muirbench-lmms", is_same_text)
+
+
+declare_means("muirbench", "accuracy by task", lambda row: (get_column(row, "task", "category"),))

@@ -1,0 +1,43 @@
+"""PixMo-Count (Deitke et al., 2024): how many objects."""
+
+from __future__ import annotations
+
+import re
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry
+from eyechart.prompt.published import ask
+from eyechart.score.thinking import lmms_scorer
+from eyechart.score.vqa import score_short
+from eyechart.types import Reply, Sample, Score
+
+Entry(
+    "pixmo-count",
+    "how many objects, labelled by people",
+    group="counting",
+    size="527 questions",
+    paper="https://arxiv.org/abs/2409.17146",
+    licence="ODC-BY 1.0",
+    hub="kcz358/pixmo-count:test",
+    change_row=lambda row: {"question": row["question"].replace("<image>", "").strip()},
+    prompt=ask("\nAnswer with a single number."),
+    scorer="pixmo-count-lmms",
+    kit=LMMS_EVAL,
+    max_tokens=32,
+    note="The first digits of the reply count; `--scorer number` reads numbers in words, too.",
+).register()
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+@lmms_scorer("pixmo-count-lmms", version="2")
+def score_pixmo_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's PixMo-Count: the first digits of the reply, or all of a reply without any."""
+    read = _find_digits(reply.text)
+    hit = any(read == _find_digits(gold) for gold in sample.golds)
+    return score_short(reply, sample, float(hit), read, "pixmo-count-lmms")
+
+
+def _find_digits(text: str) -> str:
+    found = _DIGITS.search(text)
+    return found[0] if found else text.strip()

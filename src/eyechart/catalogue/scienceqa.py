@@ -1,0 +1,41 @@
+"""ScienceQA (Lu et al., 2022): school science."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.questions import read_letter
+from eyechart.prompt.published import LETTER, ask_with, frame, list_options
+from eyechart.score.letters import is_same_text, score_text
+from eyechart.score.thinking import lmms_scorer
+from eyechart.types import Reply, Sample, Score
+
+
+def ask_scienceqa(sample: Sample) -> str:
+    """lmms-eval's prompt of ScienceQA."""
+    context = f"Context: {sample.hint}\n" if sample.hint else ""
+    return f"{context}{sample.question}\n{list_options(sample)}{LETTER}"
+
+
+Entry(
+    "scienceqa-test",
+    "school science, the questions with an image",
+    group="knowledge",
+    size="2,017 questions",
+    paper="https://arxiv.org/abs/2209.09513",
+    licence="CC BY-NC-SA 4.0",
+    aliases=("scienceqa_img",),
+    file="ScienceQA_TEST",
+    hub="lmms-lab/ScienceQA:ScienceQA-IMG/test",
+    change_row=lambda row: {"answer": read_letter(row["answer"], len(row["choices"]))},
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=ask_with(ask_scienceqa), scorer="scienceqa-lmms")},
+).register()
+
+
+@lmms_scorer("scienceqa-lmms", version="2")
+def score_scienceqa_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's ScienceQA: the whole reply is the letter, or it begins with the capital and a full stop."""
+    text = reply.text.strip()
+    letter = text[0] if text[:1].isupper() and text[1:2] == "." else text
+    return score_text(reply, sample, letter, "scienceqa-lmms", is_same_text)

@@ -1,0 +1,65 @@
+"""SEED-Bench (Li et al., 2023) and SEED-Bench-2-Plus (Li et al., 2024), as far as they ask about single images."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.prompt.published import choose, frame
+from eyechart.score.aggregates import declare_means, get_column
+from eyechart.score.letters import is_same_text, score_text
+from eyechart.score.thinking import lmms_scorer
+from eyechart.types import Reply, Sample, Score
+
+Entry(
+    "seedbench-img",
+    "nine abilities on single images",
+    group="general",
+    size="14,232 questions",
+    paper="https://arxiv.org/abs/2307.16125",
+    licence="CC BY-NC 4.0",
+    file="SEEDBench_IMG",
+    hub="lmms-lab/SEED-Bench:test",
+    change_row=lambda row: (
+        [{"index": row["question_id"], "options": [row[f"choice_{letter}"] for letter in "abcd"]}]
+        if row["data_type"] == "image"
+        else []
+    ),
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="seedbench-lmms")},
+    note="The hub data set also has questions on videos; they are left out.",
+).register()
+
+Entry(
+    "seedbench2-plus",
+    "charts, maps and web pages",
+    group="charts",
+    size="2,277 questions",
+    paper="https://arxiv.org/abs/2404.16790",
+    licence="CC BY-NC 4.0",
+    file="SEEDBench2_Plus",
+    hub="doolayer/SEED-Bench-2-Plus:test",
+    also_hub=["AILab-CVC/SEED-Bench-2-plus"],
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "options": [row[f"choice_{letter}"] for letter in "ABCD"],
+        "category": row["question_image_type"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    kits={
+        LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="seedbench-lmms", aggregate="seedbench-lmms")
+    },
+).register()
+
+
+@lmms_scorer("seedbench-lmms", version="2")
+def score_seedbench_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's SEED-Bench and SEED-Bench-2-Plus: the first character. "Because" is B."""
+    return score_text(reply, sample, reply.text.strip()[:1], "seedbench-lmms", is_same_text)
+
+
+declare_means(
+    "seedbench-lmms",
+    "accuracy by type of data: image or video; chart, map or web page",
+    lambda row: (get_column(row, "data_type", "question_image_type", "category").lower(),),
+)

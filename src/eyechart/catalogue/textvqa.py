@@ -1,0 +1,23 @@
+"""TextVQA (Singh et al., 2019): text in photographs."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.prompt.published import BRIEFLY, ask
+
+Entry(
+    "textvqa-val",
+    "text in photographs",
+    group="documents",
+    size="5,000 questions",
+    paper="https://arxiv.org/abs/1904.08920",
+    licence="CC BY 4.0",
+    file="TextVQA_VAL",
+    hub="lmms-lab/textvqa:validation",
+    change_row=lambda row: {"index": row["question_id"]},
+    prompt=ask(f"\n{BRIEFLY}"),
+    scorer="vqa-accuracy",
+    kits={LMMS_EVAL: Kit(prompt=ask(f"\n{BRIEFLY}", capitalize=True), scorer="vqa-accuracy-lmms")},
+    metric="VQA accuracy over ten answers",
+    note="Asked without the OCR tokens that some model cards add to the question; they change results.",
+).register()

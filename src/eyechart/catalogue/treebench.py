@@ -1,0 +1,20 @@
+"""TreeBench (Wang et al., 2025) in VLMEvalKit's way; InSight-o3's is in pipelines/insight_o3."""
+
+from __future__ import annotations
+
+from eyechart.catalogue.entry import Entry
+from eyechart.prompt.published import frame
+
+Entry(
+    "treebench-vlmevalkit",
+    "crowded images, as VLMEvalKit asks (`treebench` is InSight-o3's way)",
+    group="perception",
+    size="405 questions",
+    paper="https://arxiv.org/abs/2507.07999",
+    licence="Apache-2.0",
+    file="TreeBench",
+    hub="HaochenWang/TreeBench:TreeBench.tsv",
+    prompt=frame("Answer with the correct option's letter directly. \n"),
+    scorer="choice-vlmevalkit",
+    parity="VLMEvalKit, its reading of letters; the IoU of boxes in a chain of thought is not computed",
+).register()

@@ -1,0 +1,61 @@
+"""V* Bench (Wu and Xie, 2023) in the ways of VLMEvalKit and lmms-eval; InSight-o3's is in pipelines/insight_o3."""
+
+from __future__ import annotations
+
+import re
+
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.prompt.published import choose, frame
+from eyechart.score.letters import FOUR, score_letter
+from eyechart.score.thinking import lmms_scorer
+from eyechart.types import Reply, Sample, Score
+
+Entry(
+    "vstar-vlmevalkit",
+    "small things in photographs, as VLMEvalKit asks (`vstar` is InSight-o3's way)",
+    group="perception",
+    size="191 questions",
+    paper="https://arxiv.org/abs/2312.14135",
+    licence="MIT",
+    file="VStarBench",
+    hub="lmms-lab/vstar-bench:test",
+    change_row=lambda row: {
+        "index": row["question_id"],
+        "question": re.split(r"\s*\([A-Z]\) ", row["text"])[0],
+        "options": re.findall(r"\([A-Z]\) ([^\n(]*[^\s(])", row["text"]),
+        "answer": row["label"],
+    },
+    prompt=frame(),
+    scorer="choice-vlmevalkit",
+    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="vstar-lmms")},
+).register()
+
+
+_VSTAR = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\A([A-D])", r"(?:ANSWER|CHOICE|OPTION)(?:\s++IS)?[\s:]++([A-D])", r"\(([A-D])\)",
+        r"([A-D])\s*+[.)\]]",
+        r"(?:\A|\s)([A-D])(?:\s|\Z)",
+    )
+)  # fmt: skip
+
+
+@lmms_scorer("vstar-lmms", version="2")
+def score_vstar_lmms(reply: Reply, sample: Sample) -> Score:
+    """lmms-eval's V*: a reply that begins with A to D, else the letter after "answer", in brackets, alone."""
+    return score_letter(reply, sample, read_vstar(reply.text), "vstar-lmms")
+
+
+def read_vstar(reply: str) -> str | None:
+    """A letter from A to D; None without one. As published, "Because" is B.
+
+    >>> read_vstar("the answer is: c"), read_vstar("Because"), read_vstar("none")
+    ('C', 'B', None)
+    """
+    text = reply.strip().upper()
+    found = next((match for pattern in _VSTAR if (match := pattern.search(text))), None)
+    if found is not None:
+        return found[1]
+    letters = [char for char in text if char in FOUR]
+    return letters[0] if len(letters) == 1 else None

@@ -1,0 +1,132 @@
+"""Official numbers that are not the mean over rows: F1, pairs and groups, points, macro means, worst cases.
+
+Each is an `Aggregate`: counts per row (or per group of rows), sums, and a formula over the sums. A benchmark
+names one as its `aggregate`; `eyechart.report.metrics` computes it for a run, with an interval. All values
+are fractions unless the aggregate counts points. "As published" marks what the official code does and a
+reader might not expect; docs/metrics.md has a section on each.
+
+Those of a single benchmark are in its file in `catalogue/`; here is what they are made of, and group means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from eyechart.registry import record_aggregate
+from eyechart.types import Aggregate, MetricTable, ScoredRow
+
+Counts = Mapping[Hashable, float]
+ALL = ""  # the group of all rows
+
+
+def divide(part: float, whole: float) -> float | None:
+    """A share; None of nothing."""
+    return part / whole if whole else None
+
+
+def add_up(values: Iterable[float | None]) -> float | None:
+    """A sum; None if a value is missing: a resample without a category says nothing about the total."""
+    listed = list(values)
+    return None if None in listed else sum(value for value in listed if value is not None)
+
+
+def get_column(row: ScoredRow, *names: str) -> str:
+    """The first of these columns that the row has, as text."""
+    for name in names:
+        value = row.meta.get(name)
+        if value is not None and value == value:
+            return str(value)
+    return ""
+
+
+# -- Means by group
+
+Groups = Callable[[ScoredRow], Iterable[str]]
+
+
+def count_by(groups: Groups) -> Callable[[Sequence[ScoredRow]], Counts]:
+    """Count values and rows, of all rows and of the groups that a row belongs to."""
+
+    def count(rows: Sequence[ScoredRow]) -> Counts:
+        found: Counter[Hashable] = Counter()
+        for row in rows:
+            if not row.is_scored:
+                continue
+            for group in (ALL, *groups(row)):
+                found[group, "n"] += 1
+                found[group, "value"] += row.value  # type: ignore[assignment]
+        return found
+
+    return count
+
+
+def average(total: Counts, *, name: str = "accuracy") -> dict[str, dict[str, float | None]]:
+    """The mean of every group, with its number of rows."""
+    groups = [ALL, *(key[0] for key in total if isinstance(key, tuple) and key[1] == "n")]
+    return {
+        group: {name: divide(total.get((group, "value"), 0), n), "n": n}
+        for group in dict.fromkeys(groups)
+        if (n := total.get((group, "n"), 0)) or group == ALL
+    }
+
+
+def declare_aggregate(
+    *,
+    name: str,
+    about: str,
+    count: Callable[[Sequence[ScoredRow]], Counts],
+    combine: Callable[[Counts], MetricTable],
+    headline: str,
+    unit: Callable[[ScoredRow], Hashable] | None = None,
+    scale: Literal["fraction", "points"] = "fraction",
+    version: str = "1",
+    parity: str = "official",
+    has_interval: bool = True,
+    sees_unscored: bool = False,
+) -> Aggregate:
+    """Record an aggregate; its numbers are the official ones unless `parity` is empty."""
+    return record_aggregate(
+        Aggregate(
+            name=name, version=version, about=about, count=count, combine=combine, headline=headline,
+            unit=unit, scale=scale, parity=parity, has_interval=has_interval, sees_unscored=sees_unscored,
+        )
+    )  # fmt: skip
+
+
+def declare_means(name: str, about: str, groups: Groups) -> Aggregate:
+    """Record an aggregate that is the mean over all rows and over groups of them."""
+    return declare_aggregate(
+        name=name, about=about, count=count_by(groups), combine=average, headline="accuracy"
+    )
+
+
+def declare_macro(name: str, about: str, groups: Groups) -> Aggregate:
+    """Record the mean of group means, each group counting the same."""
+    return declare_aggregate(
+        name=name, about=about, count=count_by(groups), combine=_combine_macro, headline="macro"
+    )
+
+
+def _combine_macro(total: Counts) -> MetricTable:
+    found = average(total)
+    means = [one["accuracy"] or 0.0 for group, one in found.items() if group != ALL]
+    found[ALL] = {"macro": divide(sum(means), len(means)), **found[ALL]}
+    return found
+
+
+def _by(*columns: str) -> Groups:
+    return lambda row: (get_column(row, *columns) or "(none)",)
+
+
+declare_macro(
+    "macro-category", "the mean of the categories' accuracies (BLINK as a group of tasks)", _by("category")
+)
+declare_macro(
+    "macro-l2-category",
+    "the mean of the finer categories' accuracies (MMStar in lmms-eval)",
+    _by("l2-category", "l2_category"),
+)
+declare_macro("macro-task", "the mean of the tasks' accuracies", _by("task", "category"))
+declare_macro("macro-split", "the mean of the splits' accuracies", _by("split"))
