@@ -212,3 +212,57 @@ def test_blank_lines_around_a_reply_change_nothing(pad: str) -> None:
         and read_choice(pad.format(reply), row["options"]).letter != read_choice(reply, row["options"]).letter  # type: ignore[arg-type]
     ]
     assert changed == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Were the ears longer, I would pick B.",
+        "Had it barked, B would be the answer.",
+        "Peter picked B.",
+        'Peter: "The answer is B."',
+        "You want me to answer B.",
+        "B was chosen by most students.",
+        "It's B for the edge or C for the area.",
+        "1. A\n2. C\n3. B",
+        "It looks like a dog but it is a wolf.",
+        "The man wants to buy a dog.",
+        "Dogs are small animals.",
+        "I was wrong about B.",
+        "~~B~~",
+        "点B在圆上。",
+        '黑板上写着"答案：B"。',
+        "Compare option A with option B before you answer.",
+    ],
+)
+def test_forms_that_assert_nothing(reply: str) -> None:
+    assert read_choice(reply, ANIMALS).letter is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("- A: incorrect\n- B: correct\n- C: incorrect\n- D: incorrect", "B"),
+        ("**Answer: B**\n\nA. The cat is absent. C is a rabbit.", "B"),
+        ("(A) cat (B) dog (C) rabbit (D) horse\n\nIt barks.\n\nAnswer: **(B) dog**", "B"),
+        ("If we look at the ears, the answer is B.", "B"),
+    ],
+)
+def test_a_headed_answer_stands(reply: str, letter: str) -> None:
+    assert read_choice(reply, ANIMALS).letter == letter
+
+
+def test_yes_and_no_may_be_stated_without_the_words() -> None:
+    polar = {"A": "Yes", "B": "No"}
+    replies = {
+        "Based on the image, there are more cats than dogs.": "A",
+        "Based on the chart, red is not the maximum. The maximum is blue.": "B",
+        "There are no people.": None,
+    }
+    assert {reply: read_choice(reply, polar).letter for reply in replies} == replies
+
+
+def test_sides_are_places() -> None:
+    sides = {"A": "left", "B": "right"}
+    assert read_choice("The cup is to the left of the plate.", sides).letter == "A"
+    assert read_choice("One dog is on the right.", {"A": "1", "B": "2"}).letter != "B"

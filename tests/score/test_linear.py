@@ -78,7 +78,7 @@ BY_COLUMNS: dict[str, tuple[dict[str, object], ...]] = {
 # Those of a declared scale are those that guess it but for a division; the others run the code of a neighbour.
 SAME = ("mmmu-vlmevalkit-2026-06", "chartqapro-lmms", "screenspot-pro-lmms", "yes-no-judged-vlmevalkit")
 # These read as `choice` and `default` do, which are given every piece.
-SHARED = ("default-strict", "infochartqa-strict", "judge-only", "judged", "number", "text", "yes-no")
+SHARED = ("default-strict", "judge-only", "judged", "number", "text", "yes-no")
 NAMES = sorted(
     name
     for name in registry.scorers.names()

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.score.reading import Reading, is_abstention, normalise_characters, score_official, score_reading
+from eyechart.replies import Reading, is_abstention, normalise_characters, score_reading
+from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample
 
 GOLD = Sample(id="1", question="?", golds=("x",))

@@ -34,7 +34,8 @@ from eyechart.readers.mentions.quantities import (
     read_bound,
 )
 from eyechart.readers.mentions.units import ORDINAL
-from eyechart.readers.wording import is_same_wording, normalise
+from eyechart.readers.polarity import read_statement
+from eyechart.readers.wording import is_same_wording, list_other_names, normalise
 from eyechart.replies import Reading, find_answer_start, is_abstention, normalise_characters, unwrap
 
 MAX_SLOT_CHARS = 300
@@ -137,8 +138,30 @@ def find_slots(reply: str) -> list[Slot]:
         is_raw = held.endswith("!")  # a factorial
         slots.append(Slot(last.kind, held if is_raw else _unwrap(held), last.start, last.end))
     slots += find_stated(reply, begin)
+    slots += find_marked(reply, begin)
     start = begin + reply[begin:].find(body[0])
     return [*slots, Slot("whole", body, start, start + len(body))]
+
+
+_BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]{1,60})(?<=[^\s*])\*\*(?!\*)")
+_QUOTED = re.compile(
+    r'\b(?:reads|says|spells|displays|states|called|named|written as)[:,]?\s+"([^"\n]{1,80})"'
+)
+
+
+def find_marked(reply: str, begin: int = 0) -> list[Slot]:
+    """The one thing that a reply prints in bold, or that a text in the picture reads.
+
+    >>> [(slot.kind, slot.text) for slot in find_marked("It was highest in **2019**, with 45 units.")]
+    [('bold', '2019')]
+    """
+    found: list[Slot] = []
+    for kind, pattern in (("bold", _BOLD), ("quoted", _QUOTED)):
+        marked = list(pattern.finditer(normalise_characters(reply), begin))
+        after = reply[marked[0].end() : marked[0].end() + 1] if marked else ""
+        if len(marked) == 1 and ":" not in (marked[0][1][-1:], after):
+            found.append(Slot(kind, _unwrap(marked[0][1].strip()), *marked[0].span(1)))
+    return found
 
 
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*\d[^()\[\]]*,[^()\[\]]*[)\]]")
@@ -372,7 +395,7 @@ def _says_none(text: str) -> bool:
     """Whether a text says that there is none: "None.", "There are no giraffes."."""
     if normalise(text) in ("none", "nil", "nothing", "nobody", "no one", "没有", "无"):
         return True
-    found = _read_statement(text, "")
+    found = read_statement(text, "")
     return found is not None and found.answer == "No" and len(text) < MAX_SLOT_CHARS
 
 
@@ -416,7 +439,7 @@ def _decide_spans(
         for place, token in enumerate(plain):
             if token.letters is not None and _is_other_number(text, plain, place, place):
                 merged[place] = msgspec.structs.replace(token, letters=None)
-    options = Options({label: label for _, _, label in spans}, {}, {}, {}, frozenset(), 0, True, False, False)
+    options = Options({label: label for _, _, label in spans}, has_numbers=True)
     reading = decide_tokens(text, 0, merged, options)
     return Reading(reading.answer, f"{kind}:{reading.rule.partition(':')[2]}", reading.span)
 
@@ -546,7 +569,9 @@ def _list_bare(text: str) -> Iterator[str]:
         yield text[tokens[0].start : tokens[-2].end]
     while first < last - 1:
         token = tokens[first]
+        is_code = any(map(str.isdigit, tokens[first + 1].word))  # "Gate B7"
         is_name = token.is_capital and tokens[first + 1].is_capital
+        is_name = is_name and token.word not in _BEFORE and not is_code
         if token.word in kinds and not is_name:
             first += 1
             while first < last - 1 and tokens[first].word in ("of", "the", "a", "an"):
@@ -591,7 +616,8 @@ _WORD = re.compile(r"[^\W\d_]{2}|\d[:-]\d|\d[^\W\d_]|[^\W\d_]\d|[\u2e80-\u9fff\u
 
 def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     """Where a sentence asserts a gold in whole words; None if it does not, or asserts something else, too."""
-    golds = [gold for gold in golds if _WORD.search(gold)]
+    golds = [gold for gold in golds if _WORD.search(to_plain(gold))]
+    golds += [name for gold in golds for name in list_other_names(gold)]
     if not golds:
         return None
     plain = to_plain(text)
@@ -603,7 +629,7 @@ def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     for token in tokens:
         if token.letters:
             token.letters = ("gold",)
-    wanted = Options({"gold": "gold"}, {}, {}, {}, frozenset(), 0, False, False, False)
+    wanted = Options({"gold": "gold"})
     reading = decide_tokens(plain, 0, tokens, wanted)
     if reading.answer is None:
         return None
@@ -625,6 +651,11 @@ def _is_beside_complement(tokens: Sequence[Token], place: int) -> bool:
     first = place
     while first and not tokens[first - 1].is_end:
         first -= 1
+    lead = place - 1
+    while lead > first and tokens[lead].roles & r.ARTICLE:
+        lead -= 1
+    if lead > first and tokens[lead].word in _NEAR and _has_complement(tokens, place):
+        return True  # "the country next to Italy is Austria"
     verb = next((at for at in range(place - 1, first - 1, -1) if tokens[at].roles & (r.BE | r.PRESENT)), None)
     has_verb = verb is not None or any(
         not tokens[at].roles and tokens[at].word.endswith("s") for at in range(first, place)
@@ -641,6 +672,18 @@ def _is_beside_complement(tokens: Sequence[Token], place: int) -> bool:
         and tokens[at].word not in load_languages()["en"]["kinds"]
     ]
     return bool(nouns) and (verb is not None or not has_verb)
+
+
+_NEAR = r.words("to near beside behind above below from with of by under over") | {"next to", "close to"}
+
+
+def _has_complement(tokens: Sequence[Token], place: int) -> bool:
+    for at in range(place + 1, len(tokens) - 1):
+        if tokens[at].is_end:
+            return False
+        if tokens[at].roles & r.BE:
+            return not tokens[at + 1].is_mark
+    return False
 
 
 def _is_same_case(text: str, span: tuple[int, int], golds: Sequence[str]) -> bool:
@@ -737,7 +780,13 @@ def read_yes_no(reply: str, question: str = "") -> Reading:
         return Reading(
             found.answer, f"yes-no:{rule or found.rule.partition(':')[2]}", found.span, found.is_whole
         )
-    return _read_statement(reply, question) or Reading(None, "yes-no:unread")
+    end = reply.rstrip().rfind(". ") + 2
+    if end > 1 and _CONCLUDES.match(reply, end) and (last := read_statement(reply[end:], question)):
+        return Reading(last.answer, "yes-no:concluded", (end, len(reply)))
+    return read_statement(reply, question) or Reading(None, "yes-no:unread")
+
+
+_CONCLUDES = re.compile(r"(?:therefore|so|thus|hence|consequently|in conclusion|overall)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -758,76 +807,9 @@ def polar_options() -> Options:
         by_first.setdefault(keys[0], []).append((keys, (answer,)))
     ordered = {first: tuple(sorted(known, key=lambda one: -len(one[0]))) for first, known in by_first.items()}
     texts = {word: (answer,) for word, answer in _list_polar_words().items()}
-    return Options({"YES": "Yes", "NO": "No"}, texts, {}, ordered, frozenset(), 6, False, False, False)
+    return Options({"YES": "Yes", "NO": "No"}, texts, by_first=ordered, n_chars=6)
 
 
-def _read_statement(reply: str, question: str) -> Reading | None:
-    """What a reply states without the words: "There is no car." is a no."""
-    begin = find_answer_start(reply)
-    text = to_plain(reply[begin:])
-    tokens, _ = find_tokens(text)
-    clauses = find_clauses(tokens)
-    if not clauses:
-        return None
-    first = clauses[0]
-    if first.ends_with in ("?", "？") or first.carried & (r.IF | r.REPORT | r.FIRST):
-        return None
-    sentence = [token for clause in _first_sentence(clauses) for token in tokens[clause.start : clause.end]]
-    roles = 0
-    for token in sentence:
-        roles |= token.roles if not token.roles & r.NEUTRAL else 0
-    is_unseen = bool(_UNSEEN.search(lower(text[: sentence[-1].end])))
-    if (roles & (r.MAYBE | r.IF) or is_abstention(text)) and not is_unseen:
-        return None
-    if _ASKING.search(lower(text[: sentence[-1].end])):
-        return None
-    if roles & r.ANSWER or any(token.roles & r.NEUTRAL and "no" in token.word.split() for token in sentence):
-        return None
-    is_denied = is_unseen or bool(roles & (r.NOT | r.NOT_LAST | r.NONE | r.WRONG))
-    is_true = any(token.roles & (r.TRUE | r.FALSE) for token in sentence)
-    is_seen = bool(roles & r.PRESENT) or (len(sentence) > 1 and sentence[0].word.startswith("there"))
-    is_single = len(list(_first_sentence(clauses))) == len(clauses)
-    is_plain_denial = is_denied and is_single and 2 < len(sentence) < 20 and not _UNCLEAR.search(lower(text))
-    if not (is_true or is_seen or is_unseen or is_plain_denial or _restates(sentence, question)):
-        return None
-    if is_true:
-        is_denied = bool(roles & r.FALSE) != bool(roles & (r.NOT | r.NOT_LAST))
-    return Reading("No" if is_denied else "Yes", "yes-no:statement", (begin, begin + sentence[-1].end))
-
-
-_UNSEEN = re.compile(
-    r"\b(?:do not|don't|cannot|can't|can not|did not|didn't) (?:see|find|spot) (?:an?|any)\b"
-)
-
-
-_ASKING = re.compile(
-    r"\b(?:let me|let's|let us|what|whether)\b"
-)  # an announcement: "Let me see what it shows."
-_UNCLEAR = re.compile(
-    r"\b(?:clear|sure|certain|know|enough|determine|(?:see|view|access) the (?:image|picture|photo))\b"
-    r"|不知道|不清楚|不确定"
-)
-
-
-def _first_sentence(clauses: Sequence[Clause]) -> Iterator[Clause]:
-    for number, clause in enumerate(clauses):
-        if number and clause.starts_sentence:
-            return
-        yield clause
-
-
-def _restates(sentence: Sequence[Token], question: str) -> bool:
-    """Whether a sentence has all the words of a question, in order: it says that it is so, or not."""
-    asked = [
-        token.word
-        for token in find_tokens(to_plain(question))[0]
-        if not token.is_mark and not token.roles & _ASKED
-    ]
-    said = iter(token.word for token in sentence)
-    return len(asked) > 1 and all(any(word == other for other in said) for word in asked)
-
-
-_ASKED = r.BE | r.ARTICLE | r.FUNCTION | r.SMALL | r.IT | r.SOURCE
 _READERS: dict[str, Callable[[Slot, Sequence[str]], Verdict]] = {
     "time": _read_time, "date": _read_date, "range": _read_range, "text": _read_text,
 }  # fmt: skip

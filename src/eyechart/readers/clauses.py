@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -129,42 +129,40 @@ def find_tokens(text: str) -> tuple[list[Token], tuple[str, ...]]:
     found = list(split_words(low))
     words = [word.group() for word in found]
     codes = find_languages(words)
-    lexicon = build_lexicon(codes).words
+    lexicon = build_lexicon(codes)
     tokens: list[Token] = []
     place, n = 0, len(words)
     while place < n:
         word = words[place]
         start, end = found[place].span()
-        roles, length = 0, 1
-        for rest, known in lexicon.get(word, ()):
-            if not rest or (
-                place + len(rest) < n and tuple(words[place + 1 : place + 1 + len(rest)]) == rest
-            ):
-                roles, length = known, 1 + len(rest)
-                end = found[place + len(rest)].end()
-                break
-        else:
-            if "'" in word:
-                roles = _find_elided(word, lexicon)
-        is_mark = length == 1 and not roles and not word[0].isalnum()
-        token = Token(start, end, word if length == 1 else low[start:end], roles, is_mark)
-        token.is_capital = text[start].isupper()
-        tokens.append(token)
+        length, roles = 1, lexicon.words.get(word)
+        by_second = lexicon.phrases.get(word)
+        if by_second is not None and place + 1 < n:
+            for phrase, known in by_second.get(words[place + 1], ()):
+                if tuple(words[place : place + len(phrase)]) == phrase:
+                    length, roles, end = len(phrase), known, found[place + len(phrase) - 1].end()
+                    word = low[start:end]
+                    break
+        if roles is None:
+            roles = _find_elided(word, lexicon.words) if "'" in word else 0
+        tokens.append(Token(start, end, word, roles, not (roles or length > 1 or word[0].isalnum())))
         place += length
+    for token in tokens:
+        token.is_capital = text[token.start].isupper()
     return tokens, codes
 
 
-def _find_elided(word: str, lexicon: dict[str, list[r.Phrase]]) -> int:
+def _find_elided(word: str, lexicon: Mapping[str, int]) -> int:
     """The roles of a word with an apostrophe: "l'option", "couldn't", "Peter's"."""
     if word.endswith("n't"):
         return r.NOT
     if word.endswith("'re"):
         return r.BE
     head, _, tail = word.partition("'")
-    for part in (tail, head):
-        for rest, known in lexicon.get(part, ()):
-            if not rest:
-                return known & r.PERSON if part is head else known
+    if tail in lexicon:
+        return lexicon[tail]
+    if head in lexicon:
+        return lexicon[head] & r.PERSON
     return r.PERSON if tail == "s" else 0  # "Peter's answer"
 
 
@@ -181,11 +179,17 @@ def mark_quoted(tokens: Sequence[Token]) -> None:
             continue
         elif opened >= 0 and tokens[opened].word == token.word:
             inside = tokens[opened + 1 : place]
-            if sum(not other.is_mark for other in inside) > 1 and _is_cited(tokens, opened):
+            is_polar = len(inside) == 1 and inside[0].roles & (r.YES | r.NO)
+            if (is_polar or sum(not other.is_mark for other in inside) > 1) and _is_cited(tokens, opened):
                 for other in inside:
                     other.is_quoted = True
             opened = -1
-        elif not place or tokens[place - 1].end < token.start or tokens[place - 1].is_mark:
+        elif (
+            not place
+            or tokens[place - 1].end < token.start
+            or tokens[place - 1].is_mark
+            or r.is_unspaced(tokens[place - 1].word[-1])
+        ):
             opened = place
 
 
@@ -288,7 +292,7 @@ def _ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool
         return False  # a numbered line
     if len(previous.word) == 1 and previous.is_capital and previous.letters is None and following.is_capital:
         return False  # "J. Smith"
-    if previous.word in ("no", "nos", "fig", "eq"):
+    if previous.word in ("no", "nos", "nr", "fig", "eq"):
         return not following.word[0].isdecimal()
     return previous.word not in ABBREVIATIONS or following.word == "\n"
 
@@ -343,8 +347,9 @@ def _is_dash(tokens: Sequence[Token], place: int) -> bool:
     )
 
 
+_INVERTED = ("were", "had", "should")
 _CARRIED = r.IF | r.ELSE | r.FIRST
-_TOLD = r.REPORT | r.SAY | r.ACCORDING | r.PERSON | r.SELF
+_TOLD = r.REPORT | r.SAY | r.ACCORDING | r.PERSON | r.SELF | r.CHOOSE | r.OPINION | r.THINK | r.ANSWER
 
 
 def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
@@ -353,21 +358,38 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
         ends_with = clause.ends_with if clause.is_last else ends_with
         clause.ends_with = ends_with
     carried = 0
+    n_conditions = sum(bool(clause.roles & r.IF) for clause in clauses)
     is_supposed = False  # the sentence before only supposes something: "Suppose it barks."
     for clause in clauses:
         if clause.starts_sentence:
             carried = r.IF if is_supposed and clause.roles & r.THEN else 0
             is_supposed = bool(tokens[clause.start].roles & r.IF) and tokens[clause.start].word != "if"
-        if clause.roles & (r.BUT | r.WAIT):
+        if clause.roles & (r.BUT | r.WAIT) or (clause.before == ";" and not clause.roles & r.THEN):
             carried = 0
         if clause.roles & (r.SO | r.SELF):
             carried &= ~r.REPORT
         if clause.roles & r.SO:
             carried &= ~r.FIRST
         carried |= clause.roles & _CARRIED
+        if (
+            clause.roles & r.IF
+            and tokens[clause.start].word == "if"
+            and _is_step(tokens[clause.start : clause.end])
+        ):
+            carried &= ~r.IF if n_conditions == 1 else ~0
+        if (
+            clause.starts_sentence
+            and tokens[clause.start].word in _INVERTED
+            and clause.ends_with not in QUESTIONS
+        ):
+            carried |= r.IF  # "Were there rails, I'd say B."
         if clause.roles & _TOLD and _reports(tokens, clause):
             carried |= r.REPORT
         clause.carried = carried
+        is_speaker = clause.end - clause.start == 1 and clause.starts_sentence
+        follows = [token.word for token in tokens[clause.end : clause.end + 2]]
+        if is_speaker and follows == [":", '"'] and _is_someone(tokens[clause.start]):
+            carried |= r.REPORT  # Peter: "The answer is C."
     for clause, following in itertools.pairwise(clauses):
         if not following.starts_sentence:
             if tokens[following.start].roles & (r.IF | r.ELSE):
@@ -381,17 +403,52 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
                 clause.carried |= r.REPORT  # "B," said the teacher
 
 
+def _is_step(part: Sequence[Token]) -> bool:
+    """Whether a condition is a step of the work: "If we add them, the sum is 3", not "if we added two"."""
+    verb = part[2] if len(part) > 2 else None
+    return (
+        verb is not None and part[1].word in ("we", "i") and not verb.roles and not verb.word.endswith("ed")
+    )
+
+
+_ACTS = r.THINK | r.SAY
+_DEMANDS = ("want", "wanted", "said", "asked", "told")
+_CHOICES = ("pick", "choos", "chose", "select", "voted")
+
+
+def _is_someone(token: Token) -> bool:
+    return (
+        token.is_capital
+        and not token.roles
+        and not token.is_letter
+        and not token.keys
+        and token.word.isalpha()
+    )
+
+
 def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
     """Whether a clause says what another thinks: "the student chose"; not "the chart says"."""
     if clause.roles & r.ACCORDING:
         return not clause.roles & r.SOURCE
-    has_i = has_person = has_source = False
+    has_i = has_person = has_source = has_mention = False
     for place in range(clause.start, clause.end):
         token = tokens[place]
         roles = token.roles
         following = tokens[place + 1] if place + 1 < clause.end else None
         if roles & r.REPORT:
             return True
+        is_own = following is None or following.word.startswith(("i ", "we "))  # "Later I get D"
+        follows = 0 if is_own or following is None else following.roles
+        is_told = following is not None and following.word in _DEMANDS
+        if is_told and place == clause.start and token.word == "you":
+            return True  # "You want me to answer B."
+        is_verb_last = roles & r.SAY and place >= clause.end - 2 and not has_i
+        has_mention = has_mention or token.letters is not None
+        if is_verb_last and has_mention and not clause.roles & r.SOURCE:
+            return True
+        acts = bool(follows & _ACTS) or (following is not None and following.word.startswith(_CHOICES))
+        if place == clause.start and _is_someone(token) and acts and not follows & r.BE:
+            return True  # "Peter picked red."
         if has_person and roles & (r.SAY | r.OPINION | r.CHOOSE | r.ANSWER | r.THINK):
             return True
         if (

@@ -5,6 +5,7 @@
 3. The answer is headed or stated: "Answer: B", "the correct option is B".
 4. The last line, or the last sentence, names one option.
 5. A short reply names exactly one option.
+6. If the options are yes and no: a sentence that states what was asked, or denies it.
 
 Rules 3 to 5 look at what each clause says of the options it names (`stance`).
 """
@@ -20,6 +21,7 @@ from eyechart.readers import languages as r
 from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, mark_quoted, to_plain
 from eyechart.readers.containers import find_contained, read_json_object
 from eyechart.readers.mentions.options import Options, mark_mentions, prepare_options
+from eyechart.readers.polarity import read_statement
 from eyechart.readers.stance import (
     CONCLUDED,
     HEADED,
@@ -42,6 +44,7 @@ from eyechart.replies import (
 MAX_CONTRADICTED_CHARS = 300
 MAX_BESIDE_CHARS = 40  # between containers that stand side by side
 MAX_ROW_CHARS = 20
+MIN_RESTATED = 7  # words of a sentence that says what was asked, without a yes or no
 MAX_NAMED_CHARS = 400  # a longer reply may speak of an option without choosing it
 
 _BARE = re.compile(
@@ -79,11 +82,22 @@ def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None
     begin += len(reply) - begin - len(reply[begin:].lstrip())
     start, end = unwrap_span(text, begin)
     if start >= end:
-        letter = options.find_text(text[begin:]) or options.find_letter(unwrap(reply[begin:]))
+        letter = options.find_text(text[begin:]) or (
+            options.find_letter(unwrap(reply[begin:])) if "~~" not in reply else None
+        )
         return Reading(letter, "choice:option-text" if letter else "choice:empty")
     held = find_contained(reply, begin)
     whole = None if held else _by_whole(text, start, end, options)
-    return whole or _by_json(reply, begin, options) or _by_statements(reply, text, begin, options)
+    reading = whole or _by_json(reply, begin, options) or _by_statements(reply, text, begin, options)
+    if reading.rule != "choice:unread" or not options.polar:
+        return reading
+    stated = read_statement(reply, "")
+    is_long = stated is not None and len(stated.evidence(reply).split()) >= MIN_RESTATED
+    return (
+        Reading(options.polar[stated.answer or ""], "choice:statement", stated.span)
+        if stated and is_long
+        else reading
+    )
 
 
 def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
@@ -227,7 +241,7 @@ def is_cut_off(tokens: Sequence[Token], clauses: Sequence[Clause]) -> bool:
     if (
         last.roles & _UNFINISHED
         and not last.roles & r.BE_LAST
-        and (not last.roles & r.BE or last.word in ("is", "are"))
+        and (not last.roles & r.BE or last.word in ("is", "are", "为", "是"))
     ):
         return True
     first = len(clauses) - 1
@@ -243,7 +257,7 @@ _DANGLING = r.words(
     " whose into near under between than as for if be been being would should must may might can could"
     " will do does did says said then we i you they a an its their his her"
 )
-_UNFINISHED = r.ARTICLE | r.OR | r.AND | r.BE | r.BUT | r.BECAUSE | r.THAT | r.IF
+_UNFINISHED = r.ARTICLE | r.OR | r.AND | r.BE | r.BUT | r.BECAUSE | r.THAT | r.IF | r.THOUGH
 
 
 def weigh(statements: Sequence[Statement], text: str, begin: int, options: Options) -> Reading:
@@ -262,7 +276,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
         if kind in ("asserted", "several", "contradiction", "not-an-option") and not (
             kind == "several" and one.strength == NAMED
         ):
-            if one.is_part and one.strength < STATED:
+            if one.is_part:
                 continue
             current = _choose(current, one, turned, is_short=is_short)
             turned = False
@@ -290,6 +304,12 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
             current = msgspec.structs.replace(one, kind="several")
         else:
             reason, where = kind, one.span
+    is_weak = current is not None and (
+        current.strength == NAMED or (current.strength == IMPLIED and not current.is_turn)
+    )
+    may_decline = not options.polar and not any(map(is_abstention, options.texts))
+    if current is not None and is_weak and may_decline and _declines(text, begin, current.span):
+        return _reading(None, "unread", current.span)
     if current is not None and current.strength == NAMED:
         named = {
             one.letters
@@ -298,8 +318,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
         }
         if len(named) > 1 and not current.is_turn:
             return _reading(None, "ambiguous", current.span)
-        declines = is_abstention(text[begin:]) and not is_abstention(text[slice(*current.span)])
-        if len(text) - begin > MAX_NAMED_CHARS + options.n_chars or declines:
+        if len(text) - begin > MAX_NAMED_CHARS + options.n_chars:
             return _reading(None, "unread", current.span)
     if (
         current is not None
@@ -324,6 +343,8 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
         and len(text) - begin < MAX_NAMED_CHARS
     ):
         return _reading(None, "withdrawn", current.span)
+    if current is not None and is_short and options.n_chars and _leaves_open(current, statements, text):
+        return _reading(None, "ambiguous", current.span)
     if current is not None:
         if _is_contradicted(current, statements, len(text) - begin):
             return _reading(None, "contradiction", current.span)
@@ -337,6 +358,41 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
     if len(left) == 1 and len(options.labels) > 2 and options.n_chars:
         return _reading(left[0], "eliminated", where)
     return _reading(None, _REASONS.get(reason, reason), where)
+
+
+def _declines(text: str, begin: int, span: tuple[int, int]) -> bool:
+    """Whether a reply says that it cannot tell, other than by an option's own words."""
+    return is_abstention(text[begin:]) and not is_abstention(text[slice(*span)])
+
+
+def _leaves_open(current: Statement, statements: Sequence[Statement], text: str) -> bool:
+    """Whether an answer leaves another option open: "It's B with wheels, C without"."""
+    if current.is_turn or current.is_pair or current.strength >= HEADED or current.kind != "asserted":
+        return False
+    at = next((place for place, one in enumerate(statements) if one.span == current.span), len(statements))
+    others = [
+        (place, one)
+        for place, one in enumerate(statements)
+        if one.letters
+        and not set(one.letters) & set(current.letters)
+        and one.kind not in ("denied", "possible", "given-up")
+        and (current.is_letter or one.kind != "considered")
+    ]
+    if current.strength <= IMPLIED:
+        return any(
+            place > at or (one.is_letter and not current.is_letter and one.kind in ("mentioned", "listed"))
+            for place, one in others
+        )
+    return current.is_letter and any(
+        place > at
+        and one.is_letter
+        and one.kind in ("mentioned", "listed", "reported", "several")
+        and not _APART.search(text, current.span[1], one.span[0])
+        for place, one in others
+    )
+
+
+_APART = re.compile(r"[.!?。！？\n]|\b(?:because|since|as|while|denn|weil|car|porque|perché)\b|因为")
 
 
 _REASONS = {

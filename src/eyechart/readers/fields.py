@@ -100,14 +100,14 @@ def combine_fields(counts: Mapping[Hashable, float]) -> MetricTable:
     for key, n in counts.items():
         assert isinstance(key, tuple)
         by_field.setdefault(key[0], {})[key[1]] = n
-    samples = by_field.pop("")
-    if not by_field[EXTRA]["read"]:
-        del by_field[EXTRA]
+    samples = by_field.pop("", {})
+    if not by_field.get(EXTRA, {}).get("read"):
+        by_field.pop(EXTRA, None)
     together = {
         name: sum(sums.get(name, 0) for sums in by_field.values())
         for name in ("n", "right", "gold", "read", "both")
     }
-    overall = {"all right": _divide(samples["right"], samples["n"]), **_describe(together)}
+    overall = {"all right": _divide(samples.get("right", 0), samples.get("n", 0)), **_describe(together)}
     names = sorted(by_field, key=lambda name: name == EXTRA)
     return {"": overall, **{name: _describe(by_field[name]) for name in names}}
 
@@ -116,7 +116,7 @@ def _describe(sums: Mapping[str, float]) -> dict[str, float | None]:
     return {
         "n": sums.get("n", 0),
         "accuracy": _divide(sums.get("right", 0), sums.get("n", 0)),
-        "precision": _divide(sums.get("both", 0), sums["read"]),
+        "precision": _divide(sums.get("both", 0), sums.get("read", 0)),
         "recall": _divide(sums.get("both", 0), sums.get("gold", 0)),
     }
 

@@ -9,6 +9,7 @@ answer counts more than one that is only named.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
@@ -87,6 +88,14 @@ def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[
             if one.is_letter and one.kind == "considered":
                 looked_at, n_sentences = one.letters, 0
             is_item = is_item or (one.letters == looked_at and not one.is_letter and one.strength <= IMPLIED)
+            if (
+                tokens[clause.start].roles & r.BECAUSE
+                and one.strength <= IMPLIED
+                and found
+                and found[-1].kind == "denied"
+                and not clause.starts_sentence
+            ):
+                one = msgspec.structs.replace(one, kind="mentioned")  # "A is wrong because July has 31 days."
             found.append(msgspec.structs.replace(one, kind="listed") if is_item else one)
         n_sentences += clause.is_last
         looked_at = looked_at if n_sentences < 2 else None  # "Consider option B. It shows a dog."
@@ -114,8 +123,11 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
             and (tokens[place].is_mark or tokens[place].roles & r.OPTION or tokens[place].word.isdecimal())
         ):
             place += 1
+        is_headed = (
+            number > 0 and clauses[number - 1].roles & r.ANSWER and _is_heading(tokens, clauses[number - 1])
+        )
         for at in range(place, clause.end - 1):
-            if tokens[at].is_letter and _is_pair(tokens, at, clause.end):
+            if tokens[at].is_letter and not is_headed and _is_pair(tokens, at, clause.end):
                 paired[number] = paired.get(number, "") + tokens[at].word
         if place >= clause.end or not tokens[place].is_letter:
             continue
@@ -138,7 +150,8 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
         ):
             found[number] = tokens[place].word
     letters = list(found.values())
-    if len(letters) > 1 and 0 in found and ord(letters[1]) != ord(letters[0]) + 1:
+    is_numbered = tokens[clauses[0].start].word.isdecimal() if clauses else False
+    if len(letters) > 1 and 0 in found and ord(letters[1]) != ord(letters[0]) + 1 and not is_numbered:
         paired.pop(0, None)
         del found[0]  # the answer, before the others are gone through
     lines = frozenset(found) if len(set(found.values())) > 1 else frozenset()
@@ -166,8 +179,13 @@ def _find_verdict(tokens: Sequence[Token], clause: Clause) -> int:
         return r.WRONG
     if clause.roles & r.RIGHT:
         return r.WRONG if clause.roles & (r.NOT | r.NOT_NEXT) else r.RIGHT
-    if clause.roles & r.BUT and clause.roles & r.NOT and len(part) < 5:
+    if clause.roles & r.BUT and clause.roles & r.NOT and len(part) < 7:
         return r.BUT  # "B looks right but isn't"
+    if clause.roles & (r.BUT | r.NOT_NEXT) and len(part) < 8:
+        unknown = [place for place, token in enumerate(part) if not token.roles and not token.is_mark]
+        is_other = unknown == [len(part) - 1] and len(part) > 3 and part[-2].roles & r.ARTICLE
+        if (not unknown and clause.roles & (r.NOT | r.NOT_NEXT)) or (is_other and clause.roles & r.BE):
+            return r.WRONG  # "but it isn't one", "but it is a wolf"
     return 0
 
 
@@ -229,7 +247,10 @@ def _judge(
             strength = _find_strength(tokens, clauses, number, part, group, is_item=is_item)
         first = part[group.places[0]]
         is_talk = (
-            group.is_bare and not number and len(clauses) > 1 and tokens[clauses[1].start].roles & r.LOOK
+            group.is_bare
+            and not number
+            and len(clauses) > 1
+            and (tokens[clauses[1].start].roles & r.LOOK or tokens[clauses[1].start].word.startswith("let"))
         )
         if kind == "asserted" and is_talk and not group.is_letter and not first.roles:
             kind = "considered"  # "Right, let's see."
@@ -249,7 +270,8 @@ def _judge(
         elif kind == "asserted" and strength == NAMED:
             is_subject = _is_subject(part, group)
             is_plain_letter = group.is_letter and (not first.is_bracketed or is_subject)
-            if is_plain_letter or (is_subject and _is_general(part, group)):
+            is_other = (is_subject and _is_general(part, group)) or _is_loose(part, group)
+            if is_plain_letter or (is_other and not group.is_letter):
                 kind = "mentioned"
         if kind in ("asserted", "mentioned") and clause.roles & r.ALSO:
             kind = "also"
@@ -363,7 +385,8 @@ def _extend(group: Group, part: Sequence[Token], place: int, token: Token) -> bo
     ):
         return False
     is_joint = any(other.roles & (r.OR | r.AND) or other.word in "/&+|" for other in between)
-    is_pair = token.is_letter != part[last].is_letter and not is_joint and not group.is_joined
+    is_next = token.is_letter and letters != group.letters and any(other.word in ",،、" for other in between)
+    is_pair = token.is_letter != part[last].is_letter and not is_joint and not group.is_joined and not is_next
     if is_pair and part[last].is_letter and not group.letters:
         group.letters = letters  # "C) Aubrey", where there is no C
     elif is_pair:
@@ -396,6 +419,8 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
         if roles & r.NOT_LAST:
             _deny_all(since)
             since = []
+        elif roles & r.WITHDRAW and token.word.startswith("i "):
+            is_denied = True  # "I was wrong about C"
         elif roles & r.NOT_NEXT:
             is_denied = is_except = True
         elif roles & r.NOT:
@@ -467,9 +492,14 @@ def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
             break
         if part[place].roles & r.LOOK and not part[place].roles & r.NEUTRAL:
             return "considered"
+    if group.is_letter and group.is_alone and part[0].word in _SEQUENCE:
+        return "considered"  # "Next, B."
     if clause.roles & r.LISTING and not clause.roles & (r.RIGHT | r.CHOOSE):
         return "listed"
     return "asserted"
+
+
+_SEQUENCE = r.words("first next now then")
 
 
 def _is_hedged(group: Group) -> bool:
@@ -481,17 +511,18 @@ def _is_hedged(group: Group) -> bool:
 
 def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     """Whether a number is only a bound, or points somewhere: "at least 3", "3 or more", "Figure 3"."""
-    if not part[places[0]].keys:
+    first = part[places[0]]
+    if not first.keys and not first.word[0].isdecimal():
         return False
     before = part[max(0, places[0] - 3) : places[0]]
-    is_round = part[places[0]].keys[0].endswith("0")
+    is_round = bool(first.keys) and first.keys[0].endswith("0")
     if part[0].roles & r.BOUND and places[0] < MAX_LEAD:
         return True
     before = [token for token in before if token.word not in OPERATORS]
     if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in before):
         return True
     if before and before[-1].roles & r.LABEL and not before[-1].roles & (r.BE | r.NO):
-        return True
+        return before[-1].word != "number"
     after = part[places[-1] + 1 : places[-1] + 3]
     is_bound = any(
         token.roles & (r.BOUND | r.ABOUT)
@@ -547,14 +578,52 @@ def _is_aside(part: Sequence[Token], group: Group) -> bool:
     place = group.places[0] - 1
     while place >= 0 and part[place].roles & (r.ARTICLE | r.ADJECTIVE):
         place -= 1
-    if place < 0 or part[place].word not in _ASIDE or part[group.places[0]].keys:
+    is_side = part[group.places[0]].word in ("left", "right")
+    if place < 0 or part[place].word not in _ASIDE or part[group.places[0]].keys or is_side:
         return False
     return not (place and part[place - 1].roles & r.BE)  # "the advertisement is for Coca-Cola"
+
+
+def _is_loose(part: Sequence[Token], group: Group) -> bool:
+    """Whether words are an aim, another's, or one of several amounts: "to buy a truck", "my dog's bed"."""
+    first, last = group.places[0], group.places[-1]
+    lead, rest = part[max(0, first - MAX_LEAD) : first], part[last + 1 : last + 1 + MAX_LEAD]
+    if first < 2 and len(rest) > 1 and rest[0].roles & r.BE and rest[1].word[0].isdecimal():
+        return True  # "Coal is 20, gas 29."
+    if any(token.roles & r.SELF and token.word not in _OWN_WORDS for token in lead):
+        return True
+    for token, following in itertools.pairwise(lead):
+        if token.word in ("to", "to be") and not following.roles & r.ARTICLE:
+            return True
+    joints = (place for place, token in enumerate(rest) if token.roles & r.AND and not token.is_mark)
+    return bool(part[first].keys) and any(
+        after.keys or after.word.endswith(("others", "more"))
+        for place in joints
+        for after in rest[place + 1 : place + 4]
+    )
+
+
+_OWN_WORDS = ("i", "we", "let's", "i'd", "i'm", "we'd")
+
+
+_SUPERLATIVE = r.words("most least best worst more less only largest")
 
 
 def _is_general(part: Sequence[Token], group: Group) -> bool:
     """Whether a subject is any of its kind: "A bus has ...", "Trucks carry ..."."""
     first, last = group.places[0], group.places[-1]
+    rest = part[last + 1 : last + 1 + MAX_LEAD]
+    if any(token.word.endswith("est") or token.word in _SUPERLATIVE for token in rest):
+        return False
+    if not part[first].keys and not rest[0].roles and rest[0].word.endswith("s"):
+        return True  # "The nucleus stores DNA."
+    if first == 0 and part[first].word.endswith("s") and not part[first].keys and rest[0].roles & r.BE:
+        quality = rest[1] if len(rest) > 1 else None
+        return (
+            quality is not None
+            and not quality.word.endswith(("ing", "ed", "en"))
+            and (not quality.roles or bool(quality.roles & r.ADJECTIVE))
+        )  # "Buses are large vehicles."
     if last + 1 < len(part) and part[last + 1].word not in (
         "has",
         "have",
@@ -599,14 +668,15 @@ def _find_strength(
         place -= 1
     place = group.places[-1] + 1
     while place < len(part) and part[place].letters is None:
-        tail |= part[place].roles
+        tail |= part[place].roles & ~r.RIGHT if _is_side(part, place) else part[place].roles
         place += 1
     before = clauses[number - 1] if number else None
     if before is not None and group.places[0] <= 3 and not is_item and _is_heading(tokens, before):
         heading = before.roles
         if heading & (r.LISTING | r.NOT | r.LOOK | r.WRONG):
             return NAMED
-        is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT | r.CHOOSE)
+        is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT)
+        is_open = is_open or (heading & r.CHOOSE and heading & r.SELF)
         if heading & r.TOTAL and part[group.places[0]].keys:
             return CONCLUDED
         heading = heading if is_open and not _is_own_heading(part, tokens, clause, group) else 0
@@ -614,13 +684,21 @@ def _find_strength(
         lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD and group.places[0] < 4
     ):
         return HEADED
-    if (lead & r.ANSWER and lead & (r.BE | r.SO)) or lead & r.CHOOSE:
+    if lead & r.ANSWER and lead & (r.BE | r.SO):
         return STATED
+    if lead & r.CHOOSE and (group.is_letter or lead & (r.SELF | r.ANSWER)):
+        return STATED
+    if lead & r.CHOOSE:
+        return CONCLUDED if lead & r.SO or part[group.places[0]].keys else IMPLIED
     if lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION | r.ANSWER):
         return STATED
-    if tail & (r.RIGHT | r.ANSWER | r.CHOOSE) and (
-        tail & (r.BE | r.BE_LAST) or group.is_letter or not part[-1].word[-1].isalpha()
+    if (
+        tail & (r.RIGHT | r.ANSWER)
+        and not _is_asked_for(part, group)
+        and (tail & (r.BE | r.BE_LAST) or group.is_letter or not part[-1].word[-1].isalpha())
     ):
+        return STATED
+    if tail & r.CHOOSE and _is_chosen(part, group):
         return STATED
     if heading:
         return STATED
@@ -659,6 +737,32 @@ def _find_strength(
     ):
         return CONCLUDED
     return NAMED
+
+
+def _is_asked_for(part: Sequence[Token], group: Group) -> bool:
+    """Whether "answer" is a verb: "compare B and C before you answer"."""
+    rest = part[group.places[-1] + 1 : group.places[-1] + 1 + MAX_LEAD]
+    at = next((place for place, token in enumerate(rest) if token.roles & r.ANSWER), 0)
+    return bool(at) and rest[at - 1].word in ("you", "i", "to")
+
+
+def _is_side(part: Sequence[Token], place: int) -> bool:
+    """Whether "right" is a side: "on the right", not "the right answer"."""
+    if part[place].word != "right" or not place or not part[place - 1].roles & r.ARTICLE:
+        return False
+    return place + 1 == len(part) or not part[place + 1].roles & (r.ANSWER | r.OPTION | r.CHOOSE)
+
+
+def _is_chosen(part: Sequence[Token], group: Group) -> bool:
+    """Whether the writer chooses a mention: "B is selected", not "B was chosen by most"."""
+    rest = part[group.places[-1] + 1 : group.places[-1] + 1 + MAX_LEAD]
+    words = [token for token in rest if not token.is_mark]
+    if words and words[-1].roles & r.CHOOSE and group.is_letter and words[-1].end == part[-1].end:
+        return True  # in languages that put the verb last
+    for place, token in enumerate(rest[1:], start=1):
+        if token.roles & r.CHOOSE and rest[place - 1].roles & (r.BE | r.SMALL):
+            return not any(after.word == "by" for after in rest[place:])
+    return False
 
 
 def _is_last_line(tokens: Sequence[Token], clauses: Sequence[Clause], number: int, clause: Clause) -> bool:
@@ -700,7 +804,10 @@ def _is_own_heading(part: Sequence[Token], tokens: Sequence[Token], clause: Clau
 def _is_total(part: Sequence[Token], group: Group) -> bool:
     """Whether a number is called the total: "the sum is 7"; not the 2 of "the sum of 2 and 5"."""
     first, last = group.places[0], group.places[-1]
-    near = [*part[max(0, first - 4) : first], *part[last + 1 : last + 4]]
+    after = [
+        token for token in part[last + 1 : last + 4] if not token.roles & r.CHOOSE
+    ]  # "3 rows of 4 make 12"
+    near = [*part[max(0, first - 4) : first], *after]
     at = next((place for place, token in enumerate(near) if token.roles & r.TOTAL), None)
     return at is not None and not any(token.word in ("of", "from") for token in near[at + 1 : min(4, first)])
 
@@ -760,7 +867,7 @@ def _is_heading(tokens: Sequence[Token], clause: Clause) -> bool:
     """Whether a clause ends with a colon, so that it heads the next one."""
     end = clause.end
     while end < len(tokens) and tokens[end].is_mark and tokens[end].word in "*_\n:→-\"'`)#":
-        if tokens[end].word in ":→-":
+        if tokens[end].word in ":→" or (tokens[end].word == "-" and tokens[end - 1].word != "\n"):
             return True
         end += 1
     return False

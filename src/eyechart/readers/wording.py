@@ -259,6 +259,17 @@ def _list_names() -> Mapping[str, str]:
     return {" ".join(simplify(name)): names[0] for names in groups for name in names}
 
 
+def list_other_names(text: str) -> list[str]:
+    """The other names of what a text names.
+
+    >>> list_other_names("UK")
+    ['united kingdom', 'britain', 'great britain']
+    """
+    key = _list_names().get(" ".join(simplify(normalise(text))))
+    groups = (entry.split("=") for entry in load_languages()["en"]["same_names"])
+    return [name for names in groups if names[0] == key for name in names if name != normalise(text)]
+
+
 # -- Lists
 
 _SEPARATOR = re.compile(

@@ -2,8 +2,6 @@
 
 =============  =============================================================================
 score          one rule per question type, with the verdicts of the authors' checker
-strict         the same without the checker's quirks: the scorer ``infochartqa-strict``
-amounts        numbers with units on charts, as the strict scorer reads them
 benchmark      the benchmark and its prompt
 data           rows of both releases, the images they name, files of replies
 report         the authors' result files

@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from eyechart.data.files.formats import resolve_origin
+from eyechart.data.wrappers import LazySource
+from eyechart.pipelines.infochartqa.data import HUB, PAIR, open_infochartqa, read_model_response
 from eyechart.registry import benchmark
-from eyechart.types import Benchmark, Message, Sample
+from eyechart.types import Benchmark, Card, Message, Sample
 
 # A question type and a chart, under the column names of the two releases.
 _COLUMNS = [
@@ -30,10 +33,6 @@ def infochartqa(
     image_root: Path | None = None,
 ) -> Benchmark:
     """The hub's questions, or those of `file`; `image_root` is a folder of charts named by `figure_id`."""
-    from eyechart.data.files.formats import resolve_origin
-    from eyechart.data.wrappers import LazySource
-    from eyechart.pipelines.infochartqa.data import HUB, PAIR, open_infochartqa, read_model_response
-
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}
     origin = resolve_origin(file) if file else f"{HUB}:{split}" if split else HUB
     return Benchmark(
@@ -56,6 +55,7 @@ def infochartqa(
         read_replies=read_model_response,
         prompt_settings=("builder",),
         settings={name: str(value) for name, value in settings.items() if value},
+        card=Card(hub=("Jietson/InfoChartQA",)),
         about="infographics and plain charts: numbers, names, lists and choices; 58,857 questions",
     )
 

@@ -21,6 +21,7 @@ from eyechart.data.columns.choices import LETTERS, label_choices, read_lettered_
 from eyechart.data.columns.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
 from eyechart.data.columns.meaning import to_text
 from eyechart.data.files.formats import find_file, guess_format
+from eyechart.data.files.hub import list_splits, open_hub, parse_hub
 from eyechart.data.files.json_files import read_row_texts, translate_json_errors
 from eyechart.data.files.rows import Blob, PathRules, Reader, Row, name_row, read_literal
 from eyechart.data.source import SourceOptions, open_reader
@@ -64,8 +65,6 @@ def open_infochartqa(
 
 
 def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
-    from eyechart.data.files.hub import list_splits, parse_hub
-
     named = parse_hub(spec)
     base, _, revision = str(named).partition("@")
     behind = f"@{revision}" if revision else ""
@@ -85,8 +84,6 @@ def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChart
 
 
 def _open_hub_part(spec: str, image_root: Path | None) -> tuple[Reader, ChartImages]:
-    from eyechart.data.files.hub import open_hub
-
     reader = open_hub(spec)
     return reader, ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
 

@@ -1,7 +1,7 @@
 """InfoChartQA's scoring: one rule per question type, with the verdicts of the authors' checker.
 
 Paper: https://arxiv.org/abs/2505.19028. Parity: CoolDawnAnt/InfoChartQA at 07b5bf6; golden vectors:
-tests/golden/infochartqa.jsonl. All its quirks are kept; `infochartqa-strict` is the scorer without them.
+tests/golden/infochartqa.jsonl. All its quirks are kept; our own `default` has none of them.
 Parity ends in two places: where the authors' evaluation stops with an exception, and where it draws a random
 number. There the reply is wrong, and the score's detail says so (``official: aborts``, ``official: random``).
 """

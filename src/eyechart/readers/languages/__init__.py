@@ -81,19 +81,25 @@ def list_phrases(*fields: str) -> tuple[str, ...]:
 class Lexicon:
     """The phrases that a reply in some languages may hold, by their first word."""
 
-    __slots__ = ("words",)
+    __slots__ = ("phrases", "words")
 
     def __init__(self, phrases: Iterable[Phrase]) -> None:
         roles: dict[tuple[str, ...], int] = {}
         for words, role in phrases:
             roles[words] = roles.get(words, 0) | role
-        # First word to (further words, roles), the longest first; a character is a word of unspaced scripts.
-        self.words: dict[str, list[Phrase]] = {}
-        for words in sorted(roles, key=lambda words: (len(words), len(words[0])), reverse=True):
+        # Words to their roles, and the first two words of a phrase to all of it, the longest first; a
+        # character is a word of unspaced scripts.
+        self.words: dict[str, int] = {}
+        self.phrases: dict[str, dict[str, list[Phrase]]] = {}
+        for words in sorted(roles, key=len, reverse=True):
             role = NEUTRAL | SMALL if roles[words] & NEUTRAL else roles[words]
             if role & IT and len(words) > 1:
                 role |= roles.get(words[-1:], 0) & BE  # "es ist"
-            self.words.setdefault(words[0], []).append((words[1:], role))
+            if len(words) == 1:
+                self.words[words[0]] = role
+            else:
+                by_second = self.phrases.setdefault(words[0], {})
+                by_second.setdefault(words[1], []).append((words, role))
 
 
 @lru_cache(maxsize=64)

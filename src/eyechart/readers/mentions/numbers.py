@@ -180,6 +180,8 @@ def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterato
         is_alone = is_whole and (len(words) <= 2 or stop - place == len(words))
         is_alone = is_alone or (words[place] in _PARTS and after in ("a", "an", "of"))
         is_other = stop == place + 1 and words[place] in _ONLY_ALONE and not is_alone
+        if words[place:stop] == ["zero"]:
+            is_other = after == "of" and before not in ("is", "are", "were", "was")  # "the biggest zero of f"
         if is_other and words[place] == "one":
             is_other = (
                 before in _NOT_A_COUNT

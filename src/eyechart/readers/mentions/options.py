@@ -23,7 +23,7 @@ from eyechart.replies import unwrap
 
 Keys = tuple[str, ...]
 
-SIGNIFICANT = frozenset("+-−×·/÷=<>≤≥≠±^√°%‰&#!~≈$€£¥₹'²³°∠△")
+SIGNIFICANT = frozenset("§№+-−×·/÷=<>≤≥≠±^√°%‰&#!~≈$€£¥₹'²³°∠△")
 _ARTICLES = frozenset(("a", "an", "the"))
 _NUMBER = re.compile(r"\d[\d.,]*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -121,14 +121,15 @@ class Options(msgspec.Struct, frozen=True):
     """Letters and texts of one question, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
-    texts: Mapping[str, tuple[str, ...]]  # text as compared whole (lower case, unwrapped) -> letters
-    cased: Mapping[str, str]  # the same with case, where that tells two options apart
-    by_first: Mapping[str, tuple[tuple[Keys, tuple[str, ...]], ...]]  # first key -> keys, letters
-    bare: frozenset[Keys]  # numbers that stand for numbers with a unit
-    n_chars: int
-    has_numbers: bool
-    has_letters: bool  # an option's text is a letter
-    has_shades: bool  # an option is another one and a word before it: "red", "dark red"
+    texts: Mapping[str, tuple[str, ...]] = {}  # text as compared whole (lower case, unwrapped) -> letters
+    cased: Mapping[str, str] = {}  # the same with case, where that tells two options apart
+    by_first: Mapping[str, tuple[tuple[Keys, tuple[str, ...]], ...]] = {}  # first key -> keys, letters
+    bare: frozenset[Keys] = frozenset()  # numbers that stand for numbers with a unit
+    n_chars: int = 0
+    has_numbers: bool = False
+    has_letters: bool = False  # an option's text is a letter
+    polar: Mapping[str, str] = {}  # "Yes" and "No" -> letters, if these are all options
+    has_shades: bool = False  # an option is another one and a word before it: "red", "dark red"
 
     def find_letter(self, text: str) -> str | None:
         """The option whose letter this is, in either case."""
@@ -221,6 +222,9 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
             key[0].isdecimal() or (key[0] == "-" and len(key) > 1) for keys in by_keys for key in keys
         ),
         has_shades=any(len(keys) > 1 and keys[1:] in by_keys for keys in by_keys),
+        polar={text.strip().strip(".").capitalize(): letter for letter, text in items}
+        if sorted(text.strip().strip(".").lower() for _, text in items) == ["no", "yes"]
+        else {},
         has_letters=any(len(text.strip()) == 1 and text.strip().isalpha() for _, text in items),
     )
 
@@ -245,6 +249,10 @@ def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Key
         and len({other[1:] for other in known if other[0][0].isdecimal()}) == 1
     ):
         found.append(keys[:1])  # "14" for "14 cm^2", if all are in cm^2
+    if len(keys) == 1 and "-" in keys[0] and keys[0].replace("-", "").isalpha():
+        found.append(tuple(keys[0].split("-")))  # "Coca Cola"
+    if len(keys) == 2 and all(key.isalpha() and key.isascii() for key in keys):
+        found.append(("-".join(keys),))
     if len(keys) > 2 and keys[1] == "=" and len({other[:2] for other in known}) == 1:
         found.append(keys[2:])  # "2" for "x = 2", if all are of x
     if len(keys) > 1 and keys[0] in _list_articles():
@@ -374,6 +382,9 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_engl
             ):
                 is_capital = text[before.start : before.end] != before.word
                 is_verb = before.word.endswith(("s", "ing")) and len(before.word) > 4 and not is_capital
+                is_verb = is_verb and not (
+                    before.word.endswith("ing") and (place < 2 or tokens[place - 2].roles & r.ARTICLE)
+                )  # "a rocking horse"
                 token.is_part = (is_name and is_capital) or not (
                     is_verb or "-" in before.word or before.word.endswith(_ENDINGS)
                 )
@@ -385,7 +396,7 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_engl
         ):
             if r.is_unspaced(after.word[0]) and after.roles & (r.LABEL | r.PERSON | r.SOURCE):
                 token.is_part = True  # 中国人
-            elif after.word in _OF or (
+            elif (after.word in _OF and token.word not in _SIDES) or (
                 after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)
             ):
                 token.is_part = token.is_part or not (
@@ -440,6 +451,7 @@ def _is_of_other(tokens: Sequence[Token], place: int) -> bool:
     )
 
 
+_SIDES = r.words("left right north south east west top bottom front back")
 _OF = r.words("of de di von des du do da")
 _NAME_WORDS = r.words(
     "new north south east west saint st san santa los las el la le von de old great little upper lower"
@@ -455,7 +467,14 @@ def _goes_on(tokens: Sequence[Token], last: int) -> bool:
 
 def _breaks(tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a sentence ends within some tokens; the dots of "www.example.com" do not end one."""
-    return any(tokens[at].is_end and tokens[at + 1].start > tokens[at].end for at in range(first, last))
+    return any(
+        tokens[at].is_end
+        and tokens[at + 1].start > tokens[at].end
+        and not (
+            tokens[at].word == "." and (tokens[at - 1].word in ABBREVIATIONS or len(tokens[at - 1].word) == 1)
+        )
+        for at in range(first, last)
+    )
 
 
 def _is_counted(tokens: Sequence[Token], last: int) -> bool:
@@ -499,7 +518,11 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
             tokens[first - 1].word if first else "",
             tokens[last + 1].word if last + 1 < len(tokens) else "",
         )
-        return any(word and word in "+-×·/÷^√" for word in near)  # a part of a longer formula
+        before = tokens[first - 1] if first else None
+        is_joined = before is not None and before.end == tokens[first].start and before.word[0].isdecimal()
+        return is_joined or any(word and word in "+-×·/÷^√" for word in near)  # a part of a longer formula
+    if last + 1 < len(tokens) and tokens[last + 1].word in "^²³":
+        return True
     is_first = bool(tokens[first].keys) or tokens[first].word[0].isdecimal()
     is_last = bool(tokens[last].keys) or tokens[last].word[0].isdecimal()
     if not is_first and not is_last:
@@ -543,6 +566,13 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
         beyond = tokens[last + 2] if last + 2 < len(tokens) else None
         is_range = beyond is not None and (bool(beyond.keys) or beyond.word[0].isdecimal())
         if (
+            after.word == "-"
+            and after.start == tokens[last].end
+            and beyond is not None
+            and beyond.word[0].isalpha()
+        ):
+            return True  # "18-year-old"
+        if (
             after.word in "+×·/÷="
             or (after.word in _OPERATORS and is_range)
             or (after.word == "-" and (after.start > tokens[last].end or is_range))
@@ -550,7 +580,7 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
             return True
         if after.word in ("to", "bis", "à", "до", "至", "到", "~", "x") and is_range:
             return True
-        if after.word in UNIT_WORDS:
+        if after.word in UNIT_WORDS or after.word in "時时点點시":
             return True
     return False
 
@@ -617,6 +647,8 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
         and not _is_joined(token)
     ):
         return False
+    if before == "_" and text[start - 2 : start - 1].isalnum():  # is_A_correct
+        return False
     if before.isdecimal() or (before == "." and text[start - 2 : start - 1].isalpha()):  # "3D", "U.S"
         return False
     if (
@@ -650,6 +682,15 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
         is_name = not (previous.roles or previous.is_mark) and previous.letters is None
         if is_name and not r.is_unspaced(previous.word[-1]):
             return False  # "vitamin C", "triangle A"
+    is_within = all(
+        beside is not None
+        and r.is_unspaced(beside.word[0])
+        and not beside.roles & ~(r.LABEL | r.FUNCTION | r.SOURCE)
+        and beside.letters is None
+        for beside in (previous, following)
+    )
+    if is_within:
+        return False  # 点B在圆上
     if following is not None and following.word in "=×<>≤≥" and following.is_mark:
         return False
     if after == "(" and text[token.end + 2 : token.end + 3] == ")" and text[token.end + 1].isascii():
@@ -670,6 +711,8 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
             and beyond.roles & (r.ANSWER | r.OPTION)
         ):
             return False  # "A wrong answer"
+        if char == "A" and previous is not None and previous.roles & (r.BE | r.CHOOSE | r.OPTION):
+            return True  # an article would be small
         return (bool(following.roles & _FOLLOWS) and not following.roles & (r.OPTION | r.ADJECTIVE)) or (
             is_cued and following.letters is not None
         )
