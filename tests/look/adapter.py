@@ -18,6 +18,7 @@ from eyechart.look import dialogue as d
 from eyechart.look import evidence as e
 from eyechart.look import records as k
 from eyechart.look import replies as r
+from eyechart.types import ToolCall
 
 REFUSALS = (c.ProtocolError,)
 
@@ -83,7 +84,7 @@ def zoomed(views: list[c.View], call: Any, input: dict[str, Any]) -> dict[str, A
     rules = d.Rules(
         zoom=input["zoom"], max_area=input["presented_max_area"], crop_max_area=input["crop_max_area"]
     )
-    v = d.run_tool(r.ToolCall(d.TOOL, call if isinstance(call, str) else json.dumps(call)), views, rules)
+    v = d.run_tool(ToolCall(d.TOOL, call if isinstance(call, str) else json.dumps(call)), views, rules)
     if not isinstance(v, c.View):
         return {"error": v}
     views.append(v)

@@ -25,6 +25,7 @@ from eyechart.look.dialogue import (
     search_several,
     zoom_by_tool,
 )
+from eyechart.types import ToolCall
 
 NAMES = (
     "system", "crop", "not_found", "last", "format", "no_such_image", "not_located", "no_usable_view",
@@ -111,7 +112,7 @@ def test_a_model_that_never_answers_is_cut_off() -> None:
 def test_only_the_questions_images_have_numbers_if_so_chosen() -> None:
     box = {"bbox_2d": [0, 0, 500, 500], "label": "", "img_idx": 1}
     first = View(source=0, original=(900, 900), box=(0, 0, 900, 900), sizes=((225, 225),))
-    call = replies.ToolCall(TOOL, json.dumps(box))
+    call = ToolCall(TOOL, json.dumps(box))
     assert run_tool(call, [first], ZOOM_RULES) == "no_such_image"
     said = [f"<tool_call>{write_call(box['bbox_2d'], n)}</tool_call>" for n in (0, 1)]
     for index, n_crops in (("all", 2), ("question", 1)):
@@ -121,7 +122,7 @@ def test_only_the_questions_images_have_numbers_if_so_chosen() -> None:
 
 def test_boxes_in_pixels_of_the_presented_image() -> None:
     first = View(source=0, original=(800, 400), box=(0, 0, 800, 400), sizes=((200, 100),))
-    call = replies.ToolCall(TOOL, '{"bbox_2d": [50, 0, 100, 50], "label": "", "img_idx": 0}')
+    call = ToolCall(TOOL, '{"bbox_2d": [50, 0, 100, 50], "label": "", "img_idx": 0}')
     crop = run_tool(call, [first], replace(ZOOM_RULES, unit="pixels"))
     assert isinstance(crop, View)
     assert (crop.box, crop.size) == ((200, 0, 400, 200), (100, 100))

@@ -7,13 +7,17 @@ boxes are rounded, area limits and minimum sides are truncated.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from eyechart.errors import EyechartError
+import msgspec
+
+from eyechart.errors import EyechartError, ImageError
+from eyechart.types import Image
 
 if TYPE_CHECKING:
     from PIL import Image as Pillow
@@ -42,21 +46,26 @@ class View:
     parent: int | None = None  # the number of the view that it was cut from; None: an image of the question
     on_parent: Box | None = None  # the region on its parent as shown
     label: str = ""  # what the model asked for
+    cut: FloatBox | None = None  # a part of it at its last size: what a searcher zooms into
 
     @property
     def size(self) -> Size:
+        if self.cut is not None:
+            return side_lengths(tuple(map(round, self.cut)))
         return self.sizes[-1] if self.sizes else side_lengths(self.box)
 
     def draw(self, image: Pillow.Image) -> Pillow.Image:
         """The pixels, cut from the decoded original. A whole image becomes RGB before it is resized."""
-        from PIL import Image
+        from PIL.Image import Resampling
 
         if self.parent is None and image.mode != "RGB":
             image = image.convert("RGB")
         cut = image if self.box == (0, 0, *image.size) else image.crop(self.box)
         for size in self.sizes:
             if cut.size != size:
-                cut = cut.resize(size, Image.Resampling.LANCZOS)
+                cut = cut.resize(size, Resampling.LANCZOS)
+        if self.cut is not None:
+            cut = cut.crop(self.cut)
         return cut if cut.mode in ("RGB", "L") else cut.convert("RGB")
 
     def encode(self, image: Pillow.Image) -> bytes:
@@ -64,6 +73,41 @@ class View:
         file = io.BytesIO()
         self.draw(image).save(file, self.mime.removeprefix("image/").upper())
         return file.getvalue()
+
+    def to_image(self, original: Pillow.Image, origin: str) -> Image:
+        """The file as an image that can be sent; `ImageError` where it cannot be encoded."""
+        import pybase64
+
+        try:
+            data = self.encode(original)
+        except (OSError, ValueError, MemoryError) as err:
+            raise ImageError(f"{origin}: the region {list(self.box)} cannot be sent: {err}") from err
+        return Image(
+            base64=pybase64.b64encode(data),
+            mime=self.mime,
+            width=self.size[0],
+            height=self.size[1],
+            sha256=hashlib.sha256(data).hexdigest(),
+            n_bytes=len(data),
+            resized=bool(self.sizes),
+            reencoded=True,
+            origin=origin,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What it shows, for the record: with the original, its pixels can be made again (`of`)."""
+        shown: dict[str, Any] = {
+            "source": self.source, "original": self.original, "box": self.box, "sizes": self.sizes,
+        }  # fmt: skip
+        if self.parent is not None:
+            shown |= {"parent": self.parent, "label": self.label}
+            shown |= {"on_parent": self.on_parent} if self.on_parent else {}
+        return shown | ({"cut": self.cut} if self.cut else {})
+
+    @classmethod
+    def of(cls, shown: Mapping[str, Any], mime: str) -> View:
+        """The view of a record."""
+        return msgspec.convert({**shown, "mime": mime}, cls)
 
 
 def side_lengths(box: Sequence[int]) -> Size:
@@ -329,22 +373,30 @@ def qwen_box(size: Size, box: Sequence[float]) -> FloatBox:
 
 
 def qwen_size(box: FloatBox) -> Size:
-    """The size that Qwen-Agent gives the crop of a box: multiples of 32, between two areas."""
-    side, size = _QWEN_SIDE, (box[2] - box[0], box[3] - box[1])
+    """The size that Qwen-Agent gives the crop of a box."""
+    return fit_patches((box[2] - box[0], box[3] - box[1]), _QWEN_SIDE, _QWEN_MIN_AREA, _QWEN_MAX_AREA)
+
+
+def fit_patches(size: tuple[float, float], side: int, min_area: int, max_area: int) -> Size:
+    """Qwen's own rule: sides that are multiples of `side`, between two areas.
+
+    >>> fit_patches((8000, 6000), 28, 4 * 28 * 28, 16_384 * 28 * 28)
+    (4116, 3080)
+    """
     wide, high = (max(side, round(v / side) * side) for v in size)
-    if wide * high > _QWEN_MAX_AREA:
-        by = math.sqrt(math.prod(size) / _QWEN_MAX_AREA)
-        wide, high = (math.floor(v / by / side) * side for v in size)
-    elif wide * high < _QWEN_MIN_AREA:
-        by = math.sqrt(_QWEN_MIN_AREA / math.prod(size))
+    if wide * high > max_area:
+        by = math.sqrt(math.prod(size) / max_area)
+        wide, high = (max(side, math.floor(v / by / side) * side) for v in size)
+    elif wide * high < min_area:
+        by = math.sqrt(min_area / math.prod(size))
         wide, high = (math.ceil(v * by / side) * side for v in size)
     return wide, high
 
 
 def qwen_crop(image: Pillow.Image, box: Sequence[float]) -> tuple[Size, Pillow.Image]:
     """The crop of Qwen-Agent's zoom tool: one bicubic resize."""
-    from PIL import Image
+    from PIL.Image import Resampling
 
     region = qwen_box(image.size, box)
     size = qwen_size(region)
-    return size, image.crop(region).resize(size, Image.Resampling.BICUBIC)
+    return size, image.crop(region).resize(size, Resampling.BICUBIC)

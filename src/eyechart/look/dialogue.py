@@ -20,11 +20,15 @@ from eyechart.look.crops import (
     ToolError,
     View,
     cut_region,
+    fit_patches,
     present_small,
     present_whole,
+    scale_box,
     show,
     shrink_to_half,
+    side_lengths,
     to_original,
+    verl_box,
     zoom_box,
     zoom_found,
 )
@@ -32,16 +36,19 @@ from eyechart.look.replies import (
     CALL,
     END_ANSWER,
     Call,
-    ToolCall,
     close_tags,
+    find_answer_span,
     load_json,
     read_boxed,
     read_description,
     read_feedback,
+    read_found_box,
     read_indexed_call,
     read_last_answer,
+    read_own_zoom,
     read_tool_calls,
 )
+from eyechart.types import ToolCall
 
 TOOL = "image_zoom_in_tool"
 _SIDE = 1280
@@ -51,6 +58,7 @@ _SIDE = 1280
 class Rules:
     """The settings of a loop: by default those of InSight-o3's evaluation, in `ZOOM_RULES` InSight-doc's."""
 
+    protocol: Literal["search", "zoom", "tools"] = "search"
     max_looks: int = 6
     attempts: int = 5  # per round (A, A2)
     scale: float = 0.25  # of presented images (A2, B)
@@ -64,11 +72,21 @@ class Rules:
     unit: Literal["thousandths", "pixels"] = "thousandths"  # of a model's boxes (B, C)
     index: Literal["all", "question"] = "all"  # whether crops can be named, or the question's images alone
     calls_per_turn: int = 1
+    tool_images: bool = False  # crops are part of a tool's result, not of a user's turn after it (C)
+    searcher_unit: Literal["thousandths", "pixels"] = "pixels"  # of its boxes
+    searcher_patch: int = 28  # the sides of its image are multiples of this: 32 for Qwen3-VL
+    searcher_area: int = 16_384 * 28 * 28  # of its image at most
+    searcher_looks: int = 6  # of its own, per region
     feedback: bool = False  # each reply must say whether the last crop helped; in training only
     strict: bool = False  # calls, boxes and searchers that end the authors' loop do not end this one
 
 
-ZOOM_RULES = Rules(max_looks=10, max_area=3500 * 3500, png_max_area=math.inf, zoom=2.0)
+ZOOM_RULES = Rules(protocol="zoom", max_looks=10, max_area=3500 * 3500, png_max_area=math.inf, zoom=2.0)
+
+
+def usual_rules(protocol: Literal["search", "zoom", "tools"]) -> Rules:
+    """The settings that the authors of a protocol evaluate with."""
+    return Rules() if protocol == "search" else replace(ZOOM_RULES, protocol=protocol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,8 @@ class Turn:
 
     role: Literal["system", "user", "assistant", "tool"]
     parts: tuple[str | View, ...]
+    calls: tuple[ToolCall, ...] = ()  # of the assistant (C)
+    answers: str = ""  # the id of the call whose result this is (C)
 
 
 class Ask(NamedTuple):
@@ -99,6 +119,7 @@ class Heard(NamedTuple):
 
     text: str
     finish: str = "stop"
+    calls: tuple[ToolCall, ...] = ()  # of the API's own tools (C)
 
 
 class Found(NamedTuple):
@@ -153,6 +174,43 @@ def _locate(
 
 def _fill(text: str, number: int) -> str:
     return text.replace("{n}", str(number))
+
+
+def start(question: str, sizes: Sequence[Size], rules: Rules, words: Wording) -> Dialogue:
+    """The dialogue about a question with images of these sizes."""
+    if rules.protocol != "search":
+        return zoom_by_tool(question, sizes, rules, words)
+    if len(sizes) == 1:
+        return search_one(question, sizes[0], rules, words)
+    several = {name: words[f"{name}_several"] for name in ("system", "format", "last")}
+    return search_several(question, sizes, rules, {**words, **several})
+
+
+def find_answer(outcome: Outcome, rules: Rules) -> tuple[int, int, int] | None:
+    """Which of the model's turns has the answer that is scored, where it begins and ends; None: none has.
+
+    In a search the authors score the last answer of any turn, also if the dialogue ended without one. With
+    a zoom tool the last turn is the answer, whatever it says; a call in it is none.
+    """
+    said = [str(turn.parts[0]) for turn in outcome.turns if turn.role == "assistant"]
+    last = len(said) - 1
+    if rules.protocol == "search":
+        first = 0 if not rules.strict else last if outcome.stop == "answered" else last + 1
+        for is_tagged in (True, False):
+            for number in range(last, first - 1, -1):
+                if (span := find_answer_span(said[number], is_tagged=is_tagged)) is not None:
+                    return number, *span
+        return None
+    if not said or outcome.is_critical or (rules.strict and outcome.stop in LIMITS_REACHED):
+        return None
+    text, _, _ = said[last].partition(CALL)
+    span = find_answer_span(text, is_tagged=True) or find_answer_span(text, is_tagged=False)
+    start = len(text) - len(text.lstrip())
+    begin, end = span or (start, max(start, len(text.rstrip())))
+    return (last, begin, end) if begin < end else None
+
+
+LIMITS_REACHED = ("max_assistant_turns", "max_user_turns", "over the limit")
 
 
 # -- Protocol A: one image, described regions.
@@ -421,7 +479,7 @@ def zoom_by_tool(
         heard = yield from _ask(turns, max_tokens)
         if heard is None:
             return end(None, "query_api_failed")
-        turns.append(Turn("assistant", (heard.text,)))
+        turns.append(Turn("assistant", (heard.text,), heard.calls))
         n_assistant += 1
         if limits and limits.total(turns[1:]) >= limits.response:
             return end("response_length_reached", is_truncated=True)
@@ -429,18 +487,12 @@ def zoom_by_tool(
             return end("max_assistant_turns")
         if n_tool >= rules.max_looks:
             return end("max_user_turns")
-        calls = read_tool_calls(heard.text)[0][: rules.calls_per_turn]
+        calls = heard.calls or read_tool_calls(heard.text)[0]
         if not calls:
             return end("no_tool_calls")
         seen = views if rules.index == "all" else views[:n_questions]
-        made = [run_tool(call, seen, rules) for call in calls]
-        results, number = list[Turn](), len(views)
-        for result in made:
-            if isinstance(result, View):
-                results.append(Turn("tool", (f"Image {number}:", result)))
-                number += 1
-            else:
-                results.append(Turn("tool", (words[result],)))
+        made = [run_tool(call, seen, rules) for call in calls[: rules.calls_per_turn]]
+        results = _write_results(heard.calls, made, len(views), rules, words)
         if limits and limits.total(turns[1:]) + limits.total(results) >= limits.response:
             turns += [
                 Turn("tool", tuple("<image>" if isinstance(part, View) else part for part in turn.parts))
@@ -450,6 +502,23 @@ def zoom_by_tool(
         turns += results
         views = [*views, *(result for result in made if isinstance(result, View))]
         n_tool += 1
+
+
+def _write_results(
+    calls: Sequence[ToolCall], made: Sequence[View | ToolError], number: int, rules: Rules, words: Wording
+) -> list[Turn]:
+    """What calls get back: a turn for each. Every call of an API's own tools has to be answered, in text."""
+    results, shown = list[Turn](), list[str | View]()
+    for nth in range(max(len(calls), len(made))):
+        result = made[nth] if nth < len(made) else "not_run"
+        crop = (f"Image {number}:", result) if isinstance(result, View) else ()
+        text = () if isinstance(result, View) else (words[result],)
+        if calls and isinstance(result, View) and not rules.tool_images:
+            shown += crop
+            crop, text = (), (_fill(words["shown"], number),)
+        results.append(Turn("tool", (*text, *crop), answers=calls[nth].id if calls else ""))
+        number += isinstance(result, View)
+    return [*results, *([Turn("user", tuple(shown))] if shown else [])]
 
 
 def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | ToolError:
@@ -477,3 +546,36 @@ def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | Tool
         views[number], int(number), box, zoom=rules.zoom, max_area=rules.crop_max_area, unit=rules.unit
     )
     return replace(show(view, view.size), label=label) if isinstance(view, View) else view
+
+
+# -- The searcher: a dialogue of its own about each region.
+
+
+def locate(asked: Locate, rules: Rules, words: Wording) -> Generator[Ask, Heard, Found | None]:
+    """Where a region is on a view: the searcher sees the original behind it, and may zoom by itself."""
+    box = asked.view.box
+    side = rules.searcher_patch
+    size = fit_patches(side_lengths(box), side, 4 * side**2, rules.searcher_area)
+    whole = replace(asked.view, sizes=(size,), mime="image/jpeg")
+    question = words["searcher"].replace("{description}", asked.description)
+    turns = [Turn("system", (words["searcher_system"],)), Turn("user", (whole, question))]
+    left = rules.searcher_looks
+    while True:
+        heard = yield Ask(tuple(turns))
+        own = read_own_zoom(heard.text)
+        if own is None or END_ANSWER in heard.text or not left:
+            break
+        x1, y1, x2, y2 = scale_box(own, (1000, 1000), size) if rules.searcher_unit == "thousandths" else own
+        cut = verl_box(size, (x1, y1, x2, y2))
+        parts: tuple[str | View, ...] = (words["searcher_refused"],)
+        if cut is not None:
+            parts = (replace(whole, cut=cut), words["searcher_zoomed"].replace("{box}", str(list(own))))
+        last = () if left > 1 else (words["searcher_last"],)
+        turns += [Turn("assistant", (heard.text,)), Turn("user", (*parts, *last))]
+        left -= 1
+    found = read_found_box(heard.text)
+    if found is None:
+        return None
+    if rules.searcher_unit == "thousandths" and found != NOT_FOUND:
+        found = scale_box(found, (1000, 1000), size)
+    return Found(found, size)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eyechart.look.crops import NOT_FOUND, Box, ProtocolError
+from eyechart.types import ToolCall
 
 CALL, END_CALL = "<tool_call>", "</tool_call>"
 ANSWER, END_ANSWER = "<answer>", "</answer>"
@@ -25,13 +26,6 @@ class Call(NamedTuple):
 
     description: str
     image: int = 0
-
-
-class ToolCall(NamedTuple):
-    """A call of a tool (B, C); the arguments are JSON text, maybe broken."""
-
-    name: str
-    arguments: str
 
 
 def between(text: str, opening: str, closing: str) -> str | None:
@@ -196,6 +190,34 @@ def write_tool_calls(content: str | None, calls: Sequence[Mapping[str, Any]]) ->
 
 
 # -- What is scored
+
+
+def find_answer_span(text: str, *, is_tagged: bool) -> tuple[int, int] | None:
+    r"""Where the last answer begins and ends: in tags, or else in a box, whose braces are matched.
+
+    >>> text = r"<answer>\boxed{A}</answer> or \boxed{\text{B}}"
+    >>> [text[slice(*find_answer_span(text, is_tagged=tagged))] for tagged in (True, False)]
+    ['A', '\\text{B}']
+    """
+    if is_tagged:
+        begin = text.rfind(ANSWER) + len(ANSWER)
+        end = text.find(END_ANSWER, begin)
+        is_there = begin >= len(ANSWER) and end >= 0
+    else:
+        begin = text.rfind(_BOXED) + len(_BOXED)
+        is_there, end, depth = begin >= len(_BOXED), begin, 1
+        while is_there and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            if not depth:
+                break
+            end += 1
+    found = text[begin:end].strip() if is_there else ""
+    if not found:
+        return None
+    begin = text.index(found, begin)
+    inner = find_answer_span(found, is_tagged=False) if is_tagged else None
+    return (begin, begin + len(found)) if inner is None else (begin + inner[0], begin + inner[1])
+
 
 _MAX_JUDGED = 2000
 

@@ -98,11 +98,12 @@ def test_runs_of_eyechart_are_gathered_by_model_and_benchmark(tmp_path: Path) ->
         for setting, row in found.json.items()
     }
     right = {"treebench": "100.0±0.0 @1", "vstar": "100.0±0.0 @1"}
+    asked = "image_detail=high, max_completion_tokens=16384"
     assert cells == {
         "openai/big": right,
         "openai/own": {"treebench": "N/A", "vstar": "100.0±0.0 @1"},
-        "openai/small (max pixels 1200, jpeg quality 75)": right,
-        "openai/small (max pixels 300, jpeg quality 75)": right,
+        f"openai/small ({asked}, max pixels 1200, jpeg quality 75)": right,
+        f"openai/small ({asked}, max pixels 300, jpeg quality 75)": right,
     }
     assert "openai/own · vstar: scored by default, not by InSight-o3's rules" in found.err
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import DataError, UsageError, translate_hint
+from eyechart.models.redact import redact_parameters
 from eyechart.option import REQUIRED, argument
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH
 
@@ -164,8 +165,6 @@ class Arguments:
 
     def record(self) -> dict[str, Any]:
         """All arguments as in args.json, without the keys."""
-        from eyechart.models.redact import redact_parameters
-
         said = self.without_idle_addresses()
         values = {name: getattr(said, name) for name in self.__dataclass_fields__}
         return redact_parameters(values | {"judge_model": self.judge_model or JUDGE})

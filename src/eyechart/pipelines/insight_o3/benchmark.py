@@ -20,15 +20,16 @@ import msgspec
 from eyechart.data.columns.choices import parse_choices
 from eyechart.data.columns.image_columns import ImageCells
 from eyechart.data.columns.meaning import to_text
-from eyechart.data.files.formats import guess_format
+from eyechart.data.files.formats import find_file, guess_format
 from eyechart.data.files.rows import PathRules, Row, name_row
 from eyechart.data.images.boxes import TARGET_BOXES
 from eyechart.data.source import SourceOptions, open_reader
+from eyechart.data.wrappers import LazySource
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.insight_o3.rows import AS_WRITTEN, OFFICIAL_GOLD, Kind, convert_value, guess_kind
 from eyechart.prompt.default import with_system
 from eyechart.registry import BenchmarkFactory, benchmark
-from eyechart.types import Benchmark, ImageRef, Message, Sample, Source
+from eyechart.types import Benchmark, Card, ImageRef, Message, Sample, Source
 
 NO_GROUP = "unknown"
 _MAX_SIDECAR_BYTES = 1_000_000  # a larger file of boxes is not read
@@ -146,8 +147,6 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         think: bool = False,
     ) -> Benchmark:
         """`file` and `image_root` replace the places below `root`; `think` asks for tags."""
-        from eyechart.data.wrappers import LazySource
-
         if file and image_root and root:
             raise UsageError(
                 f"{dataset.name}: --set root={root} has no effect with a file and its image_root",
@@ -178,9 +177,11 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
             files="insight-o3",
             settings={name: str(place) for name, place in given.items() if place} | {"think": think},
             about=f"{dataset.about}; {dataset.rows} rows",
+            card=Card(url=f"hf:{dataset.hub}"),
         )
 
-    return benchmark(dataset.name, layout=dataset.annotations)(declare)
+    aliases = ("mmerealworld_lite",) if dataset.name == "mme-realworld-lite" else ()  # in lmms-eval
+    return benchmark(dataset.name, layout=dataset.annotations, aliases=aliases)(declare)
 
 
 def _annotations(dataset: Dataset, given: Path) -> Path:
@@ -191,8 +192,6 @@ def _annotations(dataset: Dataset, given: Path) -> Path:
     published = (given.joinpath(*parts[n:]) for n in range(len(parts)))
     found = next((path for path in published if path.is_file()), None)
     if found is None:
-        from eyechart.data.files.formats import find_file
-
         with contextlib.suppress(DataError):  # raised again when the questions are read
             found = find_file(given).path
     return found or given
@@ -200,8 +199,6 @@ def _annotations(dataset: Dataset, given: Path) -> Path:
 
 def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> Source:
     if path.is_dir():
-        from eyechart.data.files.formats import find_file
-
         path = find_file(path).path  # its error says what the folder holds instead
     if not path.is_file():
         hint = (

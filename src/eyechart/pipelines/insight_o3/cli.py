@@ -11,6 +11,9 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+from rich.text import Text
+
 from eyechart.console import (
     Verbs,
     add_verb,
@@ -21,15 +24,14 @@ from eyechart.console import (
     print_rich,
     reserve_stdout,
 )
+from eyechart.errors import rename_flags
 from eyechart.option import add_options, read_given_options
-from eyechart.pipelines.insight_o3.arguments import JUDGING, MODEL, QUESTIONS, RUN, Arguments
+from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, JUDGING, MODEL, QUESTIONS, RUN, Arguments
 from eyechart.pipelines.insight_o3.report import NO_SUMMARY, find_low_rates
 from eyechart.registry import Execute, command
 from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
     from eyechart.pipelines.insight_o3.gather import Evaluation, Results
     from eyechart.runs.results import Run
@@ -118,9 +120,6 @@ def _without_answer(run: Run) -> int:
 
 def _remark(run: Run, *, as_json: bool) -> None:
     """The remarks of any run, with the authors' flags."""
-    from eyechart.errors import rename_flags
-    from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES
-
     with contextlib.redirect_stderr(io.StringIO()) as said:
         print_remarks(run, as_json=as_json)
     if text := said.getvalue().removesuffix("\n"):
@@ -140,9 +139,6 @@ def _summary(done: InsightEvaluation) -> dict[str, Any]:
 
 def _table(summary: Mapping[str, Any]) -> Table:
     """One line per group: the three rates, in percent, with their deviation over the trials."""
-    from rich.table import Table
-    from rich.text import Text
-
     rates = ("accuracy", "success_rate", "completion_rate")
     table = Table(box=None, pad_edge=False)
     for heading in ("", *(rate.replace("_", " ") for rate in rates)):
@@ -220,9 +216,6 @@ def _remark_on(one: Evaluation | None) -> Iterator[str]:
 
 
 def _make_results_table(found: Results) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     columns = found.columns()
     table = Table(box=None, pad_edge=False)
     for heading in ("", *columns):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, StoreError, UsageError, translate_errors
 from eyechart.files import make_folder
 from eyechart.pipelines.insight_o3.arguments import (
@@ -38,9 +39,13 @@ from eyechart.pipelines.insight_o3.report import (
     write_insight_o3,
 )
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH, InsightScorer
+from eyechart.report.rows import write_json_file
+from eyechart.runs.evaluate import evaluate as evaluate_plan
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.score.thinking import set_thinking
+from eyechart.store.folder import discard_folder, lock_folder
+from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.types import Benchmark, Export, JudgedScorer
 
 if TYPE_CHECKING:
@@ -69,8 +74,6 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> InsightEvaluatio
 
 def _evaluated(arguments: Arguments, plan: Plan) -> Run:
     """Run the plan. args.json is written first, so that it exists if the run is killed."""
-    from eyechart.runs import evaluate as evaluate_plan
-
     is_new = not (arguments.folder / _ARGUMENTS).exists()
     if is_new:
         _write_arguments(arguments)
@@ -88,6 +91,7 @@ def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
         manifest=done.manifest,
         results=done.list_for_files,
         full_images=arguments.full_images,
+        find_calls=done.find_calls,
     )
     files = tuple(write_insight_o3(export))
     _write_arguments(arguments)  # the exporter wrote the run's, which are in its own folder too
@@ -97,8 +101,6 @@ def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
 
 
 def _write_arguments(arguments: Arguments) -> None:
-    from eyechart.report.rows import write_json_file
-
     try:
         make_folder(arguments.folder)
     except OSError as err:
@@ -285,8 +287,6 @@ def _another_evaluation(folder: Path, why: str) -> UsageError:
 
 
 def _has_replies(run: Path) -> bool:
-    from eyechart.store.journal import FILE_NAME, Journal
-
     try:
         return Journal.open(run / FILE_NAME).has_replies()
     except StoreError:  # a later version, say: keep it
@@ -294,15 +294,11 @@ def _has_replies(run: Path) -> bool:
 
 
 def _drop(run: Path) -> None:
-    from eyechart.store.folder import discard_folder, lock_folder
-
     with lock_folder(run):
         discard_folder(run)
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:
-    from eyechart.data.files.json_files import read_bytes, translate_json_errors
-
     found = []
     for trial in trials:
         path = trial / "eval_metrics.json"

@@ -206,7 +206,9 @@ class Recorder:
 
     agent: str = ""  # the model's name
     image_settings: Mapping[str, Any] = field(default_factory=dict)  # sent with each image
-    load_image: Callable[[Result, int], SentImage] | None = None  # None: images are named, not included
+    # From a result and the record of an image; None: images are named, not included.
+    load_image: Callable[[Result, int, Mapping[str, Any]], SentImage] | None = None
+    find_calls: Callable[[Result], Sequence[Any]] = lambda result: ()
 
     @classmethod
     def of(cls, export: Export) -> Recorder:
@@ -217,6 +219,7 @@ class Recorder:
             agent=str(asked.get("model") or export.manifest.get("model") or ""),
             image_settings={"detail": detail} if detail else {},
             load_image=partial(load_sent_image, export.manifest) if export.full_images else None,
+            find_calls=export.find_calls,
         )
 
     def make_eval_result(self, result: Result) -> dict[str, Any]:
@@ -250,20 +253,33 @@ class Recorder:
         }
 
     def _list_conversations(self, result: Result, reply: Reply) -> list[dict[str, Any]]:
-        """One per agent, in the order in which they spoke; here the model is the only one."""
+        """One per agent: the model's, then one for each region that a searcher was asked for."""
         images = (self._write_image(result, number, record) for number, record in enumerate(result.sent))
         said = {"role": ASSISTANT, "content": _find_content(reply)}
         if reply.finish_reason == "refusal":
             said["refusal"] = reply.text
         if reply.thinking and reply.tags is not None and len(reply.tags) < 3:  # not part of the content
             said["reasoning_content"] = reply.thinking
-        return [make_conversation(self.agent, result.asked, images, said)]
+        return [make_conversation(self.agent, result.asked, images, said), *self._list_searches(result)]
+
+    def _list_searches(self, result: Result) -> Iterator[dict[str, Any]]:
+        """The searcher's dialogues; the last request of each holds all before it."""
+        if "look" not in (result.reply.evidence if result.reply else {}):
+            return
+        last = {one.purpose.partition(".")[0]: one for one in self.find_calls(result)}
+        for purpose, call in last.items():
+            if not purpose.startswith("search:"):
+                continue
+            records = [part["image"] for turn in call.messages for part in turn["parts"] if "image" in part]
+            images = (self._write_image(result, number, record) for number, record in enumerate(records))
+            said = {"role": ASSISTANT, "content": call.reply.content}
+            yield make_conversation(call.model, call.messages, images, said)
 
     def _write_image(self, result: Result, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
         """An image as it was sent; if that is not wanted or not possible, where it is and what it was."""
         remark = ""
         if self.load_image is not None:
-            sent = self.load_image(result, number)
+            sent = self.load_image(result, number, record)
             if sent.is_same and sent.image is not None:
                 data = f"data:{sent.image.mime};base64,{sent.image.base64.decode('ascii')}"
                 return {"url": data, **self.image_settings}
@@ -293,8 +309,9 @@ def make_conversation(
     messages: list[Mapping[str, Any]] = []
     for turn in asked:
         texts = [part["text"] for part in turn["parts"] if "text" in part]
+        calls = {"tool_calls": turn["calls"]} if turn.get("calls") else {}
         if turn["role"] != "user" and len(texts) == len(turn["parts"]):
-            messages.append({"role": turn["role"], "content": "".join(texts)})
+            messages.append({"role": turn["role"], "content": "".join(texts), **calls})
             continue
         parts = [
             {"type": "text", "text": part["text"]}

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from eyechart.pipelines.insight_o3.rows import find_official_gold
-from eyechart.registry import scorers
+from eyechart.registry import judge_prompt, scorers
 from eyechart.score.reading import score_official
 from eyechart.types import (
     JudgeCall,
@@ -266,3 +266,57 @@ def scaled_size(
         ratio = math.sqrt(max_pixels / (width * height))
         width, height = math.floor(width * ratio), math.floor(height * ratio)
     return width, height
+
+
+# -- prompts
+
+# Which option does the answer mean. The gold is not shown.
+judge_prompt(
+    "mcqa",
+    """\
+Below are a multiple-choice question, its options, and an answer that a model wrote.
+Decide which option the answer picks.
+
+- Compare what the answer says with the text of every option.
+- Write the letter of that option as one capital letter, and nothing besides it.
+
+Question: {question}
+Options:
+{options}
+Model answer: {answer}
+
+Letter:""",
+)
+
+# The short answer in a long reply to an open question.
+judge_prompt(
+    "openqa",
+    """\
+Below are a question and a model's reply.
+Copy the word or the short phrase of the reply that answers the question.
+
+- What stands in <answer> tags or in \\boxed{...} comes first;
+  without them, take the last statement that decides.
+- Leave out blanks at the ends, quotation marks, LaTeX and Markdown signs. A number keeps its unit.
+- Five words at most, and nothing besides them.
+
+Question: {question}
+Model reply: {answer}
+
+Short answer:""",
+)
+
+# Is the short answer right. What is uncertain is wrong.
+judge_prompt(
+    "judge",
+    """\
+Below are a question about a picture, the true answer, and a model's answer.
+Write <correct> if the model's answer means the same as the true one, in words or in what is seen.
+Write <wrong> if it does not, or if you are not sure. Write the tag alone.
+
+Question: {question}
+True answer: {gold}
+Model answer: {answer}
+
+Tag:""",
+)

@@ -1,0 +1,157 @@
+"""InSight-doc's files, from any run with ``--look``: ``--exporter insight-doc`` (commit 26d878b).
+
+``samples.jsonl`` and ``metrics.json`` (trials and their summary), ``trajectories.jsonl`` (the authors'
+figures of each dialogue) and, per dialogue, ``exported_conversations/*.json``, whose references restore every
+picture from its original. What a run does not know is left out: times of single tokens, the authors' jobs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eyechart.files import make_folder
+from eyechart.look.crops import side_lengths
+from eyechart.look.evidence import summarize_cell
+from eyechart.look.records import type_reply, write_image_ref
+from eyechart.pipelines.logs.writing import encode_json_line
+from eyechart.registry import exporter
+from eyechart.report.looks import measure_dialogue, read_look
+from eyechart.report.rows import open_text_file, write_json_file
+from eyechart.types import Export, Result
+
+_SCHEMA = "vreasoner_v2_conversation_v2"
+
+
+@exporter("insight-doc")
+def write_insight_doc(export: Export) -> Sequence[Path]:
+    """Write the files; a sample that failed has its reason, and counts as invalid."""
+    folder, rescale = export.folder, (export.manifest.get("look") or {}).get("scale")
+    conversations = folder / "exported_conversations"
+    make_folder(conversations)
+    n_trials = int(export.manifest.get("trials") or 1)
+    samples, written = [], list[Path]()
+    paths = [folder / name for name in ("samples.jsonl", "trajectories.jsonl", "metrics.json")]
+    with open_text_file(paths[0]) as rows, open_text_file(paths[1]) as figures:
+        for trial in range(n_trials):
+            for result in export.results(trial):
+                if result.outcome is None:
+                    continue
+                sample = _write_sample(export, result)
+                if read_look(result) is not None:
+                    path = conversations / f"{_name(export, result)}.json"
+                    write_json_file(path, _write_conversation(export, result), indent=2)
+                    sample["conversation_export_json_path"] = str(path.relative_to(folder))
+                    written.append(path)
+                    own = {"uid": result.sample.id, "trial_idx": trial, **measure_dialogue(result)}
+                    figures.write(encode_json_line(own) + "\n")
+                samples.append(sample)
+                rows.write(encode_json_line(sample) + "\n")
+    n_expected = len({sample["sample_index"] for sample in samples}) * n_trials
+    trials, summary = summarize_cell(samples, n_expected=n_expected, n_trials=n_trials)
+    same = {"benchmark": export.manifest.get("benchmark"), "rescale": str(rescale)}
+    rows_of_trials = [{**same, **row} for row in trials]
+    write_json_file(paths[2], {"trials": rows_of_trials, "summary": {**same, **summary}}, indent=2)
+    return [*paths, *written]
+
+
+def _name(export: Export, result: Result) -> str:
+    source = str(export.manifest.get("benchmark") or "")
+    digest = hashlib.sha1(f"{source}\0{result.sample.id}\0{result.trial}".encode()).hexdigest()  # noqa: S324
+    readable = re.sub(r"[^\w.-]+", "_", f"{source}--val--trial{result.trial}--{result.sample.id}")[:100]
+    return f"{readable}--{digest[:12]}"
+
+
+def _write_sample(export: Export, result: Result) -> dict[str, Any]:
+    reply, look = result.reply, read_look(result) or {}
+    said = [turn for turn in result.asked if turn["role"] == "assistant"]
+    n_turns = len(said) + sum(turn["role"] in ("user", "tool") for turn in result.asked[1:])
+    usage = reply.usage if reply else None
+    reasons = list(look.get("reasons") or ()) if reply else [f"query_api_failed:{_why(result)}"]
+    return {
+        "sample_index": result.position,
+        "trial_idx": result.trial,
+        "uid": result.sample.id,
+        "data_source": export.manifest.get("benchmark"),
+        "ground_truth": result.sample.golds[0] if result.sample.golds else None,
+        "solution_str": reply.content if reply else "",
+        "response_truncated": bool(reply and reply.finish_reason == "length"),
+        "critical_failure": bool(look.get("critical")) or reply is None,
+        "failure_reasons": reasons if look.get("critical") or reply is None else [],
+        "num_turns": n_turns,
+        "n_tool_calls": look.get("calls", 0),
+        "prompt_tokens": usage.prompt_tokens if usage else 0,
+        "response_tokens_total": usage.completion_tokens if usage else 0,
+        "core_inference_time": reply.latency_s if reply else 0.0,
+        "score": {"accuracy_reward": result.score.value} if result.score else {},
+    }
+
+
+def _why(result: Result) -> str:
+    return result.failure.reason if result.failure else ""
+
+
+def _write_conversation(export: Export, result: Result) -> dict[str, Any]:
+    look, reply = read_look(result) or {}, result.reply
+    numbers = iter(range(len(result.sent)))
+    refs = [_write_ref(next(numbers), record["look"]) for record in result.sent if "look" in record]
+    originals = {record["look"]["source"]: record for record in reversed(result.sent) if "look" in record}
+    return {
+        "schema_version": _SCHEMA,
+        "agent_name": export.manifest.get("model"),
+        "status": {
+            "critical_failure": bool(look.get("critical")),
+            "final_failure_reasons": list(look.get("reasons") or ()),
+        },
+        "parameters": {"loop": export.manifest.get("look")},
+        "extra_info": dict(result.sample.meta),
+        "image_references": {
+            "input_images": [
+                {
+                    "original_img_idx": source, "original_size": record["look"]["original"],
+                    "source_type": "path", "value": record.get("origin"),
+                }
+                for source, record in sorted(originals.items())
+            ],
+            "presented_images": refs,
+        },
+        "conversation": list(_write_messages(result, reply.content if reply else "")),
+        "failures": [],
+        "reward": {"accuracy_reward": result.score.value} if result.score else None,
+    }  # fmt: skip
+
+
+def _write_ref(number: int, shown: Mapping[str, Any]) -> dict[str, Any]:
+    sizes, box = shown.get("sizes"), shown["box"]
+    return write_image_ref(
+        number,
+        "region_crop" if "parent" in shown else "initial",
+        shown["original"],
+        box,
+        sizes[-1] if sizes else side_lengths(box),
+        source=shown["source"],
+        parent_presented_img_idx=shown.get("parent"),
+        region_description=shown.get("label"),
+        bbox_on_presented=shown.get("on_parent"),
+    )
+
+
+def _write_messages(result: Result, last: str) -> Iterator[dict[str, Any]]:
+    """The messages with their types; images by number."""
+    n_images = n_users = 0
+    for number, turn in enumerate(result.asked):
+        role, text = turn["role"], "\n".join(part["text"] for part in turn["parts"] if "text" in part)
+        message: dict[str, Any] = {"message_idx": number, "role": role}
+        if role == "assistant":
+            yield {**message, **type_reply(text)}
+            continue
+        shown = [part for part in turn["parts"] if "image" in part]
+        kind = "system_prompt" if role == "system" else "query" if not n_users else "tool_result"
+        n_users += role != "system"
+        images = [{"presented_img_idx": n_images + nth} for nth in range(len(shown))]
+        n_images += len(shown)
+        yield {**message, "type": kind, "content": {"text": text}, **({"parts": images} if images else {})}
+    yield {"message_idx": len(result.asked), "role": "assistant", **type_reply(last)}
