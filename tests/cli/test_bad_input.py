@@ -184,7 +184,7 @@ def test_a_configuration_with_a_slip_of_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "said", "hint"),
     [
-        (["--rpm", "fast"], "argument --rpm: invalid float value: 'fast'", "see: eyechart run --help"),
+        (["--rpm", "fast"], "argument --rpm: 'fast' is not a number", "see: eyechart run --help"),
         (["--concurency", "5"], "unrecognized arguments: --concurency 5", "did you mean --concurrency?"),
         (["--max-total-token=5"], "unrecognized arguments: --max-total-token=5", "--max-total-tokens"),
         (["--qqqqqq"], "unrecognized arguments: --qqqqqq", "see: eyechart run --help"),

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FILES = ("good.jsonl", "bad.jsonl", "--benchmark", "q.jsonl")
+FILES = ("bad.jsonl", "good.jsonl", "--benchmark", "q.jsonl")
 
 
 def test_two_files_of_replies(folder: Path) -> None:
@@ -40,6 +40,8 @@ def test_two_files_of_replies(folder: Path) -> None:
     assert verdict.endswith(") on 30 shared questions")
     assert "18 flipped between replies/good and replies/bad, the first 3" in done.out
     assert "30 shared questions; scorer default\n" in done.out
+    told = "differences: replies/good minus replies/bad, the first run; --baseline RUN chooses another"
+    assert told in done.out
     assert "flips: +18 right in replies/good alone, -0 in replies/bad alone" in done.out
     assert "difference by McNemar's exact test" in done.out
 
@@ -93,9 +95,9 @@ def test_every_shared_question_as_csv(folder: Path) -> None:
     assert "wrote shared.csv" in done.err
     with (folder / "shared.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["id", "category", "replies/good", "replies/bad"]
+    assert rows[0] == ["id", "category", "replies/bad", "replies/good"]
     assert rows[1] == ["'=q0", "50 % _x_", "0", "0"]  # not a formula
-    assert rows[6] == ["'=q5", "a|b", "1", "0"]
+    assert rows[6] == ["'=q5", "a|b", "0", "1"]
     assert len(rows) == 31
 
 

@@ -81,7 +81,10 @@ def test_a_damaged_cache_is_told_by_cache_info(tmp_path: Path) -> None:
             db.execute(f"UPDATE replies SET {column} = ?", (value,))
         db.close()
         for command in (("cache", "info"), ("cache", "info", "--json"), ("cache", "clear", "--yes")):
-            assert_told(eyechart(*command, cwd=tmp_path, EYECHART_CACHE="cache"), 0, 2)
+            done = eyechart(*command, cwd=tmp_path, EYECHART_CACHE="cache")
+            assert_told(done, 0, 2)
+            if command == ("cache", "info") and column != "bytes":  # which are counted from the text's digits
+                assert "problem" in done.out
         shutil.copy(tmp_path / "copy", file)
 
 

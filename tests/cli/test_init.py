@@ -38,6 +38,17 @@ def test_a_file_with_questions_is_found_among_others(tmp_path: Path) -> None:
     assert (ran.code, ran.json["n"]) == (0, 4), ran.err
 
 
+def test_a_file_in_another_encoding_is_found_with_its_columns(tmp_path: Path) -> None:
+    rows = "Nr.;Frage;Antwort\n1;Größer?;ja\n"
+    (tmp_path / "fragebögen.csv").write_bytes(rows.encode("cp1252"))
+    done = eyechart("init", cwd=tmp_path)
+    assert done.code == 0, done.err
+    text = (tmp_path / "eyechart.yaml").read_text(encoding="utf-8")
+    assert "source: fragebögen.csv" in text
+    assert "# Its columns: Nr., Frage, Antwort" in text
+    assert "# not read" not in text
+
+
 def test_a_folder_of_images_is_asked_about(tmp_path: Path) -> None:
     picture(tmp_path / "photos" / "cat.png")
     assert eyechart("init", "photos.yaml", cwd=tmp_path).code == 0

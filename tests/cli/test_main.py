@@ -61,7 +61,7 @@ def test_replies_beside_a_file_of_questions_are_told_where_that_goes(
 
 def test_a_verb_alone_is_parsed_as_among_all() -> None:
     together = verbs_of(command.build_parser())
-    assert list(together)[:3] == ["run", "eval", "score"]
+    assert list(together)[:3] == ["run", "eval", "sweep"]
     assert {*together} == {*command.list_commands(), "eval"}
     for name in command.list_commands():
         alone = verbs_of(command.build_parser(name))

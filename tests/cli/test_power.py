@@ -84,7 +84,8 @@ def test_the_variance_of_two_runs(runs: tuple[Path, Path], tmp_path: Path) -> No
     assert assumed["correlation"] == pytest.approx(1 - assumed["variance"] / (2 * 0.55 * 0.45))
     assert assumed["design_effect"] == 1
     compared = eyechart("compare", *runs, "--json", cwd=tmp_path)
-    assert done.json["difference"] == pytest.approx(compared.json["smallest_difference"])
+    # The plan takes the variance as it is; a true difference would add to it.
+    assert 1 < compared.json["smallest_difference"] / done.json["difference"] < 1.15
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from support.wire import (
 
 # The model, what serves it, and the environment variables of its key and its address.
 PROVIDERS: dict[str, tuple[str, Serve, str, str]] = {
-    "anthropic": ("anthropic/claude-sonnet-4-5", serve_anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "anthropic": ("anthropic/claude-sonnet-4-6", serve_anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     "google": ("google/gemini-2.5-pro", serve_google, "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
     "azure": ("azure/my-gpt", serve_azure, "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
     "bedrock": (
@@ -192,7 +192,7 @@ def write_large(folder: Path) -> None:
 
 def test_a_dry_run_names_the_images_that_a_provider_would_refuse(tmp_path: Path) -> None:
     write_large(tmp_path)
-    flags = ("-m", "anthropic/claude-sonnet-4-5", "--dry-run", "--json")
+    flags = ("-m", "anthropic/claude-sonnet-4-6", "--dry-run", "--json")
     found = eyechart("run", "q.tsv", *flags, cwd=tmp_path).json
     assert (found["failing"], found["requests"]["sent"]) == (1, 1)
     [reason] = found["reasons"]
@@ -206,7 +206,7 @@ def test_an_image_that_is_too_large_fails_alone_and_fits_once_the_run_shrinks_it
     write_large(tmp_path)
     with Server(serve_anthropic) as server:
         known = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address_of(server)}
-        flags = ("-m", "anthropic/claude-sonnet-4-5", "--out", "runs", "--json")
+        flags = ("-m", "anthropic/claude-sonnet-4-6", "--out", "runs", "--json")
         first = eyechart("run", "q.tsv", *flags, cwd=tmp_path, **known)
         assert first.json["outcomes"]["failed"] == 1
         assert len(server.asked) == 1

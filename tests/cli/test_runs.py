@@ -53,3 +53,41 @@ def test_every_command_takes_a_name(folder: Path) -> None:
     assert eyechart("score", "runs", cwd=folder).code == 2
     power = eyechart("power", "--like", "baseline-r", "baseline-m", "--n", 100, cwd=folder)
     assert "does not vary between questions" in power.err, "both runs were found and read"
+
+
+def test_runs_are_deleted_after_a_confirmation(folder: Path) -> None:
+    kept = eyechart("runs", "rm", "baseline-r", cwd=folder)
+    assert (kept.code, "nothing was deleted" in kept.err, "--yes" in kept.err) == (2, True, True)
+    assert eyechart("runs", "--json", cwd=folder).json["n"] == 2
+    done = eyechart("runs", "rm", "baseline-r", "--yes", cwd=folder)
+    assert (done.code, "deleted runs/q/baseline-random" in done.err) == (0, True)
+    assert [run["model"] for run in eyechart("runs", "--json", cwd=folder).json["runs"]] == [
+        "baseline/majority"
+    ]
+    assert eyechart("runs", "rm", cwd=folder).code == 2
+    assert eyechart("runs", "rm", "runs", "--yes", cwd=folder).code == 0, "a folder with one run"
+    assert not list((folder / "runs").rglob("run.sqlite"))
+    assert eyechart("runs", "--yes", cwd=folder).code == 2
+
+
+def test_what_distinguishes_runs_is_in_their_lines(questions: Path) -> None:
+    folder = questions.parent
+    run_here(questions, "baseline/random")
+    run_here(questions, "baseline/random", seed=7)
+    run_here(questions, "baseline/random", fields={"category": "answer"})
+    eyechart("score", eyechart("runs", "--json", cwd=folder).json["runs"][0]["folder"], "--scorer", "text",
+             cwd=folder)  # fmt: skip
+    lines = eyechart("runs", "--json", cwd=folder).json["runs"]
+    told = [run["selection"] for run in lines]
+    assert len(set(told)) == len(told) == 3
+    assert any("seed 7" in one for one in told)
+    assert any("category=answer" in one for one in told)
+
+
+def test_runs_that_differ_in_their_scorer_say_so(questions: Path) -> None:
+    folder = questions.parent
+    first = run_here(questions, "baseline/random", out=folder / "runs" / "one")
+    run_here(questions, "baseline/random", out=folder / "runs" / "two")
+    eyechart("score", first.folder, "--scorer", "text", cwd=folder)
+    told = {run["selection"] for run in eyechart("runs", "--json", cwd=folder).json["runs"]}
+    assert told == {"scorer text", "scorer default"}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart import stats
 from eyechart.stats import (
     compute_agreement,
     compute_krippendorff_alpha,
@@ -121,3 +122,7 @@ def test_an_audit_needs_replies() -> None:
         correct_by_person([1, 0, 1], [1], [1])
     with pytest.raises(ValueError, match="out of all"):
         correct_by_person([1], [1, 0], [1, 0])
+
+
+def test_the_former_name_of_the_correction_still_works() -> None:
+    assert stats.correct_by_audit is correct_by_person

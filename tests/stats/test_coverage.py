@@ -25,6 +25,7 @@ from populations import (
     draw_pairs,
     draw_partial_pairs,
     draw_rare,
+    draw_rare_zeros,
     draw_trials,
     is_attainable,
     list_counts,
@@ -110,6 +111,17 @@ HARD: list[tuple[str, float, int, Callable[[Rng, int], Array]]] = [
 def test_partial_credit_and_trials(name: str, mean: float, n: int, draw: Callable[[Rng, int], Array]) -> None:
     assert cover(mean, lambda rng: stats.interval(draw(rng, n).tolist())) >= LOWEST
     assert cover(mean, lambda rng: compute_normal(draw(rng, n).tolist()), 200) < 0.9
+
+
+@pytest.mark.parametrize("n", [15, 40, 80])
+@pytest.mark.parametrize(("low", "high"), [(0.9, 1.0), (0.949, 0.951)])
+def test_small_losses_and_rare_zeros(low: float, high: float, n: int) -> None:
+    """The spread of the small losses alone says nothing about the zeros: it covers .4 to .9."""
+
+    def compute(rng: Rng) -> stats.Interval | None:
+        return stats.interval(draw_rare_zeros(rng, n, 0.03, low, high).tolist())
+
+    assert cover(0.97 * (low + high) / 2, compute) >= LOWEST
 
 
 @pytest.mark.parametrize("points", [(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (1.0, 1.0, 1.0, 10.0)])
@@ -326,3 +338,25 @@ def test_shrinkage_lowers_the_error_of_small_groups() -> None:
         shrunk = np.array(stats.shrink_groups(right.tolist(), [30] * 20))
         errors += [((right / 30 - rates) ** 2).mean(), ((shrunk - rates) ** 2).mean()]
     assert errors[1] < 0.8 * errors[0]
+
+
+@pytest.mark.parametrize(("images", "size", "p"), [(200, 1, 0.7), (25, 5, 0.7), (40, 4, 0.92), (60, 5, 0.92)])
+def test_the_smallest_difference_is_found_in_four_of_five_comparisons(
+    images: int, size: int, p: float
+) -> None:
+    """With normal quantiles and the variance of equal models: .76, .66, .65 and .68."""
+    rng = np.random.default_rng(33)
+    printed = []
+    for _ in range(100):
+        a, b, clusters = draw_image_pairs(rng, images, size, p, p, 0.3)
+        found = stats.paired(a.tolist(), b.tolist(), clusters=clusters)
+        assert found is not None
+        printed.append(stats.find_smallest_difference(found) or 0.0)
+    difference = sum(printed) / len(printed)
+    hits = 0
+    for _ in range(300):
+        a, b, clusters = draw_image_pairs(rng, images, size, p + difference / 2, p - difference / 2, 0.3)
+        found = stats.paired(a.tolist(), b.tolist(), clusters=clusters)
+        assert found is not None
+        hits += found.p < 0.05 and not found.low <= 0 <= found.high
+    assert 0.72 <= hits / 300 <= 0.93

@@ -15,6 +15,7 @@ from eyechart.stats import (
     compute_wilson,
     interval,
 )
+from eyechart.stats.intervals import measure_overlap
 
 counts = st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 shares = st.floats(0, 1)
@@ -362,3 +363,31 @@ def test_a_cluster_of_nan_is_a_missing_value() -> None:
 def test_what_is_no_number_is_refused_in_words(call: Callable[[], object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         call()
+
+
+def test_a_spread_of_two_thousandths_does_not_end_the_safeguard() -> None:
+    """15 values of 0.95 and 15 from 0.949 to 0.951 say the same about zeros that did not occur."""
+    alike = stats.interval([0.95] * 15)
+    near = stats.interval([0.949, 0.95, 0.951] * 5)
+    assert alike is not None
+    assert near is not None
+    assert near.high - near.low > 0.85 * (alike.high - alike.low)
+
+
+def test_groups_that_share_images_widen_the_mean_over_them() -> None:
+    """Four groups, each with one question on every image: with equal verdicts they say no more than one."""
+    groups = [Moments() for _ in range(4)]
+    apart = [Moments() for _ in range(4)]
+    for image in range(60):
+        for number, (shared, own) in enumerate(zip(groups, apart, strict=True)):
+            shared.add(float(image % 3 > 0), cluster=f"image {image}")
+            own.add(float(image % 3 > 0), cluster=f"image {image} of {number}")
+    assert measure_overlap(groups) == pytest.approx(4)
+    assert measure_overlap(apart) == 1.0
+    assert measure_overlap([Moments()]) == 1.0
+    means = [found for group in groups if (found := group.interval())]
+    alone, together = combine_means(means), combine_means(means, overlap=4)
+    one = means[0]
+    assert together.mean == alone.mean == pytest.approx(one.mean)
+    assert together.high - together.low == pytest.approx(one.high - one.low, rel=0.1)
+    assert alone.high - alone.low < 0.6 * (together.high - together.low)

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+from rich.text import Text
+
 from eyechart.cli.config import Switches
 from eyechart.console import (
     load_dotenv,
@@ -21,6 +24,7 @@ from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option, add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
 from eyechart.runs.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
+from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -153,10 +157,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _print_audit(found: Audit, *, as_json: bool) -> None:
-    from rich.text import Text
-
     from eyechart.report.audit import build_audit_tables
-    from eyechart.terminal import to_one_line
 
     if as_json:
         print_json(found.to_json())
@@ -195,9 +196,6 @@ def _print_estimates(plan: AuditPlan, estimates: Sequence[tuple[str, Estimate]],
 def _build_estimates(
     estimates: Sequence[tuple[str, Estimate]], requests: int, total: Sequence[float] | None
 ) -> list[RenderableType]:
-    from rich.table import Table
-    from rich.text import Text
-
     from eyechart.models.prices import format_usd
 
     def show_cost(cost: Sequence[float] | None) -> str:

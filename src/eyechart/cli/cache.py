@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
 
 from eyechart.console import JSON_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
-from eyechart.registry import Execute, command
-from eyechart.terminal import print_note, print_text
+from eyechart.registry import Execute, command, suggest_name
+from eyechart.terminal import escape_controls, format_size, print_note, print_text, to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,7 +79,7 @@ def execute_info(args: argparse.Namespace) -> int:
 
 def execute_clear(args: argparse.Namespace) -> int:
     """Remove what the flags select, after confirmation."""
-    from eyechart.store.cache import clear_cache, clear_images, format_size
+    from eyechart.store.cache import clear_cache, clear_images
 
     if args.older_than is not None and args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than} must be 0 or more")
@@ -95,7 +99,6 @@ def execute_clear(args: argparse.Namespace) -> int:
 
 def _check_model(name: str | None) -> None:
     """Refuse a model that the cache does not know: probably a typo, and removing nothing would hide it."""
-    from eyechart.registry import suggest_name
     from eyechart.store.cache import inspect_cache
 
     if name is None or (info := inspect_cache()).trouble or name in info.by_model:
@@ -118,11 +121,7 @@ def _is_sure(args: argparse.Namespace) -> bool:
 
 
 def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.store.cache import find_images_folder, format_size
-    from eyechart.terminal import escape_controls
+    from eyechart.store.cache import find_images_folder
 
     facts = {
         "replies": str(info.path),
@@ -146,11 +145,6 @@ def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
 
 
 def _models(info: CacheInfo) -> list[RenderableType]:
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.store.cache import format_size
-    from eyechart.terminal import to_one_line
 
     table = Table(box=None, pad_edge=False)
     table.add_column("model", overflow="fold")
@@ -167,8 +161,6 @@ def _amount_json(amount: CachedAmount) -> dict[str, Any]:
 
 def _moment(seconds: float | None) -> str | None:
     """A time in UTC; None where the clock that wrote it was far off."""
-    from datetime import UTC, datetime
-
     try:
         return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
     except (OverflowError, OSError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from eyechart.console import JSON_HELP, load_dotenv, note, print_json, print_rich
@@ -12,12 +13,13 @@ from eyechart.terminal import print_text
 
 DESCRIPTION = """\
 Compare runs on the questions that all of them scored: the paired difference with its interval, the questions
-that flipped, and one sentence that says whether the difference is real. Several runs are ranked and compared
-with the highest one, or with --baseline.
+that flipped, and one sentence that says whether the difference is real. Of two runs the first is the
+reference (OLD NEW); several are ranked and compared with the highest one, or with --baseline.
 
 RUN is a run folder, a folder with runs (each benchmark is compared separately), or a file of replies to the
-benchmark that --benchmark names. Runs with other questions or other scorers are refused; for other
-differences, such as prompts or images, a warning is printed. eyechart docs compare explains the numbers.
+benchmark that --benchmark names. Runs with other questions or other scorers are refused, in a folder left out
+and named; for other differences, such as prompts, a warning is printed. eyechart docs compare explains the
+numbers.
 """
 
 EXAMPLES = """\
@@ -68,12 +70,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
     )
+    parser.add_argument(
+        "--noise",
+        action="store_true",
+        help="how many of the flips are expected from asking one model twice: needs a run with --recheck",
+    )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help=JSON_HELP)
     shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     shape.add_argument("--latex", action="store_true", help="print the tables as LaTeX (booktabs)")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what reply files answer: a file or a catalogue name"
+    )
+    parser.add_argument(
+        "--track", action="append", default=[], metavar="NAME", help="report to a tracker: mlflow, wandb"
     )
     parser.add_argument(
         "--out",
@@ -104,6 +114,7 @@ def execute(args: argparse.Namespace) -> int:
         write_samples,
     )
     from eyechart.runs.comparison import compare_all
+    from eyechart.runs.noise import measure_noise
     from eyechart.runs.pages import write_comparison_html
 
     _check_files(args)
@@ -117,7 +128,10 @@ def execute(args: argparse.Namespace) -> int:
         cluster=args.cluster,
         benchmark=args.benchmark,
         out=args.out,
+        track=args.track,
     )
+    if args.noise:
+        found = [replace(one, noise=measure_noise(one)) for one in found]
     for name in ("csv", "html"):
         if getattr(args, name) and len(found) > 1:
             names = ", ".join(one.benchmark for one in found)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
+from eyechart.cli.main import ALIASES, build_parser, list_commands, summarise
 from eyechart.console import HelpAll
 from eyechart.errors import EyechartError
-from eyechart.registry import Execute, command
+from eyechart.registry import Execute, benchmarks, command, models, scorers
 from eyechart.terminal import print_text, to_one_line
 
 VARIABLE = "_EYECHART_COMPLETE"
@@ -154,8 +155,6 @@ def _join_equals(words: Sequence[str]) -> list[str]:
 
 
 def _suggest(before: Sequence[str], current: str) -> Iterator[tuple[str, str]]:
-    from eyechart.cli.main import ALIASES, build_parser, list_commands, summarise
-
     if not before:
         yield from ((name, summarise(name)) for name in list_commands())
         yield from ((flag, "") for flag in ("--help", "--version") if current.startswith("-"))
@@ -211,8 +210,6 @@ def _find_actions(
 
 def _suggest_value(action: argparse.Action) -> Iterator[tuple[str, str]]:
     """The values of a flag or an argument: its choices, or known names by its metavar, or files."""
-    from eyechart.registry import benchmarks, models, scorers
-
     kind = f"{action.dest} {action.metavar or ''}".casefold()
     if action.choices is not None:
         yield from ((str(one), "") for one in action.choices)

@@ -50,6 +50,7 @@ class Config:
     models: tuple[ModelChoice, ...]
     options: Mapping[str, Any]
     switches: Mapping[str, bool]
+    sweep: Mapping[str, Any]  # what `eyechart sweep` varies
 
     def under(self, flags: Mapping[str, Any]) -> tuple[list[ModelChoice], dict[str, Any]]:
         """The file's models and options, overridden by those of the command line.
@@ -166,6 +167,9 @@ def _read(loaded: LoadedConfig) -> Config:
             )
         options[name] = value
     switches = list_options(Switches)
+    varied = options.pop("sweep", {})
+    if not isinstance(varied, Mapping):
+        raise UsageError(f"{path}: sweep must be a mapping of options to lists of values")
     refuse_unknown(set(options), {*list_options(Options), *_SOURCES, *_MODELS, *switches}, who=path)
     said = {name: _truth(options.pop(name), name, path) for name in switches if name in options}
     sources = _listed(options, _SOURCES, path)
@@ -178,6 +182,7 @@ def _read(loaded: LoadedConfig) -> Config:
         models=tuple(_model(one, path) for one in models),
         options=options,
         switches=said,
+        sweep=varied,
     )
 
 

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
 
 from eyechart.console import JSON_HELP, add_verb, load_dotenv, make_counter, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
-from eyechart.registry import Execute, command, converters, suggest_name
+from eyechart.registry import (
+    Execute,
+    benchmarks,
+    command,
+    converters,
+    find_benchmark_names,
+    find_hub_benchmarks,
+    suggest_name,
+)
 from eyechart.runs.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
-from eyechart.terminal import print_text
+from eyechart.terminal import escape_controls, format_size, print_text, to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.types import Benchmark, Sample
+    from eyechart.types import Benchmark, Card, Sample
 
 
 CAPTION_DESCRIPTION = """\
@@ -73,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     check.add_argument("--json", action="store_true", help=JSON_HELP)
     add_options(check, Options, BENCHMARK, DATA)
     _add_caption(actions)
+    _add_suspects(actions)
     getting = add_verb(
         actions,
         "get",
@@ -139,6 +154,51 @@ def _add_caption(actions: Any) -> None:
     add_options(caption, Options, MODEL, BENCHMARK, DATA, IMAGES, REQUESTS, COST, without=["batch"])
 
 
+def _add_suspects(actions: Any) -> None:
+    suspects = add_verb(
+        actions,
+        "suspects",
+        execute_suspects,
+        help="questions whose answer may be wrong: several models agree on another one",
+        description="List questions on which independent models agree against the published answer, the\n"
+        "most suspect first. Runs without the image, and with rotated options, count as evidence, too.\n"
+        "A person fills in the sheet; eyechart run ... --corrections SHEET shows both scores.",
+        examples="  eyechart data suspects runs/mine\n"
+        "  eyechart data suspects 1a2b 3c4d 5e6f --sheet suspects.csv\n",
+    )
+    suspects.add_argument("runs", nargs="+", metavar="RUN", help="runs of several models, or their folder")
+    suspects.add_argument("--top", type=int, default=50, metavar="N", help="how many to list (default: 50)")
+    suspects.add_argument("--sheet", metavar="FILE.csv", help="write them as a sheet for a person")
+    suspects.add_argument("--json", action="store_true", help=JSON_HELP)
+
+
+def execute_suspects(args: argparse.Namespace) -> int:
+    """List the suspects, and write the sheet."""
+    from eyechart.report.comparison_table import PlainTable, draw_table
+    from eyechart.runs.suspects import find_suspects, write_sheet
+
+    models, found = find_suspects(args.runs)
+    listed = found[: max(0, args.top)]
+    if args.sheet:
+        write_sheet(args.sheet, listed)
+        note(f"wrote {args.sheet}: fill in new and why, then give it as --corrections")
+    if args.json:
+        print_json({"models": models, "n": len(found), "suspects": [one.to_json() for one in listed]})
+        return 0
+    rows = [
+        [to_one_line(one.id), to_one_line(one.old), to_one_line(one.suggested), f"{100 * one.chance:.0f}",
+         f"{one.votes} of {len(models)}", str(one.for_gold), "yes" if one.is_blind else ""]
+        for one in listed
+    ]  # fmt: skip
+    columns = ["sample", "answer", "suggested", "chance %", "models for it", "for the answer", "also blind"]
+    print_rich(draw_table(PlainTable(title="", columns=columns, rows=rows, n_left=3)))
+    likely = sum(one.chance >= 0.5 for one in found)
+    print_text(
+        f"{likely:,} answers are more likely wrong than right, as far as {len(models)} models can tell"
+    )
+    return 0
+
+
 def execute_caption(args: argparse.Namespace) -> int:
     """Write the captions; print how many there are, and which images have none."""
     from eyechart.runs.captions import PROMPT as DESCRIBE
@@ -171,7 +231,6 @@ def execute_caption(args: argparse.Namespace) -> int:
 def execute_list(args: argparse.Namespace) -> int:
     """Print the catalogue."""
     from eyechart.data.files.download import find_local
-    from eyechart.registry import benchmarks
     from eyechart.runs.sources import make_benchmark
 
     known: dict[str, Benchmark] = {}
@@ -180,7 +239,7 @@ def execute_list(args: argparse.Namespace) -> int:
             known[name] = make_benchmark(name, {})
         except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
-    words = [word.lower() for word in getattr(args, "words", [])]
+    words = [_fold(word) for word in getattr(args, "words", [])]
     group = getattr(args, "group", None)
     groups = {one.card.group or OTHERS for one in known.values()}
     if group and group not in groups:
@@ -197,6 +256,8 @@ def execute_list(args: argparse.Namespace) -> int:
         print_json({name: _to_json(one, path) for name, (one, path) in shown.items()})
     elif shown:
         print_rich(_list_by_group(shown))
+    elif words and (near := suggest_name(" ".join(args.words), list(known), at_most=5)):
+        note(f"no benchmark matches; {near}")
     else:
         note("no benchmark matches; all of them: eyechart data list")
     return 0
@@ -208,12 +269,16 @@ OTHERS = "others"
 def _searched(benchmark: Benchmark) -> str:
     """The text that the words of a search have to be in."""
     card = benchmark.card
-    return " ".join((benchmark.name, benchmark.about, card.group, card.file, card.metric, *card.hub)).lower()
+    told = (benchmark.name, benchmark.about, card.group, card.file, *card.files, card.metric, *card.hub)
+    return _fold(" ".join(told))
+
+
+def _fold(text: str) -> str:
+    """A text for comparison: case, hyphens and underscores are ignored."""
+    return text.casefold().replace("-", "").replace("_", "")
 
 
 def _to_json(benchmark: Benchmark, path: Path | None) -> dict[str, object]:
-    from dataclasses import asdict
-
     from eyechart.data.files.download import measure
 
     return {
@@ -227,12 +292,7 @@ def _to_json(benchmark: Benchmark, path: Path | None) -> dict[str, object]:
 
 def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> RenderableType:
     """A table with a heading per group: name, size on this machine, where from, what it is."""
-    from rich.table import Table
-    from rich.text import Text
-
     from eyechart.data.files.download import measure
-    from eyechart.store.cache import format_size
-    from eyechart.terminal import escape_controls
 
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "here", "from", "about"):
@@ -261,13 +321,9 @@ def _repositories(benchmark: Benchmark) -> list[str]:
 
 def execute_get(args: argparse.Namespace) -> int:
     """Download a data set, and print how to run it."""
-    import sys
-
     from eyechart.data.files.download import choose_files, download, look_up, verify
     from eyechart.data.files.hub import is_hub, parse_hub
-    from eyechart.registry import benchmarks, find_hub_benchmarks
     from eyechart.runs.sources import make_benchmark
-    from eyechart.store.cache import format_size
 
     if is_hub(args.name):
         spec = parse_hub(args.name)
@@ -277,16 +333,11 @@ def execute_get(args: argparse.Namespace) -> int:
         names = find_hub_benchmarks(spec.place, spec.part)
         name = names[0] if len(names) == 1 else ""
     else:
-        name = args.name
+        name = next(iter(find_benchmark_names(args.name)), args.name)
         benchmarks.get(name)  # an unknown name is answered with similar ones
         card = make_benchmark(name, {}).card
         if not card.hub:
-            raise UsageError(
-                f"{name} is not downloaded from the hub",
-                hint=f"put {card.file}.tsv into $LMUData or ~/LMUData"
-                if card.file
-                else f"see: eyechart data show {name}",
-            )
+            raise UsageError(f"{name} cannot be downloaded by this command", hint=_tell_source(name, card))
         place, licence = card.hub[0].partition(":")[0], card.licence
         parts = [one.partition(":")[2] for one in card.hub] + ([card.images] if card.images else [])
     repository = look_up(place, without=_describe_offline(name, place, parts))
@@ -303,6 +354,20 @@ def execute_get(args: argparse.Namespace) -> int:
     if name:
         note(f"run it with: eyechart run {name} {place_to_run}-m MODEL")
     return 0
+
+
+# Where ms-vlmeval 0.0.20 gets the files that are not on the hub.
+_VLMEVALKIT = "https://opencompass.openxlab.space/utils/VLMEval/"
+
+
+def _tell_source(name: str, card: Card) -> str:
+    """How to get the questions of a benchmark that this command does not download."""
+    if card.file:
+        url = card.url or f"{_VLMEVALKIT}{card.file}.tsv"
+        return f"get it from where VLMEvalKit does: curl -L --create-dirs -o ~/LMUData/{card.file}.tsv {url}"
+    if name in converters.names():
+        return f"eyechart data convert {name} {card.url} --out data downloads it and writes its files"
+    return card.url or f"eyechart data show {name} says what it reads"
 
 
 def _describe_offline(name: str, place: str, parts: Iterable[str]) -> str:
@@ -358,8 +423,6 @@ def execute_show(args: argparse.Namespace) -> int:
         return 0
     print_rich(_two_columns([*about.items(), *_why(benchmark), *_facts(sample).items()]))
     if args.sample is None:
-        from itertools import islice
-
         further = [_brief(one) for one in islice(benchmark.source, 1, 3)]
         print_rich(_two_columns([*further, *((f"prompt ({role})", text) for role, text in asked)]))
     return 0
@@ -447,20 +510,11 @@ def execute_check(args: argparse.Namespace) -> int:
     if args.json:
         print_json(report.to_json())
     else:
-        from rich.text import Text
-
-        from eyechart.terminal import escape_controls
-
         print_rich(Text(escape_controls("\n".join(report.lines()))))
     return 0 if report.is_clean else 1
 
 
 def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.terminal import escape_controls
-
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 from pathlib import Path
+
+from rich.text import Text
 
 from eyechart.cli.run import evaluate_all
 from eyechart.console import JSON_HELP, note, print_rich, print_runs
@@ -78,8 +81,6 @@ def execute(args: argparse.Namespace) -> int:
     if models != BASELINES:
         note("baseline/look, which reads the images, was left out: pip install 'eyechart[ocr]'")
     if not args.json and runs:
-        from rich.text import Text
-
         last = runs[-1]
         read = [result.sample.id for result in last.samples() if result.outcome in ("wrong", "correct")]
         sample = read[0] if read else "'#1'"
@@ -100,8 +101,6 @@ def _command() -> str:
 
 def _write_files(folder: Path) -> int:
     """Write a file of open questions, one of multiple choice and a spreadsheet, with their images."""
-    import json
-
     from eyechart.catalogue.demo import PANELS, QUESTIONS
 
     known = {row["id"]: row for row in map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())}

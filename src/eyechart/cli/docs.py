@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import pydoc
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
 
 from eyechart.console import print_rich
 from eyechart.errors import UnknownName
@@ -82,9 +88,6 @@ def _mentions(path: Path, word: str) -> bool:
 
 def _list_pages() -> None:
     """Print the headings and tables of index.md, with the names of the pages in place of links."""
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     for line in (find_folder() / "index.md").read_text(encoding="utf-8").splitlines():
@@ -131,11 +134,6 @@ def _show(text: str) -> None:
     if not sys.stdout.isatty():
         print_text(text, end="")
         return
-    import pydoc
-
-    from rich.console import Console
-    from rich.markdown import Markdown
-
     console = Console(force_terminal=True, width=min(Console().width, 110))
     with console.capture() as formatted:
         console.print(Markdown(_name_pages(text), hyperlinks=False))

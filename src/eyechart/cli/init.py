@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from eyechart.cli.config import is_config
 from eyechart.console import load_dotenv, note
 from eyechart.errors import EyechartError, UsageError
 from eyechart.registry import Execute, command
@@ -142,15 +143,17 @@ def _is_writable(name: str) -> bool:
 
 def _open(file: Path) -> FoundSource:
     """A file whose first row is read as a question; raises if there is none."""
-    from eyechart.cli.config import is_config
-    from eyechart.data.source import SourceOptions, peek_columns
-    from eyechart.runs import load
+    from eyechart.data.wrappers import find_file_source
+    from eyechart.runs.options import Options
+    from eyechart.runs.sources import find_benchmark
 
     if is_config(str(file)):
         raise UsageError("a configuration")
-    if next(iter(load(file)), None) is None:
+    source = find_benchmark(str(file), Options()).source
+    if next(iter(source), None) is None:
         raise UsageError("it contains no questions")
-    return FoundSource(file.name, peek_columns(file, SourceOptions()))
+    opened = find_file_source(source)
+    return FoundSource(file.name, opened.detection.columns if opened else ())
 
 
 # -- writing
@@ -243,4 +246,4 @@ def quote(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and text.casefold() not in _NOT_TEXT:
         return text
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+from rich.text import Text
+
 from eyechart.console import JSON_HELP, RUN_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
+from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.listing import find_run
+from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,8 +74,6 @@ def execute_check(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{stray[0]} has no effect with --sheet, which reads a sheet back", hint="leave it out"
         )
-    from eyechart.runs.judge_check import read_check_sheet
-
     done, found = read_check_sheet(folder, args.sheet)
     card = done.summary.judge
     if found.changed:
@@ -93,8 +96,6 @@ def execute_check(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, folder: str) -> int:
-    from eyechart.runs.judge_check import write_check_sheet
-
     n = 200 if args.n is None else args.n
     if n < 1:
         raise UsageError(f"-n is {n}, but must be at least 1")
@@ -120,11 +121,6 @@ def _to_json(done: Run, check: PersonCheck) -> dict[str, Any]:
 
 
 def _render(done: Run, check: PersonCheck) -> list[RenderableType]:
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.terminal import to_one_line
-
     found = check.found
     table = Table(box=None, pad_edge=False)
     for name in ("", "person: right", "person: wrong"):

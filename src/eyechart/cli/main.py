@@ -14,7 +14,7 @@ from typing import NoReturn
 from eyechart import __version__, console
 from eyechart.console import add_verb
 from eyechart.errors import EyechartError, UsageError
-from eyechart.registry import Command, EntryPoint, commands, summarise_command
+from eyechart.registry import Command, EntryPoint, commands, find_near_names, suggest_name, summarise_command
 from eyechart.terminal import escape_controls, print_error, shorten_message
 
 ABOUT = """\
@@ -37,8 +37,8 @@ exit codes: 0 success, 1 some samples failed, 2 wrong usage or bad input, 130 in
 # The commands of the core, in the order of the help and by its headings, each a module here; those of
 # pipelines and plug-ins follow, from the entry points `eyechart.commands`.
 HEADINGS = {
-    "evaluate": ("run", "score", "audit", "judge", "demo"),
-    "look at results": ("report", "compare", "power", "runs", "show", "view", "merge"),
+    "evaluate": ("run", "sweep", "watch", "score", "audit", "judge", "demo"),
+    "look at results": ("report", "compare", "gate", "power", "runs", "show", "view", "merge"),
     "data, models, cache": ("data", "model", "cache"),
     "set up, read": ("init", "completion", "docs"),
 }
@@ -83,8 +83,9 @@ class Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as err:
-            from eyechart.registry import find_near_names
-
+            if action.nargs == "?" and "." in str(value):  # a flag that may stand alone took the source
+                hint = f"write {action.option_strings[-1]}={action.const} {value}, or put {value} first"
+                raise UsageError(str(err), hint=hint) from err
             near = find_near_names(str(value), [str(one) for one in action.choices or ()])
             if not near:
                 raise
@@ -93,8 +94,6 @@ class Parser(argparse.ArgumentParser):
 
     def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse unknown arguments and suggest the nearest flag."""
-        from eyechart.registry import suggest_name
-
         flags = sorted({flag for one in self._actions for flag in one.option_strings if flag[:2] == "--"})
         first = next((text for text in unknown if text.startswith("-")), unknown[0])
         see = f"{self.prog} {'--help-all' if '--help-all' in flags else '--help'}"
@@ -136,14 +135,14 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
 
 
 def _list_under_headings(parser: argparse.ArgumentParser) -> None:
-    """List the commands in the help, those of other tools and of plug-ins under headings of their own."""
+    """List the commands in the help, those of plug-ins under a heading of their own.
+
+    The commands of other tools, with their own arguments and files, are named in a line.
+    """
     others = [name for name in list_commands() if name not in CORE]
     theirs = [name for name in others if commands.is_built_in(name)]
-    headings = {
-        **HEADINGS,
-        "other tools' commands, with their own arguments and files": theirs,
-        "commands of other packages": [name for name in others if name not in theirs],
-    }
+    headings = {**HEADINGS, "commands of other packages": [name for name in others if name not in theirs]}
+    parser.epilog = f"commands written as other tools' own: {', '.join(theirs)}\n\n{parser.epilog}"
     for heading, names in headings.items():
         group = parser.add_argument_group(heading)
         for name in names:
@@ -189,8 +188,6 @@ def _verb(word: str, *others: str) -> str:
         return verb
     if word in _FLAGS:
         return ""
-    from eyechart.registry import suggest_name
-
     names = [one for name in list_commands() for one in (name, *_aliases(name))]
     if word.startswith("-"):
         hint = suggest_name(word, list(_FLAGS), see="eyechart --help")

@@ -6,18 +6,30 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+from rich.text import Text
+
 from eyechart.console import JSON_HELP, add_verb, load_dotenv, print_json, print_rich, reserve_stdout
 from eyechart.errors import UsageError
+from eyechart.models.checkup import (
+    CheckCase,
+    CheckResult,
+    check_model,
+    draw_conclusions,
+    find_usual_answer,
+    list_cases,
+)
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, checkups, command
+from eyechart.runs.models import choose_models
 from eyechart.runs.options import MODEL, Options
+from eyechart.runs.plan import find_model
 from eyechart.terminal import show_status
+from eyechart.types import Model, Startable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.models.checkup import CheckCase, CheckResult
-    from eyechart.types import Model
 
 DESCRIPTION = """\
 Check a model before a long run: six easy questions with one right answer each (text only, one image,
@@ -57,10 +69,6 @@ def execute(args: argparse.Namespace) -> int:
     """Ask every case; 0 if all answers are right, 1 otherwise."""
     import asyncio  # a third of what the command would take to start
 
-    from eyechart.models.checkup import list_cases
-    from eyechart.runs.models import choose_models
-    from eyechart.runs.plan import find_model
-
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         model: Model | None = None
@@ -86,8 +94,6 @@ def execute(args: argparse.Namespace) -> int:
 
 
 async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> list[CheckResult]:
-    from eyechart.models.checkup import check_model
-
     try:
         await _start(model)
         return [finding async for finding in check_model(model, timeout_s, _show_each(asked))]
@@ -99,8 +105,6 @@ async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> 
 async def _start(model: Model) -> None:
     """Start a model that has to be, and show how far it is."""
     import asyncio
-
-    from eyechart.types import Startable
 
     for member in getattr(model, "members", (model,)):
         if isinstance(member, Startable):
@@ -119,8 +123,6 @@ def _show_each(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:
 
 
 def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
-    from eyechart.models.checkup import draw_conclusions
-
     return {
         "model": name,
         "abilities": {one.ability: one.verdict for one in findings},
@@ -132,9 +134,6 @@ def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
 
 
 def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(title=Text(name), title_justify="left", box=None, pad_edge=False)
     for heading in ("input", "works", "answer", "expected"):
         table.add_column(heading)
@@ -151,10 +150,6 @@ def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
 
 
 def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
-    from rich.text import Text
-
-    from eyechart.models.checkup import draw_conclusions, find_usual_answer
-
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
     }

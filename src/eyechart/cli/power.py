@@ -6,6 +6,8 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from eyechart.console import JSON_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
@@ -153,8 +155,6 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"assumptions": asdict(assumed), "table": rows, **(rows[0] if len(rows) == 1 else {})})
         return 0
-    from rich.text import Text
-
     table = draw_table(make_power_table(rows, per_image=args.per_image or 1))
     print_rich(table, Text(to_one_line(describe_assumptions(assumed)), style="dim"))
     return 0

@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eyechart.console import RUN_HELP, build_changes_table, note, print_json, print_rich
 from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option
 from eyechart.registry import Execute, command
+from eyechart.report import export
+from eyechart.report.export import require_parquet, write_json
+from eyechart.report.table import make_run_table, make_runs_table
 from eyechart.runs.listing import find_runs
 from eyechart.runs.options import Options
+from eyechart.runs.pages import write_runs_html
+from eyechart.runs.publish import write_hub_results, write_model_index
+from eyechart.runs.rescore import compare_scorers
+from eyechart.runs.results import Run
 
-if TYPE_CHECKING:
-    from eyechart.runs.results import Run
-
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
 
@@ -25,9 +29,11 @@ FORMATS = ("xlsx", "csv", "jsonl", "parquet")
     "print a run's table, or that of many; export samples as HTML, XLSX, CSV, JSONL, Parquet",
     examples="  eyechart report latest\n"
     "  eyechart report runs/mine                                  all runs in one table\n"
+    "  eyechart report latest --by doc_type --by level,split      groups of a column; of two crossed\n"
     "  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
     "  eyechart report latest --html results.html --full-images\n"
-    "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
+    "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n"
+    "  eyechart report latest --hub results.yaml --hub-task default\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
@@ -37,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
     parser.add_argument(
-        "--html", metavar="FILE", help="write one page with numbers, plots and samples; needs no network"
+        "--html",
+        metavar="FILE",
+        help="write one page with numbers, plots and samples, of one run or several; needs no network",
     )
     parser.add_argument(
         "--full-images",
@@ -60,6 +68,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "python:file.py:name for an exporter of your own",
     )
     parser.add_argument(
+        "--hub", metavar="FILE", help="write the numbers as evaluation results of the Hugging Face hub (YAML)"
+    )
+    parser.add_argument(
+        "--hub-task",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="with --hub: the task's id in the data set's eval.yaml; BENCHMARK=ID for each of several runs; "
+        "ORG/NAME:ID if the run read a copy of the data set",
+    )
+    parser.add_argument(
+        "--model-index", metavar="FILE", help="write the numbers as the model-index of a model card (YAML)"
+    )
+    parser.add_argument(
+        "--source-url", metavar="URL", default="", help="with --hub, --model-index: where the report is"
+    )
+    parser.add_argument(
+        "--eee", metavar="DIR", help="write numbers and samples in the format of Every Eval Ever below DIR"
+    )
+    parser.add_argument("--org", metavar="NAME", default="", help="with --hub, --eee: who evaluated")
+    parser.add_argument(
+        "--relationship",
+        choices=RELATIONSHIPS,
+        help="with --eee: of who evaluated to the model's developer (default: other)",
+    )
+    parser.add_argument(
         "--differences",
         metavar="SCORER",
         help="list the samples on which an additional or earlier scorer, as named below overall, disagrees",
@@ -72,6 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="print the numbers as JSON on stdout; with FILE, write numbers and samples to it",
     )
     add_option(parser, Options, "cluster")
+    add_option(parser, Options, "by")
     parser.add_argument(
         "--shrink",
         action="store_true",
@@ -82,17 +117,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the table, write the files that the flags name."""
-    from eyechart.report.table import make_run_table
-    from eyechart.runs.results import Run
-
     folders = list(dict.fromkeys(folder for given in args.runs for folder in find_runs(given)))
-    if len(folders) > 1:
-        return _report_many([Run(folder, cluster=args.cluster) for folder in folders], args)
-    done = Run(folders[0], cluster=args.cluster)
+    runs = [Run(folder, cluster=args.cluster, by=args.by) for folder in folders]
     _check_files(args)
+    _publish(runs, args)
+    if len(runs) > 1:
+        return _report_many(runs, args)
+    done = runs[0]
     if args.html:
-        done.write_html(args.html, full_images=args.full_images)
-        note(f"wrote {args.html}")
+        _tell_page(args.html, done.write_html(args.html, full_images=args.full_images))
     for name in FORMATS:
         if path := getattr(args, name):
             _write(done, name, path)
@@ -106,33 +139,55 @@ def execute(args: argparse.Namespace) -> int:
         print_json(done.summary.to_json())
         return 0
     if args.json:
-        from eyechart.report.export import write_json
-
         write_json(done.samples(), args.json, done.summary, done.price())
         note(f"wrote {args.json}")
     print_rich(make_run_table(done.summary, with_shrunk=args.shrink))
     return 0
 
 
+def _publish(runs: Sequence[Run], args: argparse.Namespace) -> None:
+    """Write the files for places where results are published, of one run or several."""
+    for run in runs if args.eee else ():
+        settings = {"org": args.org, "relationship": args.relationship or ""}
+        for path in run.write_files(args.eee, "every-eval-ever", settings=settings):
+            note(f"wrote {path}")
+    if not (args.hub or args.model_index):
+        return
+    if args.hub:
+        write_hub_results(runs, args.hub, args.hub_task, url=args.source_url, org=args.org)
+        note(
+            f"wrote {args.hub}: put it below .eval_results/ in the model's repository (eyechart docs publish)"
+        )
+    if args.model_index:
+        write_model_index(runs, args.model_index, url=args.source_url)
+        note(f"wrote {args.model_index}: paste it into the head of the model card (eyechart docs publish)")
+
+
 def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
     """One table of all runs, a section per benchmark."""
-    from eyechart.report.table import make_runs_table
-
-    of_one = [*FORMATS, "html", "official", "files", "differences"]
+    of_one = [*FORMATS, "official", "files", "differences"]
     given = [f"--{name}" for name in of_one if getattr(args, name) is not None]
     given += ["--json FILE"] if args.json not in (None, "-") else []
     given += ["--shrink"] if args.shrink else []
-    given += ["--full-images"] if args.full_images else []
     if given:
         listed = "\n    ".join(str(run.folder) for run in runs[:10])
         raise UsageError(
             f"{given[0]} takes one run, but {len(runs)} are given", hint=f"name one of them:\n    {listed}"
         )
+    if args.html:
+        _tell_page(args.html, write_runs_html(runs, args.html, full_images=args.full_images))
     if args.json:
         print_json({"runs": [run.summary.to_json() for run in runs]})
     else:
         print_rich(make_runs_table(run.summary for run in runs))
+        if args.by:
+            print_rich(*(part for run in runs for part in ("", make_run_table(run.summary))))
     return 0
+
+
+def _tell_page(path: str, n_missing: int) -> None:
+    images = f"; {n_missing:,} image{'s' * (n_missing != 1)} could not be read" if n_missing else ""
+    note(f"wrote {path}{images}")
 
 
 def _check_files(args: argparse.Namespace) -> None:
@@ -141,11 +196,22 @@ def _check_files(args: argparse.Namespace) -> None:
         raise UsageError(
             "--full-images has no effect without --html or --official", hint="add --html FILE or --official"
         )
+    needed = {
+        "--hub-task": (args.hub_task, args.hub, "--hub FILE"),
+        "--source-url": (args.source_url, args.hub or args.model_index, "--hub FILE or --model-index FILE"),
+        "--org": (
+            args.org,
+            args.eee or (args.hub and args.source_url),
+            "--eee DIR or --hub and --source-url",
+        ),
+        "--relationship": (args.relationship, args.eee, "--eee DIR"),
+    }
+    for flag, (given, is_used, missing) in needed.items():
+        if given and not is_used:
+            raise UsageError(f"{flag} has no effect without {missing}", hint="add it, or leave the flag out")
     if args.parquet:
-        from eyechart.report.export import require_parquet
-
         require_parquet()
-    named = [getattr(args, name) for name in (*FORMATS, "html", "json")]
+    named = [getattr(args, name) for name in (*FORMATS, "html", "json", "hub", "model_index")]
     for path in (Path(one) for one in named if one and one != "-"):
         if not path.parent.is_dir():
             raise StoreError(
@@ -163,8 +229,6 @@ def _write_files(done: Run, folder: str | None, name: str | None, *, full_images
 
 
 def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
-    from eyechart.runs.rescore import compare_scorers
-
     if scorer not in done.list_further_scorers():
         raise UsageError(
             f"{scorer} has not scored this run",
@@ -181,8 +245,6 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
 
 
 def _write(done: Run, name: str, path: str) -> None:
-    from eyechart.report import export
-
     if name == "xlsx":
         export.write_xlsx(done.samples(), path, done.summary, done.price())
     else:

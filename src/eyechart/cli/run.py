@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Config, Switches, find_config, read_config
-from eyechart.console import load_dotenv, note, print_runs, reserve_stdout, shorten_help
+from eyechart.console import load_dotenv, note, print_estimates, print_runs, reserve_stdout, shorten_help
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_options, read_given_options
-from eyechart.registry import Execute, command
+from eyechart.registry import Execute, command, models
+from eyechart.runs.models import ModelChoice, choose_models
 from eyechart.runs.options import COST, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
     from eyechart.catalogue.suites import Suite
-    from eyechart.runs.models import ModelChoice
     from eyechart.runs.plan import Plan
     from eyechart.runs.results import Run
 
@@ -110,8 +110,6 @@ def _is_source(text: str) -> bool:
     >>> [_is_source(text) for text in ("mine.tsv", "demo", "data/mine.tsv", "openai/m2", "python:m.py:Model")]
     [True, True, True, False, False]
     """
-    from eyechart.registry import models
-
     provider, slash, _ = text.partition("/")
     if text.startswith("python:") or (slash and provider in models.names()):
         return False
@@ -129,12 +127,14 @@ def execute(args: argparse.Namespace) -> int:
     config = None
     if loaded is not None:
         config = read_config(loaded)
+        if config.sweep:
+            raise UsageError(f"{loaded.path} has a sweep", hint=f"eyechart sweep {loaded.path}")
         for name, is_on in config.switches.items():
             setattr(args, name, getattr(args, name) or is_on)
     suite = _read_suite(args)
     if args.dry_run:
         return _estimate(args, config, suite)
-    sources, models, options = _read_request(args, config)
+    sources, models, options = read_request(args, config)
     if args.beside:
         from eyechart.report.published import read_published
 
@@ -150,6 +150,9 @@ def execute(args: argparse.Namespace) -> int:
         print_runs(runs, as_json=args.json)
     else:
         _print_with_more(args, suite, runs, len(models))
+    for done in runs:
+        if not done.is_interrupted:
+            _print_gate(done, options)
     return max((done.exit_code for done in runs), default=0)  # interrupted before failed before success
 
 
@@ -176,21 +179,30 @@ def _print_with_more(args: argparse.Namespace, suite: Suite | None, runs: list[R
         print_more(suite, results, beside, is_beside=args.beside is not None)
 
 
+def _print_gate(done: Run, options: Mapping[str, Any]) -> None:
+    """What --baseline or --at-least says of a run."""
+    names = ("at_least", "baseline", "max_drop", "stop_when")
+    given = {name: options[name] for name in names if options.get(name) is not None}
+    if given.keys() & {"at_least", "baseline"}:
+        from eyechart.runs.gate import judge_run
+
+        found = judge_run(done, **given)
+        note(f"{found.result}: {found.verdict}")
+
+
 def _estimate(args: argparse.Namespace, config: Config | None, suite: Suite | None = None) -> int:
     """Print what the runs would take, and start none."""
-    from eyechart.console import print_estimates
     from eyechart.runs.estimate import drop_keys, estimate
-    from eyechart.runs.models import choose_models
 
     with reserve_stdout(is_json=args.json):
-        sources, models, options = _read_request(args, config)
+        sources, models, options = read_request(args, config)
         chosen = [(model, drop_keys(one)) for model, one in choose_models(models, options)]
         estimates = [estimate(plan) for plan in _make_plans(sources, chosen, suite)]
     print_estimates(estimates, as_json=args.json)
     return 0
 
 
-def _read_request(
+def read_request(
     args: argparse.Namespace, config: Config | None
 ) -> tuple[list[str], list[str | ModelChoice], dict[str, Any]]:
     """Sources, models and options, from the flags and a configuration."""
@@ -252,14 +264,13 @@ def evaluate_all(
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.wrappers import get_reasons
     from eyechart.models.process import keep_servers
-    from eyechart.runs import evaluate
     from eyechart.runs.cost import find_unpriced
-    from eyechart.runs.models import choose_models
+    from eyechart.runs.evaluate import evaluate
 
     plans = _make_plans(sources, choose_models(models, options), suite)
     if places := _list_urls(plans):
         note(places)
-    told: set[str] = set()
+    notes_shown: set[str] = set()
     with keep_servers():
         for plan in plans:
             if is_verbose:
@@ -270,7 +281,7 @@ def evaluate_all(
                 note(remark)
             for who in find_unpriced(plan):
                 note(f"--prices has no entry for {who}: the cost will be unknown")
-            done = evaluate(plan, told=told)
+            done = evaluate(plan, notes_shown=notes_shown)
             yield done
             if done.is_interrupted:
                 return

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from eyechart.console import JSON_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
-from eyechart.runs.listing import ROOT, STATES, list_runs, select_runs, sort_runs
+from eyechart.runs.listing import (
+    ROOT,
+    STATES,
+    ListedRun,
+    find_run,
+    list_run,
+    list_runs,
+    select_runs,
+    sort_runs,
+)
+from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.runs.listing import ListedRun
 
 DESCRIPTION = """\
 List all runs in and below a folder, the most recent first: benchmark, model, address, selection, samples,
@@ -27,6 +42,8 @@ or as latest:
   eyechart report latest
   eyechart show demo/baseline-look
   eyechart compare 1a2b 9f8e
+
+eyechart runs rm RUN... deletes runs with their replies; it asks first, unless --yes is given.
 """
 
 
@@ -36,11 +53,16 @@ or as latest:
     description=DESCRIPTION,
     examples="  eyechart runs                                  those in runs/\n"
     "  eyechart runs /data/runs --grep gpt-4o --grep mmbench\n"
-    "  eyechart runs --state incomplete --json\n",
+    "  eyechart runs --state incomplete --json\n"
+    "  eyechart runs rm 1a2b 9f8e                     delete two runs\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("folder", nargs="?", metavar="DIR", help=f"a folder with runs (default: {ROOT})")
+    parser.add_argument(
+        "folder", nargs="?", metavar="DIR", help=f"a folder with runs (default: {ROOT}); or: rm"
+    )
+    parser.add_argument("names", nargs="*", metavar="RUN", help="with rm: the runs to delete")
+    parser.add_argument("--yes", action="store_true", help="with rm: do not ask")
     parser.add_argument(
         "--grep",
         action="append",
@@ -63,7 +85,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """List the runs."""
+    """List the runs, or delete some."""
+    if args.folder == "rm":
+        return _remove(args)
+    if args.names or args.yes:
+        raise UsageError("RUN and --yes are for deleting runs", hint="eyechart runs rm RUN --yes")
     folder = args.folder or ROOT
     if not Path(folder).is_dir():
         raise UsageError(
@@ -92,13 +118,29 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
+def _remove(args: argparse.Namespace) -> int:
+    from eyechart.store.folder import remove_run
+
+    if not args.names:
+        raise UsageError("no run to delete", hint="name one: eyechart runs rm RUN")
+    folders = list(dict.fromkeys(find_run(name, is_changed=True) for name in args.names))
+    for folder in folders:
+        run = list_run(folder, folder.parent)
+        note(f"{folder}: {run.benchmark}, {run.model}, {run.n_done:,} replies scored")
+    if not args.yes:
+        if not sys.stdin.isatty():
+            raise UsageError("nothing was deleted: not confirmed", hint="add --yes")
+        many = "this run" if len(folders) == 1 else f"these {len(folders)} runs"
+        if input(f"delete {many}? [y/N] ").strip().lower() not in ("y", "yes"):
+            note("nothing was deleted")
+            return 0
+    for folder in folders:
+        remove_run(folder)
+        note(f"deleted {folder}")
+    return 0
+
+
 def _draw(runs: list[ListedRun]) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.terminal import to_one_line
-
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
     rows = [(name, *_make_cells(run)) for name, run in zip(_name(runs), runs, strict=True)]
     names = (
@@ -132,8 +174,6 @@ def _name(runs: list[ListedRun]) -> list[str]:
 
 
 def _make_cells(run: ListedRun) -> tuple[str, ...]:
-    from datetime import datetime
-
     from eyechart.report.table import format_percent
 
     state = run.state

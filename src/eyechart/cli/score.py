@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+from rich.text import Text
+
 from eyechart.console import (
     JSON_HELP,
     RUN_HELP,
@@ -18,19 +21,22 @@ from eyechart.console import (
     print_remarks,
     print_rich,
     print_runs,
+    shorten_help,
 )
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
-from eyechart.registry import Execute, command
+from eyechart.readers.explain import explain_answer, explain_choice
+from eyechart.registry import Execute, command, scorers
 from eyechart.runs.listing import find_run
 from eyechart.runs.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
+from eyechart.runs.replies import score_replies
+from eyechart.runs.rescore import Change, rescore
 from eyechart.terminal import print_text
 from eyechart.types import JudgedScorer, Scorer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.runs.rescore import Change
 
 DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and list the scores that changed.
@@ -80,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
     add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_NOT_JUDGES)
+    shorten_help(parser, Options, without=("circular",))
     return execute
 
 
@@ -97,8 +104,6 @@ def execute(args: argparse.Namespace) -> int:
         return _score_file(args)
     if args.run is None:
         raise UsageError("nothing to score", hint="give a run folder, or --benchmark NAME --replies FILE")
-    from eyechart.runs.rescore import rescore
-
     load_dotenv()
     said = read_given_options(Options, args)
     if stray := sorted(set(said) - {*SCORING_OPTIONS, *_JUDGE_OPTIONS, "plugins"}):
@@ -120,8 +125,6 @@ def execute(args: argparse.Namespace) -> int:
 
 def _explain(args: argparse.Namespace) -> int:
     """Print the steps by which one reply is read."""
-    from eyechart.readers.explain import explain_answer, explain_choice
-
     if args.reply is None or bool(args.options) == bool(args.gold):
         raise UsageError(
             "explain takes a reply and what to read from it",
@@ -150,8 +153,6 @@ def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
 
 
 def _score_file(args: argparse.Namespace) -> int:
-    from eyechart.runs.replies import score_replies
-
     if not args.replies:
         raise UsageError(
             f"--benchmark {args.benchmark} is given, but no replies",
@@ -169,8 +170,6 @@ def _score_file(args: argparse.Namespace) -> int:
 
 
 def _list(*, as_json: bool) -> int:
-    from eyechart.registry import scorers
-
     known = []
     for name in scorers.names():
         try:
@@ -186,9 +185,6 @@ def _list(*, as_json: bool) -> int:
 
 def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
     """The scorers by what they do: a heading, then a line each."""
-    from rich.table import Table
-    from rich.text import Text
-
     groups: dict[str, list[Scorer]] = {heading: [] for heading in _HEADINGS}
     official = tuple(f"{scorer.name}-" for scorer in known if scorer.parity)
     for scorer in known:
@@ -205,8 +201,10 @@ def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
         for scorer in members:
             judge = "" if not isinstance(scorer, JudgedScorer) else "judge "
             judge += "required" if getattr(scorer, "needs_judge", False) else "optional" if judge else ""
-            told = ", ".join(filter(None, [f"version {scorer.version}", judge]))
-            table.add_row(Text(f"  {scorer.name}"), Text(f"({told})", style="dim"), Text(_summarise(scorer)))
+            details = ", ".join(filter(None, [f"version {scorer.version}", judge]))
+            table.add_row(
+                Text(f"  {scorer.name}"), Text(f"({details})", style="dim"), Text(_summarise(scorer))
+            )
         yield table
         yield Text("")
     yield Text("--scorer NAME chooses one; eyechart docs scoring explains them", style="dim")

@@ -5,20 +5,29 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from eyechart.console import JSON_HELP, RUN_HELP, note, print_json, print_rich
+from eyechart.data.images.boxes import describe_boxes
+from eyechart.data.selection import select
 from eyechart.errors import UsageError
-from eyechart.registry import Execute, command
+from eyechart.option import read_pairs
+from eyechart.registry import Execute, command, suggest_name
+from eyechart.report.inline import choose_protocol, encode_image
+from eyechart.report.rows import to_record
+from eyechart.report.show import make_samples_table, show_json, show_sample
+from eyechart.runs.comparison import compare_runs
+from eyechart.runs.cost import read_judge_prices
 from eyechart.runs.listing import find_run, tell_selection
-from eyechart.types import OUTCOMES
-
-if TYPE_CHECKING:
-    from eyechart.runs.results import Run
-    from eyechart.store.browse import SampleEntry
-    from eyechart.types import Result
+from eyechart.runs.results import Run
+from eyechart.runs.sent import load_sent_images
+from eyechart.store.browse import SampleEntry, SampleFilter, SampleList
+from eyechart.terminal import write
+from eyechart.types import OUTCOMES, Result
 
 DESCRIPTION = """\
 List the samples of a run with what was read from each reply, or show one sample in full: the request, the
@@ -74,8 +83,6 @@ LISTING = ("outcome", "where", "flipped", "grep", "random", "seed", "limit", "of
 
 def execute(args: argparse.Namespace) -> int:
     """Print a list, or one sample."""
-    from eyechart.runs.results import Run
-
     if args.sample is not None and (given := [name for name in LISTING if getattr(args, name) is not None]):
         raise UsageError(
             f"--{given[0]} has no effect on one sample", hint="leave out the sample's id to list samples"
@@ -99,23 +106,17 @@ def _list(done: Run, args: argparse.Namespace) -> int:
     found = _find(done, args, other)
     n = len(found)
     if args.random is not None:
-        from random import Random
-
         drawn = Random(args.seed or 0).sample(range(n), min(args.random, n))  # noqa: S311 - no secret
         found = [found[index] for index in sorted(drawn)]
     start = args.offset or 0
     limit = args.limit or (args.random if args.random is not None else PAGE)
     shown = [done.sample(entry.id, entry.trial) for entry in found[start : start + limit]]
     if args.json:
-        from eyechart.report.rows import to_record
-
         samples = [to_record(result, done.price()) for result in shown]
         head = {"run": str(done.folder), "conditions": done.conditions, "n": n, "offset": start}
         print_json({**head, "samples": samples})
         return 0
     if shown:
-        from eyechart.report.show import make_samples_table
-
         theirs = None if other is None else [_find_outcome(other, result) for result in shown]
         print_rich(make_samples_table(shown, theirs, with_trial=done.trials > 1))
         end = start + len(shown)
@@ -131,14 +132,9 @@ def _list(done: Run, args: argparse.Namespace) -> int:
 
 def _find(done: Run, args: argparse.Namespace, other: Run | None) -> list[SampleEntry]:
     """The entries that all filters let through."""
-    from eyechart.store.browse import SampleFilter, SampleList
-
     outcomes = _read_outcomes(args.outcome or ())
     ids = None if other is None else _find_flipped(done, other)
     if args.where:
-        from eyechart.data.selection import select
-        from eyechart.option import read_pairs
-
         where = read_pairs(args.where, "--where")
         chosen = {sample.id for sample in select(done.journal.samples(), where=where)}
         ids = chosen if ids is None else chosen & ids
@@ -174,22 +170,16 @@ def _read_outcomes(given: Sequence[str]) -> list[str]:
     names = [name.strip() for text in given for name in text.split(",") if name.strip()]
     for name in names:
         if name not in STATES:
-            from eyechart.registry import suggest_name
-
             hint = suggest_name(name, list(STATES), otherwise=f"outcomes: {', '.join(STATES)}")
             raise UsageError(f"no outcome named {name!r}", hint=hint)
     return names
 
 
 def _open_other(name: str) -> Run:
-    from eyechart.runs.results import Run
-
     return Run(find_run(name))
 
 
 def _find_flipped(done: Run, other: Run) -> set[str]:
-    from eyechart.runs.comparison import compare_runs
-
     if done.folder.resolve() == other.folder.resolve():
         raise UsageError("--flipped names the same run", hint="name another run of the same benchmark")
     found = compare_runs([done, other], by=[])
@@ -204,8 +194,6 @@ def _find_outcome(other: Run, result: Result) -> str:
 
 
 def _quote(name: str) -> str:
-    import shlex
-
     return shlex.quote(name)
 
 
@@ -213,10 +201,6 @@ def _quote(name: str) -> str:
 
 
 def _show(done: Run, args: argparse.Namespace) -> int:
-    from eyechart.report.inline import choose_protocol
-    from eyechart.report.show import show_json, show_sample
-    from eyechart.runs.cost import read_judge_prices
-
     is_terminal = sys.stdout.isatty()
     protocol = choose_protocol(os.environ, is_terminal=is_terminal, asked=args.images)
     trial = args.trial or 0
@@ -243,11 +227,6 @@ def _note_selection(done: Run) -> None:
 
 def _show_images(done: Run, result: Result, protocol: Any) -> None:
     """The images above the text; where one is, is part of the text."""
-    from eyechart.data.images.boxes import describe_boxes
-    from eyechart.report.inline import encode_image
-    from eyechart.runs.sent import load_sent_images
-    from eyechart.terminal import write
-
     for found in load_sent_images(done.manifest, result):
         if found.image is not None:
             # The one sequence that goes to the terminal unescaped: base64 or digits that we made.

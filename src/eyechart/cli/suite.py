@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+from rich.text import Text
+
+from eyechart.catalogue.suites import Line, Suite, SuiteResult, collect, make_line
 from eyechart.console import note, print_rich
-from eyechart.terminal import print_text
+from eyechart.errors import EyechartError
+from eyechart.report.published import Beside, compare_published, read_published
+from eyechart.runs.sources import make_benchmark
+from eyechart.terminal import print_text, to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.catalogue.suites import Line, Suite, SuiteResult
-    from eyechart.report.published import Beside
     from eyechart.runs.results import Run
 
 
@@ -20,13 +25,9 @@ def compute_more(
     runs: Sequence[Run], suite: Suite | None, beside: str | None, n_models: int
 ) -> tuple[list[SuiteResult], list[Beside]]:
     """The results of the suite, and the published numbers that were found."""
-    from eyechart.catalogue.suites import collect, make_line
-
     results = collect(suite, runs, n_models) if suite else []
     if beside is None:
         return results, []
-    from eyechart.report.published import compare_published, read_published
-
     lines: list[Line] = [line for one in results for line in one.lines] or [make_line(run) for run in runs]
     own = [(line.benchmark, line.model, line.value, line.ci95) for line in lines]
     own += [(one.suite, one.model, one.mean, one.ci95) for one in results]
@@ -35,9 +36,6 @@ def compute_more(
 
 def _list_aliases(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     """Further names of each benchmark: VLMEvalKit's file, and its name without the split."""
-    from eyechart.errors import EyechartError
-    from eyechart.runs.sources import make_benchmark
-
     found: dict[str, tuple[str, ...]] = {}
     for run in runs:
         name = str(run.manifest.get("benchmark", ""))
@@ -75,11 +73,6 @@ def print_more(
 
 def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> RenderableType:
     """A line per benchmark, a column per model, the weighted mean below."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.terminal import to_one_line
-
     table = Table(box=None, pad_edge=False, title=Text(f"suite {to_one_line(suite.name)}", style="bold"))
     table.title_justify = "left"
     for heading in ("benchmark", "number", "weight"):
@@ -98,11 +91,6 @@ def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> RenderableType:
 
 def draw_beside(beside: Sequence[Beside]) -> RenderableType:
     """One's own number, the published one, and the difference with its verdict."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.terminal import to_one_line
-
     table = Table(box=None, pad_edge=False)
     for heading in ("benchmark", "model", "score % (95 % interval)", "published", "difference", "", "source"):
         table.add_column(heading, justify="right" if heading in ("published", "difference") else "left")

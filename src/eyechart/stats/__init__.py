@@ -15,6 +15,7 @@ from eyechart.stats.agreement import (
     compute_krippendorff_alpha,
     correct_by_person,
 )
+from eyechart.stats.curves import Curve, Gain, compare_checkpoints
 from eyechart.stats.distributions import (
     cdf_normal,
     cdf_t,
@@ -39,6 +40,7 @@ from eyechart.stats.paired import (
     compute_power,
     compute_sample_size,
     compute_smallest_difference,
+    find_smallest_difference,
     paired,
 )
 from eyechart.stats.ranks import rank_intervals, shrink_groups
@@ -52,6 +54,8 @@ from eyechart.stats.trials import (
 
 __all__ = [
     "Agreement",
+    "Curve",
+    "Gain",
     "Interval",
     "Moments",
     "Paired",
@@ -61,6 +65,7 @@ __all__ = [
     "cdf_normal",
     "cdf_t",
     "combine_means",
+    "compare_checkpoints",
     "compute_agreement",
     "compute_bonett_price",
     "compute_krippendorff_alpha",
@@ -75,6 +80,7 @@ __all__ = [
     "compute_wilson",
     "compute_z",
     "correct_by_person",
+    "find_smallest_difference",
     "interval",
     "paired",
     "quantile_normal",
@@ -83,3 +89,5 @@ __all__ = [
     "shrink_groups",
     "summarise_trials",
 ]
+
+correct_by_audit = correct_by_person  # its former name

@@ -24,6 +24,8 @@ _UNIT = 2.0**80
 _WHOLE = 2**80  # the same, as a whole number
 # With this many errors the measured design effect counts half. Chosen by simulation: see docs/intervals.md.
 _FEW_ERRORS = 2.25
+# Of partial credit, so many samples are added at 0 and at 1, as Agresti and Coull (1998) do for a share.
+_ADDED = 2.0
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +116,8 @@ class Moments:
         "_n",
         "_ones",
         "_total",
+        "_w2x",
+        "_w2xx",
         "_weight",
         "_weights_2",
         "_zeros",
@@ -125,6 +129,7 @@ class Moments:
         self._weight = 0
         self._weights_2 = 0  # of squared weight
         self._total = 0  # of weight times value
+        self._w2x = self._w2xx = 0  # of squared weight times value, and times its square
         self._alone = _PowerSums()  # of those without a cluster
         self._clusters: dict[Hashable, list[int]] = {}  # weight, total
         self._is_binary = True  # every value has been 0 or 1
@@ -150,6 +155,8 @@ class Moments:
         self._weight += w
         self._weights_2 += w * w
         self._total += wx
+        self._w2x += w * wx
+        self._w2xx += wx * wx
         if cluster is None:
             self._alone.add(w, wx)
         elif sums := self._clusters.get(cluster):
@@ -170,6 +177,15 @@ class Moments:
         total = self._total + self._ones * _WHOLE**2
         return total / (weight * _WHOLE) if weight else None
 
+    def list_influences(self) -> Iterator[tuple[Hashable, float]]:
+        """By how much each cluster moves the mean; samples without one are clusters of their own."""
+        weight = self._weight + (self._zeros + self._ones) * _WHOLE
+        total = self._total + self._ones * _WHOLE**2
+        for cluster, (w, wx) in self._clusters.items():
+            yield cluster, (wx * weight - w * total) / (weight**2 * _WHOLE)
+        squares, _ = self._sum_alone().compute_deviations(weight, total)
+        yield object(), math.isqrt(squares) / (weight**2 * _WHOLE) if weight else 0.0
+
     def interval(self, *, confidence: float = 0.95) -> Interval | None:
         """The interval of the mean, by the rule that fits the values; None of nothing.
 
@@ -181,7 +197,7 @@ class Moments:
         >>> for value in (1.0, 0.5, 0.0, 0.5): m.add(value)
         >>> found = m.interval()
         >>> round(found.low, 3), round(found.high, 3), found.method
-        (0.086, 0.914, 'wilson-partial')
+        (0.077, 0.923, 'wilson-partial')
         """
         check_confidence(confidence)
         mean, n = self.mean, self.n
@@ -214,12 +230,16 @@ class Moments:
             n_effective=effective,
         )
 
-    def _find_units(self) -> _Units:
-        """What is known of the independent units: the clusters, and the samples that have none."""
-        n_plain = self._zeros + self._ones
+    def _sum_alone(self) -> _PowerSums:
         alone = copy(self._alone)
         alone.add(_WHOLE, 0, self._zeros)
         alone.add(_WHOLE, _WHOLE**2, self._ones)
+        return alone
+
+    def _find_units(self) -> _Units:
+        """What is known of the independent units: the clusters, and the samples that have none."""
+        n_plain = self._zeros + self._ones
+        alone = self._sum_alone()
         weight = self._weight + n_plain * _WHOLE
         total = self._total + self._ones * _WHOLE**2
         squares, fourths = alone.compute_deviations(weight, total)
@@ -231,7 +251,11 @@ class Moments:
             fourths += square * square
         n = alone.n + len(self._clusters)
         samples_2 = self._weights_2 + n_plain * _WHOLE**2
+        w2x, w2xx = self._w2x + self._ones * _WHOLE**3, self._w2xx + self._ones * _WHOLE**4
+        spread = w2xx * weight**2 - 2 * w2x * weight * total + samples_2 * total**2
         return _Units(
+            n_samples=self.n,
+            spread=spread / (samples_2 * _WHOLE**2 * weight**2),
             n=n,
             kish=weight**2 / weights_2,
             kish_of_samples=weight**2 / samples_2,
@@ -286,6 +310,8 @@ class _Units(msgspec.Struct):
     """What is known of the independent units, clusters or samples."""
 
     n: int
+    n_samples: int
+    spread: float  # the variance of the samples' values, by squared weight
     kish: float  # their effective number, of units of unequal weight
     kish_of_samples: float
     is_even: bool  # all samples have the same weight
@@ -300,19 +326,31 @@ def _estimate_design_effect(mean: float, units: _Units, *, is_binary: bool) -> f
     Few errors say little about how they cluster, and few unequal values little about how values vary. So
     the measured factor is mixed, as a geometric mean, with the one at which each unit counts as one
     right-or-wrong sample: more of it, the fewer errors and successes the mean and the fewer units the
-    variance rests on. Of partial credit, losses that are all tiny say nothing about large ones that did not
-    occur: the less is measured, the higher the lowest factor. The constants were chosen by simulation: see
-    docs/intervals.md.
+    variance rests on. Of partial credit, losses that are all small say nothing about large ones that did not
+    occur: the factor is at least that of the samples as they would vary with some more at 0 and at 1. The
+    constants were chosen by simulation: see docs/intervals.md.
     """
     kish, room = units.kish_of_samples, mean * (1 - mean)
     prior = kish / units.kish
+    lowest = 0.0 if is_binary else _add_ends(mean, units)
     if units.variance is None or not units.n_varying or not room:
-        return prior
+        return max(prior, lowest)
     measured = max(units.variance * (kish - is_binary) / room, 1e-12)
     evidence = min(math.pow(units.leverage, 1.5) * room * kish / measured, 2 * units.n_varying)
     trust = 1 / (1 + math.pow(_FEW_ERRORS / evidence, 1.5))
     mixed = math.pow(measured, trust) * math.pow(prior, 1 - trust)
-    return mixed if is_binary else max(mixed, math.pow(1 - trust, 1.5 * units.leverage))
+    return max(mixed, lowest)
+
+
+def _add_ends(mean: float, units: _Units) -> float:
+    """The design effect of independent samples, with some of average squared weight added at 0 and at 1."""
+    n, added = units.n_samples, _ADDED
+    kish = units.kish_of_samples
+    ends = added / n * (mean**2 + (1 - mean) ** 2)
+    spread = (units.spread + ends) * n / (n + 2 * added) * (n / (n - 1) if n > 1 else 1.0)
+    share = added / math.sqrt(n * kish)  # of the added weight at one end, in that of the samples
+    centre = (mean + share) / (1 + 2 * share)
+    return spread / (centre * (1 - centre))
 
 
 def compute_wilson(
@@ -357,11 +395,12 @@ def compute_union_interval(worst: Interval, best: Interval) -> tuple[float, floa
     return min(worst.low, best.low), max(worst.high, best.high)
 
 
-def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> Interval:
+def combine_means(groups: Sequence[Interval], *, overlap: float = 1.0, confidence: float = 0.95) -> Interval:
     """The interval of the mean of group means, each group counting the same (a macro mean).
 
     The groups' variances are added; each is taken at the group's mean after half a right and half a wrong
-    sample, since a small group without errors is not a group without variance.
+    sample, since a small group without errors is not a group without variance. `overlap`: the factor by which
+    clusters that several groups share raise the sum (`measure_overlap`).
 
     >>> found = combine_means([interval([1, 1, 1, 0]), interval([0, 1])])
     >>> found.mean, round(found.low, 2), round(found.high, 2)
@@ -375,14 +414,15 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
     sizes = [group.n_effective or _invert_wilson(group, compute_z(confidence)) for group in groups]
     centres = [(group.mean * size + 0.5) / (size + 1) for group, size in zip(groups, sizes, strict=True)]
     variances = [c * (1 - c) / size for c, size in zip(centres, sizes, strict=True)]
-    variance = math.fsum(variances) / n**2
+    variance = math.fsum(variances) / n**2 * overlap
     centre = math.fsum(centres) / n
     effective = centre * (1 - centre) / variance
     if all(group.method == "wilson" or not group.n_effective for group in groups):
         quantile = compute_z(confidence)
     else:  # Welch and Satterthwaite's degrees of freedom
         parts = (v**2 / max(1, group.n_clusters - 1) for v, group in zip(variances, groups, strict=True))
-        quantile = quantile_t((1 + confidence) / 2, math.fsum(variances) ** 2 / math.fsum(parts))
+        df = math.fsum(variances) ** 2 / math.fsum(parts)
+        quantile = quantile_t((1 + confidence) / 2, max(1.0, df / overlap))
     low, high = _solve_wilson(mean, effective, quantile)
     errors = [group.stderr for group in groups if group.stderr is not None]
     return Interval(
@@ -392,9 +432,28 @@ def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> In
         n=sum(group.n for group in groups),
         n_clusters=sum(group.n_clusters for group in groups),
         method="macro",
-        stderr=math.sqrt(math.fsum(error**2 for error in errors)) / n if len(errors) == n else None,
+        stderr=math.sqrt(math.fsum(error**2 for error in errors) * overlap) / n if len(errors) == n else None,
         n_effective=effective,
     )
+
+
+def measure_overlap(groups: Iterable[Moments]) -> float:
+    """By which factor clusters that several groups share raise the variance of the groups' mean; at least 1.
+
+    >>> groups = [Moments(), Moments()]
+    >>> for value, image in ((1.0, "a"), (0.0, "b"), (1.0, "c")):
+    ...     for group in groups: group.add(value, cluster=image)
+    >>> round(measure_overlap(groups), 9)
+    2.0
+    """
+    shared: dict[Hashable, float] = {}
+    squares = []
+    for group in groups:
+        for cluster, influence in group.list_influences():
+            squares.append(influence**2)
+            shared[cluster] = shared.get(cluster, 0.0) + influence
+    apart = math.fsum(squares)
+    return max(1.0, math.fsum(one**2 for one in shared.values()) / apart) if apart else 1.0
 
 
 def _invert_wilson(group: Interval, z: float) -> float:

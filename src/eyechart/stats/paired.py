@@ -279,6 +279,36 @@ def compute_smallest_difference(
     return _compute_reach(power, alpha) * math.sqrt(spread / n)
 
 
+def find_smallest_difference(
+    found: Paired, *, power: float = 0.8, alpha: float = 0.05, confidence: float = 0.95
+) -> float | None:
+    """The true difference that a comparison like this one finds with the given power.
+
+    Found means that p is below `alpha` and that the interval, which has that confidence, excludes zero. 1
+    where no difference could be found; None where all samples differ alike. A difference adds differing
+    samples to those there are, and few independent units lose power, so this is more than the plan of
+    `compute_smallest_difference`: the constants were chosen by simulation, see docs/intervals.md.
+
+    >>> found = paired([1, 0] * 100 + [1, 1], [1, 0] * 90 + [0, 1] * 11)
+    >>> round(find_smallest_difference(found), 3)
+    0.071
+    """
+    _check_plan(found.n, 1.0, alpha)
+    if compute_sign_test(found.n_clusters, 0) >= alpha:  # not even if all of them differ in one direction
+        return 1.0
+    if not found.stderr:
+        return None
+    df = max(1, found.n_clusters - 1)
+    half, usual = (found.high - found.low) / 2, quantile_t((1 + confidence) / 2, df)
+    reach = half / usual * (max(usual, quantile_t(1 - alpha / 2, df)) + quantile_t(power, df))
+    variance = max(sum(found.discordant) / found.n - found.difference**2, 1e-9)
+    # The differing samples of a true difference D have at least the variance D (1 - D), and add a quarter of
+    # it to that of the others: D² = k · max(variance + D (1 - D) / 4, D (1 - D)).
+    k = reach**2 / variance
+    added = (k / 4 + math.sqrt(k * k / 16 + 4 * (1 + k / 4) * k * variance)) / (2 + k / 2)
+    return min(1.0, max(added, k / (1 + k)) * (1 + 2 / found.n_clusters))
+
+
 def compute_sample_size(
     difference: float,
     *,
