@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, START, START_MORE_S, START_TIMES, Case, Targets, chosen
+from kill import KILL, kill_and_resume
 from measure import HERE, BenchServer, Spent, spend
 from table import Row, printed, verdict
 
@@ -79,25 +80,26 @@ def bare_turn(server: BenchServer, case: Case, workload: dict[str, Any]) -> Turn
 
 def our_turn(server: BenchServer, case: Case, workload: dict[str, Any], more: Sequence[str]) -> Turn:
     with tempfile.TemporaryDirectory() as out:
-        ask = ["run", workload["file"], "-m", "openai/bench", "--base-url", server.base_url]
-        how = [
-            "--concurrency",
-            str(case.concurrency),
-            "--scorer",
-            "default",
-            "--json",
-            "-q",
-            "--out",
-            out,
-            *more,
-        ]
-        command = [sys.executable, "-m", "eyechart", *ask, *how]
-        cache = str(Path(out) / "cache")
-        return _turn(server, case, workload, command, EYECHART_CACHE=cache, OPENAI_API_KEY="none")
+        command, environment = our_command(server, case, workload, out, more)
+        return _turn(server, case, workload, command, **environment)
+
+
+def our_command(
+    server: BenchServer, case: Case, workload: dict[str, Any], out: str, more: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The command, and its environment."""
+    ask = ["run", workload["file"], "-m", "openai/bench", "--base-url", server.base_url]
+    how = ["--concurrency", str(case.concurrency), "--scorer", "default", "--json", "-q", "--out", out]
+    environment = {"EYECHART_CACHE": str(Path(out) / "cache"), "OPENAI_API_KEY": "none"}
+    return [sys.executable, "-m", "eyechart", *ask, *how, *more], environment
 
 
 def _turn(
-    server: BenchServer, case: Case, workload: dict[str, Any], command: list[str | Path], **environment: str
+    server: BenchServer,
+    case: Case,
+    workload: dict[str, Any],
+    command: Sequence[str | Path],
+    **environment: str,
 ) -> Turn:
     server.control(latency_s=case.latency_s)
     server.reset()
@@ -140,6 +142,7 @@ def row_of(case: Case, turns: Sequence[tuple[Turn | None, Turn]]) -> Row:
         in_flight_bare=max((bare.stats["most_in_flight"] for bare, _ in pairs), default=None),
         in_flight=max(our.stats["most_in_flight"] for our in ours),
         overhead_s=statistics.median(our.overhead_s for our in ours),
+        whole_ratio=ratio(lambda turn: 1 / turn.spent.wall_s),
     )
 
 
@@ -181,10 +184,33 @@ def start_row(repeat: int) -> Row:
     )
 
 
+def kill_row(server: BenchServer, case: Case, *, repeat: int, rows: int | None, more: Sequence[str]) -> Row:
+    """The kill of `repeat` that comes nearest to its limit, or goes furthest beyond it."""
+    workload = made(case.workload, rows)
+    server.control(latency_s=case.latency_s)
+    turns = []
+    for _ in range(repeat):
+        with tempfile.TemporaryDirectory() as out:
+            command, environment = our_command(server, case, workload, out, more)
+            try:
+                turns.append(kill_and_resume(server, command, workload["n"], **environment))
+            except RuntimeError as err:
+                raise Failed(str(err)) from err
+    twice, allowed = max(turns, key=lambda turn: turn[0] - turn[1])
+    return Row(
+        case=KILL,
+        n=workload["n"],
+        concurrency=case.concurrency,
+        latency_ms=1000 * case.latency_s,
+        asked_twice=twice,
+        may_be_twice=allowed,
+    )
+
+
 def arguments() -> argparse.Namespace:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    names = [*(case.name for case in CASES), START]
+    names = [*(case.name for case in CASES), START, KILL]
     parser.add_argument(
         "--only", action="append", default=[], choices=names, metavar="CASE", help=", ".join(names)
     )
@@ -216,11 +242,12 @@ def main() -> None:
         for name in chosen(args.only, is_full=args.full, has_huge=args.huge):
             say(f"{name} …")
             try:
-                row = (
-                    start_row(args.repeat)
-                    if name == START
-                    else measure(server, cases[name], repeat=args.repeat, rows=args.rows, more=more)
-                )
+                if name == START:
+                    row = start_row(args.repeat)
+                elif name == KILL:
+                    row = kill_row(server, cases["tsv-64"], repeat=args.repeat, rows=args.rows, more=more)
+                else:
+                    row = measure(server, cases[name], repeat=args.repeat, rows=args.rows, more=more)
             except Failed as err:
                 row = Row(case=name, failed=str(err))
             targets = cases[name].targets if name in cases else Targets()

@@ -5,7 +5,8 @@
 One image of 1008 x 1008 pixels and 60 tokens of text per sample, 32 new tokens forced, bfloat16. Measured are
 the loop that most evaluators have (one question at a time), stock `generate` on prepared batches of 32, whole
 runs of eyechart (preparation and journal included), and the floor: the arithmetic of a sample at the speed of
-large matrix products on this GPU. `--ragged` has questions of 20 to 60 tokens. `--tiny` tries it on a CPU.
+large matrix products on this GPU. `--ragged` has questions of 20 to 60 tokens. `--watch 10` measures what ten
+checkpoints cost beside their generation. `--tiny` tries it on a CPU.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
 from PIL import Image as Pictures
-from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers import AutoConfig, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 import eyechart as ec
-from eyechart.models.hf import HfModel
-from eyechart.models.hf.decode import Decoder
+from eyechart.models.hf import HfModel, weights
+from eyechart.models.hf.decode import Decoder, Row
 from eyechart.models.hf.engine import Engine
 from eyechart.models.hf.options import HfOptions
 from eyechart.models.hf.speed import speed_up
@@ -157,19 +159,24 @@ def generate(model: Any, inputs: dict[str, Any]) -> Any:
     return model.generate(**inputs, max_new_tokens=NEW_TOKENS, min_new_tokens=NEW_TOKENS, do_sample=False)
 
 
-def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> tuple[float, list[int]]:
-    """Samples per second of a whole run, and the sizes of its batches."""
+def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> tuple[float, float, list[int]]:
+    """Samples per second of a whole run, the seconds to its first reply, and the sizes of its batches."""
     options = HfOptions(max_tokens=NEW_TOKENS)
     checkpoint = Checkpoint("bench/qwen", options, model.config, processor, str(model.device), model.dtype)
     made: list[HfModel] = []
+    ended: list[float] = []
 
     @ec.model("bench")
     def bench(name: str, settings: ec.ModelSettings) -> HfModel:
         ours = HfModel(f"bench/{name}", checkpoint)
         decoder = Decoder(model, pad_id=processor.pad_token_id, end_ids=())
-        ours.engine = Engine(lambda: (decoder, choose_limits(model, None)), ours._finish, name="bench")
+        ours.engine = Engine(lambda: (decoder, choose_limits(model, None)), finish, name="bench")
         made.append(ours)
         return ours
+
+    def finish(row: Row) -> ec.Reply:
+        ended.append(time.perf_counter())
+        return made[0]._finish(row)
 
     with tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
@@ -177,7 +184,57 @@ def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> tupl
         seconds = time.perf_counter() - began
         assert sum(done.outcomes.values()) == n
         assert not done.outcomes.get("failed"), done.outcomes
-    return n / seconds, made[0].engine.batch_sizes
+    return n / seconds, ended[0] - began, made[0].engine.batch_sizes
+
+
+def measure_watch(
+    model: Any, processor: Processor, source: Path, n_checkpoints: int, *, is_compiled: bool
+) -> None:
+    """Evaluate two folders of weights in turn, as `eyechart watch` does, and print what that costs.
+
+    Generation is the time from a run's first prompts to its last reply.
+    """
+    spans: list[list[float]] = []  # of each run: when prompts were started and replies ended
+    begin, finish = Decoder.start, HfModel._finish
+    device, dtype = str(model.device), model.dtype
+
+    def open_here(where: str, options: HfOptions) -> Checkpoint:
+        spans.append([])
+        return Checkpoint(where, options, AutoConfig.from_pretrained(where), processor, device, dtype)
+
+    def note_begin(self: Decoder, rows: Any) -> Any:
+        spans[-1].append(time.perf_counter())
+        return begin(self, rows)
+
+    def note_finish(self: HfModel, row: Row) -> ec.Reply:
+        spans[-1].append(time.perf_counter())
+        return finish(self, row)
+
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("a", "b"):
+            model.save_pretrained(Path(place, name))
+            Path(place, name, "processor_config.json").write_text("{}")
+            with torch.no_grad():
+                for part in model.parameters():
+                    part.mul_(1.01)
+        Path(place, "ckpt").mkdir()
+        for k in range(n_checkpoints):
+            Path(place, "ckpt", f"step-{k + 1}").symlink_to(Path(place, "ab"[k % 2]))
+        kind = f"hf,device={device},max_tokens={NEW_TOKENS}" + ",compile=true" * is_compiled
+        with (
+            mock.patch.object(weights, "open_checkpoint", open_here),
+            mock.patch.object(Decoder, "start", note_begin),
+            mock.patch.object(HfModel, "_finish", note_finish),
+        ):
+            began = time.perf_counter()
+            watched = ec.watch(Path(place, "ckpt"), source, kind, out=f"{place}/runs", settle_s=0)
+            seconds = time.perf_counter() - began
+        [curve] = watched.curves()
+        assert len(curve.points) == n_checkpoints
+        generation = [max(one) - min(one) for one in spans if one]
+        print(f"generation of each: {'  '.join(f'{one:.1f}' for one in generation)} s", flush=True)
+        share = seconds / sum(generation)
+        print(f"watch, {n_checkpoints} evaluations: {seconds:.1f} s, {share:.2f} of generation", flush=True)
 
 
 def measure_floor(model: Any, n_tokens: int) -> float:
@@ -219,6 +276,9 @@ def main() -> None:
     arguments.add_argument("--ours", action="store_true", help="measure eyechart alone")
     arguments.add_argument("--eager", action="store_true", help="without compile")
     arguments.add_argument("--ragged", action="store_true", help="questions of different length")
+    arguments.add_argument(
+        "--watch", type=int, metavar="N", help="only: N evaluations of two folders of weights in turn"
+    )
     arguments.add_argument("--tiny", action="store_true", help="a tiny model on the CPU, to try the script")
     given = arguments.parse_args()
     device, dtype = ("cpu", torch.float32) if given.tiny else ("cuda", torch.bfloat16)
@@ -235,6 +295,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         few, source = write_samples(folder, 64, given.side), write_samples(folder, given.samples, given.side)
+        if given.watch:
+            eager = given.eager or given.tiny
+            measure_watch(model, processor, source, given.watch, is_compiled=not eager)
+            return
         if not given.ours:
             n_tokens = ask(processor, folder, 0)["input_ids"].shape[1]
             floor = measure_floor(model, n_tokens)
@@ -246,8 +310,8 @@ def main() -> None:
             report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 32))
 
         def ours() -> float:
-            rate, sizes = measure_ours(model, processor, source, given.samples)
-            print(f"  prompts in parts of {sizes}", flush=True)
+            rate, first_s, sizes = measure_ours(model, processor, source, given.samples)
+            print(f"  first reply after {first_s:.1f} s, prompts in parts of {sizes}", flush=True)
             return rate
 
         speed_up(model, is_compiled=not given.eager)

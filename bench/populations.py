@@ -41,6 +41,11 @@ def draw_rare(rng: Rng, n: int, usual: float, rare: float, share: float) -> Arra
     return np.where(rng.random(n) < share, rare, usual)
 
 
+def draw_rare_zeros(rng: Rng, n: int, share: float, low: float, high: float) -> Array:
+    """As an edit distance: all samples lose a little, and a share of them (empty replies) everything."""
+    return np.where(rng.random(n) < share, 0.0, rng.uniform(low, high, n))
+
+
 def draw_losses(rng: Rng, n: int, mean: float) -> Array:
     """Partial credit of which most samples lose next to nothing and a few nearly all."""
     return np.asarray(rng.beta(mean, 1 - mean, n))

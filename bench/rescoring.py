@@ -76,7 +76,7 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random, int], Iterator[Case]]]] 
     "choice": ("choice", choice_cases),
     "choice-vlmevalkit": ("choice-vlmevalkit", choice_cases),
     "infochartqa": ("infochartqa", infochartqa_cases),
-    "infochartqa-strict": ("infochartqa-strict", infochartqa_cases),
+    "default": ("default", infochartqa_cases),
     "multi": ("multi", multi_cases),
 }
 

@@ -33,6 +33,7 @@ from populations import (
     draw_pairs,
     draw_partial_pairs,
     draw_rare,
+    draw_rare_zeros,
     draw_rates,
     draw_steps,
     draw_trials,
@@ -43,10 +44,12 @@ from populations import (
 )
 
 from eyechart import stats
+from eyechart.stats.intervals import measure_overlap
 
 SEED = 15
 REPETITIONS = 1000
 SIZES = (20, 50, 200, 1000)
+RARE_ZERO_SIZES = (8, 15, 40, 80, 150, 400)
 Ends = tuple[float, float]
 Row = list[str]
 Section = Callable[[Rng, int], Iterator[Row]]
@@ -147,6 +150,18 @@ def _draw_mean(rng: Rng, n: int, points: tuple[float, ...], draw: Draw) -> Ends:
     return find_ends(stats.interval(draw(rng, n).tolist(), weights))
 
 
+def simulate_rare_zeros(rng: Rng, repetitions: int) -> Iterator[Row]:
+    for low, high in ((0.9, 1.0), (0.949, 0.951), (0.985, 0.995), (0.5, 0.7)):
+        for share in (0.01, 0.02, 0.03, 0.05, 0.1):
+            truth = (1 - share) * (low + high) / 2
+            draw = partial(draw_rare_zeros, share=share, low=low, high=high)
+            name = f"{100 * share:g} % zeros, else {format_number(low)} to {format_number(high)}"
+            shares = [
+                count_hits(truth, 2 * repetitions, _draw_mean, rng, n, (1,), draw) for n in RARE_ZERO_SIZES
+            ]
+            yield [name, *(format_share(found, high=1) for found in shares)]
+
+
 # -- Clusters
 
 
@@ -241,6 +256,24 @@ def simulate_macro(rng: Rng, repetitions: int) -> Iterator[Row]:
         share = count_hits(sum(rates) / len(rates), repetitions, _draw_macro, rng, rates, sizes)
         yield [name, format_share(share)]
 
+    for images, size, n_groups, p, icc in (
+        (60, 1, 4, 0.5, 0.3), (60, 1, 4, 0.95, 0.3), (20, 1, 4, 0.7, 0.4), (60, 3, 4, 0.7, 0.3),
+        (200, 1, 10, 0.8, 0.2),
+    ):  # fmt: skip
+        share = count_hits(p, repetitions, _draw_shared_images, rng, images, size, n_groups, p, icc)
+        setting = f"{n_groups} groups on the same {images} images, {size} per image and group"
+        yield [f"{setting}, p {format_number(p)}, ICC {format_number(icc)}", format_share(share)]
+
+
+def _draw_shared_images(rng: Rng, images: int, size: int, n_groups: int, p: float, icc: float) -> Ends:
+    groups = [stats.Moments() for _ in range(n_groups)]
+    for image, rate in enumerate(draw_rates(rng, images, p, icc)):
+        for group in groups:
+            for is_right in rng.random(size) < rate:
+                group.add(float(is_right), cluster=image)
+    means = [found for group in groups if (found := group.interval())]
+    return find_ends(stats.combine_means(means, overlap=measure_overlap(groups)))
+
 
 def _draw_macro(rng: Rng, rates: Sequence[float], sizes: Sequence[int]) -> Ends:
     found = [stats.interval(draw_binary(rng, n, p).tolist()) for p, n in zip(rates, sizes, strict=True)]
@@ -302,6 +335,7 @@ def _format_pair(share: float, found: float, truth: float) -> str:
 
 def simulate_others(rng: Rng, repetitions: int) -> Iterator[Row]:
     yield from _simulate_planning(rng, repetitions)
+    yield from _simulate_smallest(np.random.default_rng(SEED), repetitions)
     yield from _simulate_families(rng, max(1, repetitions // 4))
     yield from _simulate_judges(rng, repetitions)
     yield from _simulate_ranks(rng, max(1, repetitions // 20))
@@ -321,6 +355,32 @@ def _simulate_planning(rng: Rng, repetitions: int) -> Iterator[Row]:
         power = 2 * found / repetitions
         setting = f"smallest difference, n {n:,}: {100 * difference:.1f} points"
         yield [setting, "power (planned: .800)", format_share(power, low=0.77, high=0.83)]
+
+
+def _simulate_smallest(rng: Rng, repetitions: int) -> Iterator[Row]:
+    """The difference that a comparison of equal models prints, then models that truly differ by it."""
+    for p in (0.7, 0.92):
+        for images, size in ((12, 5), (25, 5), (40, 4), (60, 5), (200, 1), (1000, 1)):
+            printed, found = [], 0
+            for _ in range(repetitions // 4):
+                a, b, clusters = draw_image_pairs(rng, images, size, p, p, 0.3)
+                result = stats.paired(a.tolist(), b.tolist(), clusters=clusters)
+                assert result is not None
+                printed.append(stats.find_smallest_difference(result) or 0.0)
+            difference = sum(printed) / len(printed)
+            high = min(p + difference / 2, 0.999)
+            for _ in range(repetitions // 2):
+                a, b, clusters = draw_image_pairs(rng, images, size, high, high - difference, 0.3)
+                result = stats.paired(a.tolist(), b.tolist(), clusters=clusters)
+                assert result is not None
+                found += result.p < 0.05 and not result.low <= 0 <= result.high
+            share = found / (repetitions // 2)
+            setting = f"printed difference, {images:,} images of {size}, p {format_number(p)}"
+            yield [
+                f"{setting}: {100 * difference:.1f} points",
+                "power (meant: .8)",
+                f"{share:.3f}".removeprefix("0"),
+            ]
 
 
 def _simulate_families(rng: Rng, repetitions: int) -> Iterator[Row]:
@@ -397,11 +457,35 @@ def _simulate_pass_at(rng: Rng, repetitions: int) -> Iterator[Row]:
 
 
 _BY_N = [f"n = {n}" for n in SIZES]
+
+
+def simulate_gates(rng: Rng, repetitions: int) -> Iterator[Row]:
+    """An unchanged model at a gate with a baseline: both runs draw from the same rates."""
+    for p, per_image in ((0.7, 1), (0.9, 1), (0.7, 4)):
+        for drop in (0.02, 0.05):
+            cells = []
+            for n in (100, 300, 1000, 3000):
+                counts = np.zeros(3)
+                for _ in range(repetitions // 2):
+                    a, b, clusters = draw_image_pairs(rng, n // per_image, per_image, p, p, 0.3)
+                    found = stats.paired(a.tolist(), b.tolist(), clusters=clusters)
+                    assert found is not None
+                    counts[0 if found.low >= -drop else 1 if found.high < -drop else 2] += 1
+                shares = counts / counts.sum()
+                cells.append(f"{100 * shares[0]:.0f}, {100 * shares[1]:.0f}")
+            yield [format_number(p), str(per_image), f"{100 * drop:.0f}", *cells]
+
+
 SECTIONS: dict[str, tuple[str, list[str], Section]] = {
     "means": (
         "Coverage, independent samples (right or wrong: exact; others: 4 times the repetitions)",
         ["setting", *_BY_N],
         simulate_means,
+    ),
+    "rare-zeros": (
+        "Coverage, partial credit with small losses and rare zeros (twice the repetitions)",
+        ["setting", *(f"n = {n}" for n in RARE_ZERO_SIZES)],
+        simulate_rare_zeros,
     ),
     "clusters": (
         "Coverage, several questions per image, right or wrong (4 times the repetitions)",
@@ -428,6 +512,11 @@ SECTIONS: dict[str, tuple[str, list[str], Section]] = {
         "The same, several questions per image",
         ["models", "per image", "10 images", "20", "50", "200"],
         simulate_image_pairs,
+    ),
+    "gates": (
+        "An unchanged model at a gate: passed, failed in percent of the cases (half the repetitions)",
+        ["p", "per image", "max drop", "n = 100", "n = 300", "n = 1000", "n = 3000"],
+        simulate_gates,
     ),
     "others": ("Planning, many comparisons, judges, ranks", ["setting", "figure", ""], simulate_others),
 }

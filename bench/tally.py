@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ class Tally:
         self.kinds: Counter[str] = Counter()
         self.first_request_at = 0.0
         self.last_answer_at = 0.0
+        self.latest_answers_at: deque[float] = deque(maxlen=1000)
         self.asked_in: Counter[int] = Counter()
         self.answered_in: Counter[int] = Counter()
 
@@ -47,6 +48,7 @@ class Tally:
         self.last_answer_at = now = time.monotonic()
         if kind == "ok":
             self.answered += 1
+            self.latest_answers_at.append(now)
             self.answered_in[int(now)] += 1
 
     def stats(self) -> dict[str, Any]:
@@ -64,6 +66,7 @@ class Tally:
             "bytes_in": self.bytes_in,
             "first_request_at": self.first_request_at,
             "last_answer_at": self.last_answer_at,
+            "latest_answers_at": list(self.latest_answers_at),
             "seconds": seconds,
             "rate": self.answered / seconds if seconds else 0.0,
             "asked_by_second": [self.asked_in[start + k] for k in range(n_seconds)],

@@ -21,7 +21,7 @@ from eyechart.pipelines.insight_o3.arguments import Arguments
 from eyechart.pipelines.insight_o3.evaluate import evaluate as evaluate_insight
 from eyechart.pipelines.multi.score import score as score_multi
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset
-from eyechart.runs import run
+from eyechart.runs.api import run
 from eyechart.runs.options import Options
 from eyechart.runs.replies import score_replies
 from eyechart.runs.rescore import rescore

@@ -144,7 +144,7 @@ def test_zstandard_without_its_library(tmp_path: Path, monkeypatch: pytest.Monke
         pytest.raises(DataError, match=r"a\.zip: the archive is packed by Zstandard") as caught,
     ):
         archive.read("one")
-    assert "pip install zstandard" in caught.value.hint
+    assert "eyechart[inspect]" in caught.value.hint
 
 
 def _not_implemented(*arguments: Any) -> Any:

@@ -301,7 +301,8 @@ class Archive:
                 raise
             raise DataError(
                 f"{self.path.name}: the archive is packed by Zstandard, which Python reads from 3.14 on",
-                hint="pip install zstandard, or: inspect log convert FILE --to json --output-dir DIR",
+                hint="pip install 'eyechart[inspect]', or: "
+                "inspect log convert FILE --to json --output-dir DIR",
             ) from err
         if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
             raise ValueError("size or checksum differs from the archive's directory")

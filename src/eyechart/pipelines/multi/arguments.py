@@ -15,7 +15,7 @@ from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
 from eyechart.files import atomic_write
 from eyechart.models.redact import HIDDEN, redact_parameters
-from eyechart.option import argument, list_option_names, read_pairs
+from eyechart.option import argument, read_pairs
 from eyechart.registry import suggest_name
 from eyechart.store.folder import make_file_name
 
@@ -33,18 +33,72 @@ _NO_INPUT = "images without text were never implemented in the original"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MultiArguments:
-    """The arguments, with their published defaults. `set`: options that the original lacks."""
+class MultiSettings:
+    """The arguments that are settings of the benchmark, too, in the order of the manifest."""
 
-    problem_file: str | None = argument(
-        None, group=FILES, metavar="FILE", help="the questions, with or without answers"
+    problem_file: str = argument(
+        "", group=FILES, metavar="FILE", help="the questions, with or without answers"
     )
-    knowledge_file: str | None = argument(
-        None, group=FILES, metavar="FILE", help="MULTI-Extend: knowledge to add after the questions"
+    knowledge_file: str = argument(
+        "", group=FILES, metavar="FILE", help="MULTI-Extend: knowledge to add after the questions"
     )
-    caption_file: str | None = argument(
-        None, group=FILES, metavar="FILE", help="captions or OCR texts, for --input_type 1"
+    caption_file: str = argument(
+        "", group=FILES, metavar="FILE", help="captions or OCR texts, for --input_type 1"
     )
+    subset: str = argument(
+        "",
+        group=SELECTION,
+        metavar="FILE",
+        help="a list of ids: only these questions, e.g. MULTI-Elite",
+    )
+    questions_type: str = argument(
+        "0,1,2",
+        "--questions_type",
+        "--question_type",
+        group=SELECTION,
+        metavar="LIST",
+        help="0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
+    )
+    image_type: str = argument(
+        "0,1,2",
+        group=SELECTION,
+        metavar="LIST",
+        help="questions with 0, 1, 2 or more images (default: all)",
+    )
+    subject: str = argument("", group=SELECTION, metavar="CODE", help="prefix of the ids, e.g. czsx")
+    input_type: int = argument(
+        0,
+        group=QUESTION,
+        metavar="T",
+        help="0 text only (default), 1 captions, 2 images; 3 is refused",
+    )
+    in_turn: bool = argument(False, group=QUESTION, help="ask questions with several images in rounds")
+    cot: bool = argument(False, group=QUESTION, help="ask for reasoning first; not for open questions")
+    few_shot: int = argument(
+        0, "--few_shot", "-k", group=QUESTION, metavar="K", help="not 0: one example before the question"
+    )
+    no_background: bool = argument(
+        False, group=QUESTION, help="leave out the sentence that names role and subject"
+    )
+    no_sys: bool = argument(False, group=QUESTION, help="nothing before the question")
+    cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of after it")
+    lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="the prompt's language (default: zh)")
+    blank_image: bool = argument(
+        False, group=QUESTION, help="send a black image with questions that have none (input type 2)"
+    )
+    eval_num: int = argument(
+        -1,
+        group=SELECTION,
+        metavar="N",
+        help="only the first N of the selected questions (default: -1; 0 and -1: all)",
+    )
+    random: bool = argument(False, group=SELECTION, help="shuffle with a fixed seed (--set seed=N)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiArguments(MultiSettings):
+    """All arguments, with their published defaults. `set`: options that the original lacks."""
+
     output_dir: str = argument(
         "../results", group=FILES, metavar="DIR", help="the parent of run folders (default: ../results)"
     )
@@ -59,7 +113,6 @@ class MultiArguments:
         help="resume that run: its args.json counts, only --api_key is taken from the command line; "
         "asks only for what is missing or failed",
     )
-
     model: str | None = argument(None, "--model", "-m", group=MODEL, metavar="MODEL", help="see above")
     model_version: str | None = argument(
         None, "--model_version", "-v", group=MODEL, metavar="NAME", help="the model's name at its endpoint"
@@ -89,52 +142,6 @@ class MultiArguments:
         help="with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
     )
     use_modelscope: bool = argument(False, group=MODEL, help="use the original's module that ends in _ms")
-
-    input_type: int = argument(
-        0,
-        group=QUESTION,
-        metavar="T",
-        help="0 text only (default), 1 captions, 2 images; 3 is refused",
-    )
-    in_turn: bool = argument(False, group=QUESTION, help="ask questions with several images in rounds")
-    cot: bool = argument(False, group=QUESTION, help="ask for reasoning first; not for open questions")
-    no_background: bool = argument(
-        False, group=QUESTION, help="leave out the sentence that names role and subject"
-    )
-    no_sys: bool = argument(False, group=QUESTION, help="nothing before the question")
-    few_shot: int = argument(
-        0, "--few_shot", "-k", group=QUESTION, metavar="K", help="not 0: one example before the question"
-    )
-
-    questions_type: str = argument(
-        "0,1,2",
-        "--questions_type",
-        "--question_type",
-        group=SELECTION,
-        metavar="LIST",
-        help="0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
-    )
-    image_type: str = argument(
-        "0,1,2",
-        group=SELECTION,
-        metavar="LIST",
-        help="questions with 0, 1, 2 or more images (default: all)",
-    )
-    subset: str | None = argument(
-        None,
-        group=SELECTION,
-        metavar="FILE",
-        help="a list of ids: only these questions, e.g. MULTI-Elite",
-    )
-    subject: str | None = argument(None, group=SELECTION, metavar="CODE", help="prefix of the ids, e.g. czsx")
-    eval_num: int = argument(
-        -1,
-        group=SELECTION,
-        metavar="N",
-        help="only the first N of the selected questions (default: -1; 0 and -1: all)",
-    )
-    random: bool = argument(False, group=SELECTION, help="shuffle with a fixed seed (--set seed=N)")
-
     num_workers: int = argument(
         1,
         "--num_workers",
@@ -149,11 +156,6 @@ class MultiArguments:
         metavar="N",
         help="copy the predictions into checkpoints/ after about every N answers (default: 100; "
         "-1: never). Every answer is stored at once in any case",
-    )
-    cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of after it")
-    lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="the prompt's language (default: zh)")
-    blank_image: bool = argument(
-        False, group=QUESTION, help="send a black image with questions that have none (input type 2)"
     )
     model_list: bool = argument(
         False, "--model_list", "-l", group=RUN, help="print the names that --model accepts, and exit"
@@ -182,7 +184,9 @@ class MultiArguments:
             if name not in known:
                 hint = suggest_name(name, known, otherwise="it is not one of MULTI's arguments")
                 raise UsageError(f"{where}: unknown argument {name!r}", hint=hint)
-        said = {name: value for name, value in given.items() if value != "" or not _is_optional(name)}
+        said = {
+            name: value for name, value in given.items() if value not in (None, "") or not _is_optional(name)
+        }
         try:
             arguments = msgspec.convert(said, cls)
         except msgspec.ValidationError as err:
@@ -221,28 +225,19 @@ class MultiArguments:
 
     def settings(self) -> dict[str, Any]:
         """The benchmark's options that were given."""
-        found = {name: getattr(self, name) for name in SETTINGS}
-        return {name: value for name, value in found.items() if value is not None} | self.set
+        found = {one.name: getattr(self, one.name) for one in fields(MultiSettings)}
+        return {name: value for name, value in found.items() if value != ""} | self.set
 
     def to_json(self, folder: Path) -> dict[str, Any]:
         """The content of args.json: what is asked, without the key, and the path of the predictions."""
         names = [one.name for one in fields(self) if one.name not in ("api_key", "thinking")]
-        said = {name: getattr(self, name) for name in names}
+        said = {name: None if (value := getattr(self, name)) == "" else value for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
-
-
-# Arguments that are options of the benchmark, under the same names.
-SETTINGS = (
-    "problem_file",
-    "knowledge_file",
-    "caption_file",
-    *list_option_names(MultiArguments, QUESTION, SELECTION),
-)
 
 
 def _is_optional(name: str) -> bool:
     """Whether an argument may be left out; as published, an empty text then means the same."""
-    return MultiArguments.__dataclass_fields__[name].default is None
+    return MultiArguments.__dataclass_fields__[name].default in (None, "")
 
 
 def _holds_secret(url: str) -> bool:

@@ -9,18 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import load_dotenv, note, print_json, print_rich, reserve_stdout
-from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, join_names
+from eyechart.errors import (
+    EyechartError,
+    ModelError,
+    StoreError,
+    UsageError,
+    join_names,
+    rename_flags,
+    translate_errors,
+    translate_hint,
+)
 from eyechart.option import add_option, add_options, list_options, read_given_options
 from eyechart.pipelines.multi.arguments import FILES, MODEL, OWN, QUESTION, RUN, SELECTION, MultiArguments
 from eyechart.registry import Checkup, Execute, checkups, command
+from eyechart.report.table import make_run_table
 from eyechart.terminal import print_text
+from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.models.checkup import CheckCase
     from eyechart.pipelines.multi.inference import FinishedInference
     from eyechart.pipelines.multi.metrics import Metrics
     from eyechart.runs.options import Options
-    from eyechart.types import Model
 
 
 DESCRIPTION = """\
@@ -83,8 +93,6 @@ def list_flags() -> set[str]:
 
 def execute(args: argparse.Namespace) -> int:
     """Make the run, or describe it."""
-    from eyechart.errors import translate_errors
-
     with translate_errors(_NAMES, known=list_flags()):
         return _execute(args)
 
@@ -141,9 +149,6 @@ def _again(folder: Path) -> str:
 
 
 def _tell(finished: FinishedInference, *, as_json: bool) -> None:
-    from eyechart.errors import rename_flags, translate_hint
-    from eyechart.report.table import make_run_table
-
     done = finished.run
     if as_json:
         where = {"folder": str(finished.folder), "prediction_file": str(finished.predictions)}
@@ -331,8 +336,6 @@ def prepare_check(
 
 
 def _check_cases_for(args: argparse.Namespace, model: Model) -> list[CheckCase]:
-    from eyechart.types import read_capabilities
-
     stated = read_capabilities(model)
     if args.multi or stated.takes_rounds:
         # As `eyechart multi` asks them: endpoints get a system message, classes one text.

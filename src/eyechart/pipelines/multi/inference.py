@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyechart.data.wrappers import get_remarks
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
@@ -27,20 +27,22 @@ from eyechart.pipelines.multi.arguments import (
     read_arguments,
     write_arguments,
 )
-from eyechart.pipelines.multi.benchmark import EVERY_TYPE
+from eyechart.pipelines.multi.benchmark import EVERY_TYPE, MultiOptions
+from eyechart.pipelines.multi.data import MultiSource, open_multi
+from eyechart.pipelines.multi.files import read_hard_list, read_problems
 from eyechart.pipelines.multi.models import ChosenModel, choose_model
 from eyechart.pipelines.multi.prompt import OWN_WORDING, find_wording
 from eyechart.pipelines.multi.report import INDENT, make_prediction
+from eyechart.pipelines.multi.select import list_questions
 from eyechart.report.rows import write_json_file
+from eyechart.runs.evaluate import evaluate
 from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run
+from eyechart.runs.sources import make_benchmark
+from eyechart.store.folder import lock_folder
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
-
-if TYPE_CHECKING:
-    from eyechart.pipelines.multi.data import MultiSource
-    from eyechart.runs.plan import Plan
-
 
 FOLDER = "checkpoints"
 OURS = "eyechart"  # eyechart's run, inside the original's folder
@@ -63,8 +65,6 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
 
     `cache`: use replies of other runs to the same requests, and store replies for them.
     """
-    from eyechart.runs.sources import make_benchmark
-
     if folder := given.get("checkpoint_dir"):
         _refuse_foreign_answers(Path(folder))  # its args.json may have another form, too
         arguments, notes = read_arguments(Path(folder), given)
@@ -124,7 +124,7 @@ def _settings(arguments: MultiArguments, chosen: ChosenModel) -> dict[str, Any]:
     if arguments.caption_file:
         usual["allow_missing_captions"] = True
     beside = Path("..") / "data"  # where published paths lead from the folder eval
-    own = Path(arguments.problem_file or "").expanduser().resolve().parent
+    own = Path(arguments.problem_file).expanduser().resolve().parent
     if (beside / "images").is_dir() and beside.resolve() != own:
         usual["image_root"] = str(beside)
     return usual | arguments.settings()
@@ -188,13 +188,9 @@ def _refuse_foreign_answers(folder: Path) -> None:
 
 def _left_out(benchmark: Benchmark) -> list[str]:
     """Notes on what is ignored in the files; the original ignores it silently."""
-    from eyechart.pipelines.multi.benchmark import MultiOptions
-
     said = MultiOptions(**benchmark.settings)
     notes = []
     if said.subset or (said.input_type == 1 and said.caption_file):
-        from eyechart.pipelines.multi.data import open_multi
-
         source = open_multi(said.files(said.selection()))
         if said.subset:
             notes += _unknown_ids(source, Path(said.subset))
@@ -209,9 +205,6 @@ def _left_out(benchmark: Benchmark) -> list[str]:
 
 
 def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
-    from eyechart.pipelines.multi.files import read_hard_list, read_problems
-    from eyechart.pipelines.multi.select import list_questions
-
     known = {question.id for question in list_questions(read_problems(source.files.problem_file))}
     unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
     if not unknown:
@@ -244,9 +237,6 @@ class Inference:
 
     def infer(self, tell: Callable[[str], None] = lambda text: None) -> FinishedInference:
         """Ask, score, and write the folder; earlier answers are kept."""
-        from eyechart.runs import evaluate
-        from eyechart.runs.plan import make_plan
-
         ours = self.folder / OURS
         plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
         if self.has_answers() and isinstance(known := restore_identity(plan.model, ours), ResumedModel):
@@ -255,7 +245,9 @@ class Inference:
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
         self._begin()
         with write_checkpoints(ours, self.folder, self.arguments.save_every):
-            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)), told={*self.notes})
+            done = evaluate(
+                replace(plan, folder=ours, earlier=self._earlier_runs(plan)), notes_shown={*self.notes}
+            )
         is_over = not done.is_interrupted and done.trouble is None
         name = Path(PREDICTION_FILE) if is_over else Path(FOLDER) / _LAST
         path = write_predictions(done, self.folder / name, is_over=is_over)
@@ -274,8 +266,6 @@ class Inference:
         return tuple(path for path in found if path.parent.parent != self.folder)
 
     def _begin(self) -> None:
-        from eyechart.store.folder import lock_folder
-
         try:
             make_folder(self.folder / FOLDER)
             make_folder(self.folder / OURS)
@@ -317,7 +307,7 @@ def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[Mul
         changes["blank_image"] = True
         if has_images:
             notes.append("viscpm needs an image with every question: --blank_image is on, as published")
-    if arguments.input_type == 1 and arguments.caption_file is None:
+    if arguments.input_type == 1 and not arguments.caption_file:
         changes["input_type"] = 0
         notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
     asked_as = changes.get("input_type", arguments.input_type)

@@ -20,9 +20,9 @@ from eyechart.pipelines.multi.score import (
     score,
     score_latest,
 )
-from eyechart.registry import judged_scorer
+from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.replies import check_finish_reason, to_outcome
 from eyechart.score.judged import MAX_SHOWN_CHARS, UNREADABLE
-from eyechart.score.reading import check_finish_reason, to_outcome
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
 NO_ANSWER = "没有给出答案"  # what the judge writes if there is none, as in the authors' extractor
@@ -98,3 +98,24 @@ def read_extracted(said: str, kind: Kind) -> str | None:
         return None
     letters = "".join(filter(str.isalpha, text.replace("和", "").replace("与", "")))
     return letters if kind == "MA" or len(letters) == 1 else None
+
+
+# -- prompts
+
+# The answer in a long reply, in the form of its type.
+judge_prompt(
+    "multi-extract",
+    """\
+下面是一道{type}题和一个模型的回答。请找出回答最后确定的答案，照抄下来。
+
+- 单选：只写一个大写字母。
+- 多选：把选定的大写字母连着写，如 BD。
+- 填空：按题中 [MASK] 的先后每空一行，只写填入的内容。
+- 不解题，不改正，不写任何别的内容。
+- 如果回答没有给出答案，只写：没有给出答案
+
+题目：{question}
+回答：{answer}
+
+答案：""",
+)

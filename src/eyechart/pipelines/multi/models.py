@@ -18,6 +18,7 @@ from typing import Any
 from eyechart.errors import UsageError
 from eyechart.files import suppress_warnings
 from eyechart.models import environment
+from eyechart.models.python import list_parameters, load_object, make_python_model
 from eyechart.pipelines.multi.arguments import MultiArguments
 from eyechart.registry import suggest_name
 from eyechart.runs.options import Options
@@ -47,8 +48,6 @@ class ChosenModel:
         """The model for the plan: its name, or a class made with its arguments."""
         if self.evaluator is None:
             return self.spec
-        from eyechart.models.python import make_python_model
-
         settings = replace(options, params=dict(self.params)).make_model_settings()
         maker = self.evaluator if self.n_copies == 1 else make_copies(self.evaluator, self.n_copies)
         return make_python_model(maker, self.spec.removeprefix("python:"), settings, keys=self.secrets)
@@ -178,7 +177,7 @@ def _weights(arguments: MultiArguments, registered: str, local: LocalModel) -> C
 
 
 def _check_input(arguments: MultiArguments, registered: str, inputs: tuple[int, ...]) -> None:
-    asked = 0 if arguments.input_type == 1 and arguments.caption_file is None else arguments.input_type
+    asked = 0 if arguments.input_type == 1 and not arguments.caption_file else arguments.input_type
     if asked not in inputs:
         raise UsageError(
             f"{registered} does not take --input_type {arguments.input_type}",
@@ -197,8 +196,6 @@ def _refuse(arguments: MultiArguments, flags: tuple[str, ...], *, of: str) -> No
 
 def load_evaluator(arguments: MultiArguments, spec: str) -> ChosenModel:
     """A class with ``generate_answer``, and the arguments that the original makes it with."""
-    from eyechart.models.python import list_parameters, load_object
-
     found = load_object(spec.removeprefix("python:"))
     known = list_parameters(found) if _is_maker(found) else []
     params = _parameters(arguments, spec, known)

@@ -12,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from eyechart.circular import rotate_sample
+from eyechart.data.columns.choices import ROTATION_OFFSET
+from eyechart.data.files.formats import UnknownFile, find_file, guess_format, resolve_origin
+from eyechart.data.files.replies import open_questions
+from eyechart.data.source import FileSource, SourceOptions, open_source
+from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import DataError
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Card, Message, Prompt, Sample, Source
-
-if TYPE_CHECKING:
-    from eyechart.data.source import FileSource
 
 # Name of the benchmark to name and content of the published file.
 SETS: Mapping[str, tuple[str, str]] = {
@@ -49,14 +52,26 @@ RELATED = (
 )  # fmt: skip
 _PAPER = "https://arxiv.org/abs/2307.06281"
 _ANY = "a file in MMBench's format, given with --as mmbench or file="
+_WHICH = "eyechart run FILE --as mmbench, or a published set by its name: eyechart data list mmbench"
+_SITE = "https://opencompass.openxlab.space/utils/benchmarks/MMBench/"
 _NO_ANSWERS = (
     "the file has no answers, so nothing will be scored; the files of MMBench's test splits (V11) have had "
     "them since June 2026, and its evaluation server closed on 31 March 2026"
 )
 
 
+_IN_LMMS_EVAL = {
+    "ccbench": ("mmbench_cn_cc",),
+    **{
+        f"mmbench-{part}-{code}": (f"mmbench_{code}_{part}",)
+        for part in ("dev", "test")
+        for code in ("cn", "en")
+    },
+}
+
+
 def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()) -> BenchmarkFactory:
-    @benchmark(name, file=(published, *others))
+    @benchmark(name, file=(published, *others), aliases=_IN_LMMS_EVAL.get(name, ()))
     def declared(
         *,
         file: Path | None = None,
@@ -64,12 +79,10 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
         cells: Literal["text", "pandas"] | None = None,
     ) -> Benchmark:
         """Return the set. By default `cells` are read like the official loader, pandas, reads them."""
-        from eyechart.data.files.formats import UnknownFile, resolve_origin
-        from eyechart.data.wrappers import LazySource
 
         def opened() -> Source:
             if not (file or published):
-                raise DataError(f"{name} needs a file", hint="eyechart run FILE --as mmbench")
+                raise DataError(f"{name} needs a file", hint=_WHICH)
             if file:
                 return open_mmbench(file, cells)
             problems = []
@@ -78,8 +91,9 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
                     return open_mmbench(one, cells)
                 except UnknownFile as err:
                     problems.append(err)
-            hint = f"put {published}.tsv into $LMUData or ~/LMUData, or give it with --set file=FILE"
-            raise DataError(f"{name}: {problems[0].message}", hint=hint) from problems[0]
+            hint = f"eyechart data get {name} says how to get it; --set file=FILE gives another file"
+            what = f"{published}.tsv is not in $LMUData, ~/LMUData or the current folder"
+            raise DataError(f"{name}: {what}", hint=hint) from problems[0]
 
         return Benchmark(
             name=name,
@@ -95,7 +109,12 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
             prompt_settings=("prompt",),
             about=about,
             card=Card(
-                group="mmbench", file=published, paper=_PAPER, metric="CircularEval", parity="VLMEvalKit"
+                group="mmbench",
+                file=published,
+                url=f"{_SITE}{published}.tsv" if published.startswith("MMBench") else "",
+                paper=_PAPER,
+                metric="CircularEval",
+                parity="VLMEvalKit",
             ),
         )
 
@@ -104,9 +123,6 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
 
 def _read_questions(replies: Path) -> Source:
     """The questions that VLMEvalKit copies into its files of predictions."""
-    from eyechart.data.files.replies import open_questions
-    from eyechart.data.wrappers import ChangedSource
-
     file = open_questions(replies)
     official = replace(file, detection=replace(file.detection, keeps_golds=True))
     return ChangedSource(MMBenchSource(official), _add_missing_rotations)
@@ -117,8 +133,6 @@ def _add_missing_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
 
     A question with a single row was asked once, unless the file has a part of the rotations of another.
     """
-    from eyechart.circular import rotate_sample
-
     circles: dict[str, list[Sample]] = {}
     for sample in samples:
         question = find_question(sample)
@@ -153,9 +167,6 @@ def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = Non
 
     By default the cells of tables are read like the official loader, pandas, reads them.
     """
-    from eyechart.data.files.formats import find_file, guess_format
-    from eyechart.data.source import SourceOptions, open_source
-
     found = find_file(spec)
     is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' rules apply to tables only
     reading = SourceOptions(cells=cells or ("pandas" if is_table else "text"), is_official=True)
@@ -231,8 +242,6 @@ def find_question(sample: Sample) -> int | None:
 
     Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000.
     """
-    from eyechart.data.columns.choices import ROTATION_OFFSET
-
     group, index = read_index(sample.meta.get("g_index")), read_index(sample.id)
     return group if group is not None or index is None else index % ROTATION_OFFSET
 

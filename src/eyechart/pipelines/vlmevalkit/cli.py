@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, print_json, reserve_stdout
+from eyechart.console import load_dotenv, note, print_estimates, print_json, reserve_stdout
 from eyechart.errors import UsageError
 from eyechart.option import add_option, add_options, list_option_names, list_options, read_given_options
 from eyechart.registry import ConfigReader, Execute, command, configurations
@@ -287,7 +287,6 @@ def _apply_flags(task: Task, options: dict[str, Any], args: argparse.Namespace) 
 
 def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
     """Print an estimate of the tasks without running them."""
-    from eyechart.console import print_estimates
     from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
     from eyechart.runs.estimate import estimate
 

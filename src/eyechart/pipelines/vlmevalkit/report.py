@@ -31,8 +31,10 @@ import msgspec
 from eyechart.circular import merge_rotations
 from eyechart.data.columns.answers import to_text
 from eyechart.data.columns.image_columns import is_path_column
+from eyechart.data.columns.meaning import list_text_columns
 from eyechart.data.files.rows import Blob
 from eyechart.data.files.tables import infer_kinds
+from eyechart.data.source import open_source
 from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
 from eyechart.report.counting import compute_credit
@@ -405,9 +407,6 @@ def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) ->
 
     As pandas does, a column that holds only numbers is written as numbers.
     """
-    from eyechart.data.columns.meaning import list_text_columns
-    from eyechart.data.source import open_source
-
     source = open_source(file)
     names = [name for name in list_text_columns(source.detection) if name not in _WRITTEN]
     wanted = {result.sample.row for result in results}

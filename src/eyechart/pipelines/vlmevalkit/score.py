@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from eyechart.data.files.tables import NA_WORDS
 from eyechart.errors import NO_ANSWER
-from eyechart.registry import judged_scorer, scorers
+from eyechart.registry import judge_prompt, judged_scorer, scorers
+from eyechart.replies import unwrap
 from eyechart.score.choice_rules import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, RULES, infer
-from eyechart.score.reading import score_official, unwrap
+from eyechart.score.reading import score_official
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
 # MMBench and the catalogue follow VLMEvalKit's repository. EvalScope and VLMEvalKit's command, which people
@@ -107,3 +110,11 @@ def _ask_judge(reply: Reply, sample: Sample, rules: str) -> Judging[tuple[str | 
         if (letter := infer(said, sample.choices, rules)) is not None:
             return letter, {"judge": said}
     return None, {"judge": said}
+
+
+# The nearest option, Z for none of them; with two worked examples, and for Chinese questions in Chinese.
+# VLMEvalKit's own wording, under the licence beside it.
+for _stage, _text in json.loads(
+    Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8")
+).items():
+    judge_prompt(_stage, _text, by="vlmevalkit")

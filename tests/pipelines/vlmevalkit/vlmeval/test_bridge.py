@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.vlmeval import bridge, dataset
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset, ImageBaseDataset
-from eyechart.runs import evaluate
+from eyechart.runs.evaluate import evaluate
 from eyechart.runs.options import Options
 from eyechart.runs.plan import make_plan
 from eyechart.types import Failure, ImageRef, Message, Reply, Result, Sample

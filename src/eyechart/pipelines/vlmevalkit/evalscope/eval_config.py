@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.files.formats import SUFFIXES
 from eyechart.errors import UsageError
 from eyechart.models.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
@@ -125,8 +126,6 @@ def _data_name(given: str) -> str:
     >>> _data_name("my_set"), _data_name("data/my_set.tsv"), _data_name("hf:someone/signs:test")
     ('my_set', 'my_set', 'someone_signs_test')
     """
-    from eyechart.data.files.formats import SUFFIXES
-
     path = Path(given)
     name = path.stem if path.suffix.lower() in SUFFIXES else path.name
     if given.startswith("hf:"):

@@ -17,6 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from eyechart.data.files.formats import SUFFIXES, find_file
+from eyechart.data.files.hub import is_hub
+from eyechart.data.files.rows import list_lmu_roots
+from eyechart.data.files.sheets import format_cell
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.folders import (
@@ -25,6 +29,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import (
     find_folders,
     find_prediction_files,
 )
+from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData, open_general
 from eyechart.pipelines.vlmevalkit.evalscope.output import (
     HOW_TO_FILL,
     choose_prediction_format,
@@ -38,8 +43,11 @@ from eyechart.pipelines.vlmevalkit.evalscope.output import (
     write_predictions,
     write_task_files,
 )
+from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, make_trial_stem
 from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released
+from eyechart.pipelines.vlmevalkit.vlmeval import bridge
+from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
     convert_accuracies,
@@ -47,21 +55,26 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     describe_unreadable,
     fill_judge_params,
     find_judge_spec,
+    is_circular,
     leave_out_unjudged,
     list_accuracy_files,
     read_accuracies,
     to_texts,
     use_local_judge,
 )
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, load_table, select_rows, to_plain
+from eyechart.registry import benchmarks, find_published_benchmark, scorers
+from eyechart.runs.evaluate import evaluate
 from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, make_plan
+from eyechart.runs.replies import score_replies
+from eyechart.runs.sources import list_settings, make_benchmark
 from eyechart.store.folder import find_siblings
 from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Export, JudgedScorer, Message, Result, Sample
 
 if TYPE_CHECKING:
-    from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData
-    from eyechart.runs.plan import Plan
     from eyechart.runs.results import Run
 
 
@@ -157,8 +170,6 @@ def plan_evaluation(
     is_fresh: bool,
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
-    from eyechart.runs.plan import make_plan
-
     choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
     stem = f"{model.name}_{questions.entry.name}"
     one = Evaluation(
@@ -298,8 +309,6 @@ def _settle(one: Evaluation, run: Callable[[], EvaluationOutcome]) -> Evaluation
 
 def _run_general(one: Evaluation) -> EvaluationOutcome:
     """Run a data set of the native backend, and write EvalScope's files on it."""
-    from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
-
     assert one.plan is not None
     one.report_file.unlink(missing_ok=True)  # no longer valid, whatever happens now
     done = _evaluate(one.plan)
@@ -352,8 +361,6 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
 
 
 def _evaluate(plan: Plan) -> Run:
-    from eyechart.runs import evaluate
-
     done = evaluate(plan)
     if done.is_interrupted:
         raise KeyboardInterrupt
@@ -362,8 +369,6 @@ def _evaluate(plan: Plan) -> Run:
 
 def _score_file(one: Evaluation) -> Run:
     """Existing predictions as a run."""
-    from eyechart.runs.replies import score_replies
-
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
     file = extract_replies(one.predictions, one.questions.source, one.options, kept)
     done = score_replies(one.questions.source, file, one.options)
@@ -446,9 +451,6 @@ def _remedy(result: Result) -> str:
 
 def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
     """As `_run_by_rules`, but by the methods `build_prompt` and `evaluate` of the class."""
-    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-    from eyechart.registry import scorers
-
     outcome, part = (_ask(one), None) if one.plan is not None else _check_predictions(one)
     if one.task.mode == "infer":
         return outcome
@@ -482,9 +484,6 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
 
 
 def _ask(one: Evaluation) -> EvaluationOutcome:
-    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-    from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump
-
     assert one.plan is not None
     done = _evaluate(one.plan)
     if one.prompt_errors:
@@ -498,8 +497,6 @@ def _ask(one: Evaluation) -> EvaluationOutcome:
 
 def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
     """Count what failed or is missing in the file; returns the selected rows, None for all."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.smp import load_table, select_rows
-
     frame, name = load_table(one.predictions), one.predictions.name
     for column in ("index", "prediction"):
         if column not in frame:
@@ -526,17 +523,12 @@ def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
 
 def _indices(frame: Any) -> list[str]:
     """The index of every row as text: pandas turns 7 into 7.0 in a column with gaps."""
-    from eyechart.data.files.sheets import format_cell
-    from eyechart.pipelines.vlmevalkit.vlmeval.smp import to_plain
-
     return [format_cell(to_plain(one)) or "" for one in frame["index"]]
 
 
 @contextmanager
 def _file_of(one: Evaluation, part: Any) -> Iterator[Path]:
     """The file for `evaluate` to score. What it writes beside a part is moved into place."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump
-
     if part is None:
         yield one.predictions
         return
@@ -580,10 +572,6 @@ def open_questions(entry: DataEntry) -> Questions:
     Names of published sets are those of the catalogue. Any other name is a file of the user; its columns
     choose the class. If a script has changed the methods of that class, these make prompts and scores.
     """
-    from eyechart.data.files.hub import is_hub
-    from eyechart.registry import benchmarks, find_published_benchmark
-    from eyechart.runs.sources import list_settings, make_benchmark
-
     if entry.general is not None:
         return _open_general(entry, entry.general)
     path = None if is_hub(entry.source) else _find(entry)
@@ -607,8 +595,6 @@ def _choose_released(benchmark: Benchmark) -> dict[str, str]:
 
 def _open_general(entry: DataEntry, data: GeneralData) -> Questions:
     """A data set of EvalScope's native backend. URLs of images go to the server, as there."""
-    from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
-
     benchmark, remarks, detail = open_general(data)
     return Questions(entry=entry, source=benchmark, detail=detail, remark="\n".join(remarks))
 
@@ -618,11 +604,6 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
 
     Methods that a script has changed have precedence.
     """
-    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
-    from eyechart.registry import benchmarks, scorers
-    from eyechart.runs.sources import list_settings, make_benchmark
-
     if bridge.is_changed(choose_class(detect_kind(list_columns(path)))):
         return _open_custom(entry, path)
     whole = {"split": "all"} if "split" in list_settings(name) else {}
@@ -642,10 +623,6 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
 
 
 def _open_custom(entry: DataEntry, path: Path) -> Questions:
-    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
-    from eyechart.pipelines.vlmevalkit.vlmeval.scoring import is_circular
-
     try:
         kind = detect_kind(list_columns(path))
     except DataError as err:
@@ -670,10 +647,6 @@ def _find(entry: DataEntry) -> Path | None:
 
     None for a name of the catalogue without a file.
     """
-    from eyechart.data.files.formats import SUFFIXES, find_file
-    from eyechart.data.files.rows import list_lmu_roots
-    from eyechart.registry import benchmarks
-
     given = Path(entry.source).expanduser()
     if given.suffix.lower() in SUFFIXES and given.is_file():
         return given.absolute()

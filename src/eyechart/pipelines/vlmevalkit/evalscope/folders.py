@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import yaml
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
+from eyechart.files import atomic_write
 from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import list_option_names
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
@@ -173,8 +175,6 @@ def _new(root: Path, stack: ExitStack) -> Path:
 
 def write_config(place: TaskFolder, task: Task) -> None:
     """Save the configuration beside the results, without API keys; `eyechart run` runs it again."""
-    from eyechart.files import atomic_write
-
     prepare_folder(place.folder / CONFIGS)
     with atomic_write(place.folder / CONFIGS / "task_config.yaml") as path:
         path.write_text(format_config(task), encoding="utf-8")
@@ -182,8 +182,6 @@ def write_config(place: TaskFolder, task: Task) -> None:
 
 def format_config(task: Task) -> str:
     """The configuration of a task as YAML, without API keys."""
-    import yaml
-
     try:
         values = msgspec.json.decode(msgspec.json.encode(dict(task.described), enc_hook=str))
     except (TypeError, ValueError) as err:

@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
+import yaml
 
 from eyechart.errors import UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.overlap import Values, compute_bleu, compute_rouge
@@ -303,7 +304,5 @@ def _find_objects(text: str) -> list[str]:
 @cache
 def read_wording() -> Mapping[str, str]:
     """The texts of EvalScope that a parity run sends: the prompt of a choice, and the judge's."""
-    import yaml
-
     content = files("eyechart.pipelines.vlmevalkit.evalscope").joinpath("wording.yaml").read_text("utf-8")
     return msgspec.convert(yaml.safe_load(content), dict[str, str])

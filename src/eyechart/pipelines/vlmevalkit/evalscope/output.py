@@ -10,9 +10,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.cells import cell_len
+
+from eyechart.data.files.replies import read_replies
 from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
@@ -24,9 +28,11 @@ from eyechart.pipelines.vlmevalkit.report import (
     write_trials,
 )
 from eyechart.registry import exporter
+from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
 from eyechart.report.rows import Cell, open_text_file
 from eyechart.report.table import describe_scorer
 from eyechart.runs.options import Options
+from eyechart.runs.plan import choose_benchmark
 from eyechart.terminal import print_note, print_text, to_one_line
 from eyechart.types import Export, Result
 
@@ -200,8 +206,6 @@ def _decimals(number: str) -> int:
 
 
 def _width(text: str) -> int:
-    from rich.cells import cell_len
-
     return cell_len(text)
 
 
@@ -248,8 +252,6 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
 
 def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
     """Write a workbook; a note says how many texts did not fit into a cell."""
-    from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
-
     n_cut = 0
     with open_sheet(heading, path) as add:
         for row in rows:
@@ -290,8 +292,6 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
 
     Failed predictions and those beyond the limit are left out.
     """
-    from eyechart.data.files.replies import read_replies
-
     said = {
         name: reply.content
         for name, reply in read_replies(path).by_id.items()
@@ -318,10 +318,6 @@ def is_failure(prediction: str) -> bool:
 
 def _beyond(source: Any, options: Options) -> set[str]:
     """The samples beyond the limit."""
-    from dataclasses import replace
-
-    from eyechart.runs.plan import choose_benchmark
-
     every, _ = choose_benchmark(source, replace(options, limit=None))
     meant, _ = choose_benchmark(source, options)
     wanted = {sample.id for sample in meant.source}

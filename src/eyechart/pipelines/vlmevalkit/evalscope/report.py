@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import yaml
 from rich.cells import cell_len
 
 from eyechart.pipelines.logs.writing import encode_json_line
@@ -380,8 +381,6 @@ def _execution(subsets: Mapping[str, _Subset], numbers: Headline) -> dict[str, A
 
 
 def _write_config(path: Path, manifest: Mapping[str, Any], dataset: str, model: str) -> None:
-    import yaml
-
     known = {name: manifest[name] for name in ("scorer", "parity", "rules", "trials") if manifest.get(name)}
     config = {
         "model": str(manifest.get("model", "")),

@@ -22,6 +22,7 @@ from eyechart.errors import EyechartError, UsageError, rename_flags, translate_h
 from eyechart.files import atomic_write
 from eyechart.models.environment import refuse_foreign_key
 from eyechart.models.openai import OpenAI
+from eyechart.models.redact import is_secret
 from eyechart.option import option
 from eyechart.pipelines.vlmevalkit.evalscope.config import (
     IMAGE_HINTS,
@@ -37,6 +38,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     refuse_duplicates,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.folders import find_prediction_files
+from eyechart.pipelines.vlmevalkit.evalscope.job import run as run_task
 from eyechart.registry import find_published_benchmark, suggest_name
 from eyechart.registry import models as providers
 from eyechart.runs.options import decode_json
@@ -202,8 +204,6 @@ class Flags:
 
 def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> int:
     """Run the task of the flags; return the exit code. What has no result is raised at the end."""
-    from eyechart.pipelines.vlmevalkit.evalscope.job import run as run_task
-
     task = make_task(flags, os.environ)
     fetch_predictions(task, say)
     try:
@@ -321,8 +321,6 @@ def make_label(name: str) -> str:
 
 def _format_command(flags: Flags) -> str:
     """The command as it can be typed again, without keys."""
-    from eyechart.models.redact import is_secret
-
     words = ["eyechart", "vlmeval"]
     for name, value in flags.select(Flags.__dataclass_fields__).items():
         if is_secret(name) or name in ("extra_body", "judge_args") or value == getattr(Flags(), name):

@@ -23,7 +23,14 @@ from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, join_names
 from eyechart.files import atomic_write
 from eyechart.pipelines.vlmevalkit.benchmark import SETS, build_vlmevalkit_prompt
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import ADDRESSES, is_place, label_errors, remember_class
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
+    ADDRESSES,
+    is_place,
+    label_errors,
+    make_benchmark,
+    remember_class,
+)
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import score_file
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     FOLDER,
     WHOLE,
@@ -42,7 +49,8 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     to_plain,
     toliststr,
 )
-from eyechart.types import Sample
+from eyechart.terminal import print_note
+from eyechart.types import Benchmark, Sample
 
 Kind = Literal["mcq", "text-mcq", "vqa"]
 Part = dict[str, str]  # {"type": "image" or "text", "value": ...}
@@ -94,6 +102,13 @@ class ImageBaseDataset:
         """The names of the published datasets of this class."""
         return list(cls.DATASET_URL)
 
+    @classmethod
+    def to_benchmark(cls, dataset: str = "") -> Benchmark:
+        """The class as a benchmark, for ``eyechart run FILE.py:CLASS``; by default of its first name."""
+        if cls.evaluate is not ImageBaseDataset.evaluate:
+            print_note(f"{cls.__name__}.evaluate is not called by eyechart run; run_task calls it")
+        return make_benchmark(cls(dataset or next(iter(cls.DATASET_URL), cls.__name__)))
+
     def load_data(self, dataset: str) -> Frame:
         """The table of a dataset: ``<root>/<dataset>.tsv``, or the file of that name in another format."""
         return load_table(self._file or self._find(dataset))
@@ -138,8 +153,6 @@ class ImageBaseDataset:
 
         Multiple choice is scored by VLMEvalKit's rules, open questions by eyechart's default scorer.
         """
-        from eyechart.pipelines.vlmevalkit.vlmeval.scoring import score_file
-
         return score_file(eval_file, self.dataset_name, is_choice=self.TYPE == "MCQ", judge=judge_kwargs)
 
 

@@ -44,6 +44,8 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import scorers
 from eyechart.report.rows import open_text_file
+from eyechart.runs.options import Options
+from eyechart.runs.replies import score_replies
 from eyechart.score.judged import UNREADABLE
 from eyechart.score.thinking import show_reply
 from eyechart.terminal import print_note
@@ -137,9 +139,6 @@ def _score_by_rules(said: _Answered) -> list[Result]:
 
 def _score_by_judge(said: _Answered, judge: Mapping[str, Any]) -> list[Result]:
     """The same with a judge: a temporary run on the replies."""
-    from eyechart.runs.options import Options
-    from eyechart.runs.replies import score_replies
-
     benchmark = Benchmark(
         name=said.name,
         source=MemorySource(said.name, said.name, tuple(said.samples)),

@@ -23,6 +23,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
+import pybase64
+
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.data.files.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_items, read_literal
 from eyechart.data.files.sheets import refuse_too_large
@@ -469,8 +471,6 @@ _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".g
 
 def decode_image_bytes(base64_string: str, what: str = "the base64 text") -> bytes:
     """The bytes of an image file from base64 or a data URL, checked but not changed."""
-    import pybase64
-
     text = base64_string.partition(",")[2] if base64_string[:5].lower() == "data:" else base64_string
     try:
         data = pybase64.b64decode("".join(text.split()), validate=True)
@@ -502,8 +502,6 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
 
 def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -> str:
     """A Pillow image as base64 of a file."""
-    import pybase64
-
     out = BytesIO()
     _small(img, target_size).save(out, fmt)
     return pybase64.b64encode(out.getvalue()).decode("ascii")

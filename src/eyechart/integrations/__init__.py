@@ -1,0 +1,1 @@
+"""Where other programs call eyechart: `transformers`, a callback of its Trainer."""

@@ -1,0 +1,611 @@
+"""Every Eval Ever (schema 0.3.0): a JSON object with the numbers of a run, and beside it a line per sample.
+
+``data/<benchmark>/<developer>/<model>/<uuid>.json`` and ``<uuid>_samples.jsonl``; the name follows from the
+run, so that a second export replaces the first. What the schema has no field for, it takes as texts:
+clusters, outcome counts, lost samples and bounds in `details`, the images' policy in `generation_config`,
+outcome, cluster, trial, route and image hashes of a sample in `metadata`. There, under ``eyechart``, question
+and reply are kept whole, so that `score --replies` reads them back.
+
+The schema has no null score. Samples without one (failed, unscored, not asked) are left out and counted.
+Nothing that tells of this machine is written: no path, no address, no image.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import msgspec
+
+from eyechart.data.columns.choices import LETTERS, label_choices
+from eyechart.data.files.json_files import JsonLinesReader
+from eyechart.data.files.rows import name_row
+from eyechart.errors import DataError, UsageError
+from eyechart.pipelines.logs.reading import (
+    MARK,
+    convert_entry,
+    decode_entry,
+    read_own_reply,
+    read_own_sample,
+    refuse_duplicates,
+)
+from eyechart.pipelines.logs.writing import (
+    compute_run_id,
+    encode_json_line,
+    format_reply,
+    format_sample,
+    join_prompt,
+)
+from eyechart.registry import exporter, judge_prompts, log_format
+from eyechart.report.counting import compute_credit
+from eyechart.report.rows import open_text_file
+from eyechart.runs.publish import find_hub_id, name_model
+from eyechart.store.folder import prepare_folder
+from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
+
+SCHEMA = "0.3.0"
+_LOCAL = {"hf": "transformers", "vllm": "vllm", "sglang": "sglang", "hf-serve": "transformers"}
+_IMAGE_OPTIONS = ("input", "max_pixels", "max_side", "jpeg_quality", "pass_urls")
+_OPEN = ("meta", "withheld", "evidence", "model")  # of a sample or a reply: may hold anything
+_OF_ROWS = ("plain", "mean of trials")  # beside CircularEval, beside a vote
+# The first folder of a path on another machine; on this one, any that exists.
+_TOPS = frozenset({"data", "home", "media", "mnt", "opt", "root", "scratch", "srv", "tmp", "usr", "var",
+                   "Users", "Volumes", "private"})  # fmt: skip
+_KEYS = frozenset({"schema_version", "evaluation_id", "sample_id", "interaction_type"})
+
+
+@exporter("every-eval-ever")
+def write_every_eval_ever(export: Export) -> list[Path]:
+    """Write the samples, then the numbers."""
+    if export.numbers["score"] is None:
+        raise UsageError("the run has no score, which the format needs", hint="finish or score the run first")
+    model = describe_model(export.manifest)
+    identity = compute_run_id(export.manifest)
+    benchmark = str(export.manifest.get("benchmark") or "eyechart")
+    developer, _, name = model["id"].partition("/")
+    place = PurePosixPath("data", *(_name_folder(one) for one in (benchmark, developer, name)))
+    stem = str(uuid.UUID(bytes=hashlib.sha256(identity.encode()).digest()[:16], version=4))
+    folder = export.folder / place
+    prepare_folder(folder)
+    head = {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{benchmark}/{model['id']}/{identity}",
+        "model_id": model["id"],
+        "evaluation_name": benchmark,
+        "evaluation_result_id": f"{identity}/{_name_result_of_rows(export.numbers)}",
+    }
+    samples, numbers = folder / f"{stem}_samples.jsonl", folder / f"{stem}.json"
+    sent = _Sent()
+    with open_text_file(samples) as file:
+        for result in sent.watch(export.results()):
+            if (value := compute_credit(result)) is not None:
+                file.write(encode_json_line({**head, **format_line(result, value)}) + "\n")
+    detailed = {
+        "format": "jsonl",
+        "file_path": str(place / samples.name),
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(samples.read_bytes()).hexdigest(),
+        "total_rows": sent.n_scored,
+    }
+    record = {
+        "schema_version": SCHEMA,
+        "evaluation_id": head["evaluation_id"],
+        **_describe_time(export.started_at),
+        "retrieved_timestamp": str(int(time.time())),
+        "source_metadata": _describe_source(export.settings),
+        "eval_library": {"name": "eyechart", "version": str(export.manifest.get("eyechart") or "unknown")},
+        "model_info": model,
+        "evaluation_results": list(_list_results(export, identity, sent)),
+        "detailed_evaluation_results": detailed,
+    }
+    with open_text_file(numbers) as file:
+        file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    return [numbers, samples]
+
+
+def _describe_time(seconds: float) -> dict[str, str]:
+    when = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return {"evaluation_timestamp": when} if seconds else {}
+
+
+def _name_result_of_rows(numbers: Mapping[str, Any]) -> str:
+    """The result that is the mean over the rows: not the headline, if that counts several rows as one."""
+    return next((name for name in _OF_ROWS if name in numbers.get("also", {})), "score")
+
+
+def _name_folder(text: str) -> str:
+    """A name as the layout allows it.
+
+    >>> _name_folder("a/b: c."), _name_folder("data")
+    ('a_b_ c', 'data_')
+    """
+    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", text).rstrip(". ") or "unknown"
+    return f"{name}_" if name == "data" else name
+
+
+def describe_model(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema's `model_info`; what is not known is said to be unknown.
+
+    >>> [describe_model({"model": one})["id"] for one in ("vllm/Qwen/Qwen3-VL-8B", "openai/gpt")]
+    ['Qwen/Qwen3-VL-8B', 'openai/gpt']
+    """
+    name = name_model(manifest)
+    provider, _, rest = name.partition("/")
+    engine = _LOCAL.get(provider)
+    is_of_hub = engine is not None and rest.count("/") == 1
+    is_own = engine is not None or provider == "baseline" or name.startswith("python:")
+    info: dict[str, Any] = {
+        "name": name,
+        "id": rest
+        if is_of_hub
+        else f"unknown/{rest or name}"
+        if engine or not rest
+        else f"{provider}/{rest}",
+        "additional_details": {
+            "deployment_type": "self_deployed" if is_own else "unknown",
+            "model_availability": "open_weights" if is_of_hub else "unknown",
+        },
+    }
+    if engine:
+        info["inference_engine"] = {"name": engine}
+    elif not is_own:
+        info["inference_platform"] = provider
+    return info
+
+
+def _describe_source(settings: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "source_name": "eyechart",
+        "source_type": "evaluation_run",
+        "source_organization_name": settings.get("org") or "unknown",
+        "evaluator_relationship": settings.get("relationship") or "other",
+    }
+
+
+class _Sent:
+    """Counts, while the results pass, what was sent as images."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.n_scored = 0
+
+    def watch(self, results: Iterable[Result]) -> Iterator[Result]:
+        for result in results:
+            self.n_scored += compute_credit(result) is not None
+            for one in result.sent:
+                self.counts["images"] += 1
+                self.counts[str(one.get("mime") or "url")] += 1
+                self.counts.update(name for name in ("resized", "reencoded") if one.get(name))
+            yield result
+
+
+# -- Numbers
+
+
+def _list_results(export: Export, identity: str, sent: _Sent) -> Iterator[dict[str, Any]]:
+    """The mean, the official number if there is another, and the mean of every group."""
+    manifest, numbers = export.manifest, export.numbers
+    common: dict[str, Any] = {
+        "source_data": _describe_data(manifest, numbers),
+        "generation_config": _describe_generation(manifest, sent),
+    }
+    name = str(manifest.get("benchmark") or "eyechart")
+    yield {
+        "evaluation_result_id": f"{identity}/score",
+        "evaluation_name": name,
+        **common,
+        "metric_config": _describe_metric(manifest, numbers),
+        "score_details": _describe_group(numbers),
+    }
+    if (of_rows := _name_result_of_rows(numbers)) != "score":
+        yield {
+            "evaluation_result_id": f"{identity}/{of_rows}",
+            "evaluation_name": f"{name}: {of_rows}",
+            **common,
+            "metric_config": _describe_metric(manifest, numbers),
+            "score_details": _describe_group(numbers["also"][of_rows]),
+        }
+    metrics = numbers.get("metrics") or {"overall": {}, "headline": ""}
+    if (top := metrics["overall"].get(metrics["headline"])) and top["value"] is not None:
+        yield {
+            "evaluation_result_id": f"{identity}/{metrics['headline']}",
+            "evaluation_name": f"{name}: {metrics['headline']}",
+            **common,
+            "metric_config": _describe_aggregate(name, metrics),
+            "score_details": {
+                "score": top["value"],
+                **_describe_interval(top["ci95"], metrics["method"], numbers["n_scored"], None),
+                "details": _details(numbers),
+            },
+        }
+    for key, groups in numbers.get("by", {}).items():
+        for value, group in groups.items():
+            if group["score"] is not None:
+                yield {
+                    "evaluation_result_id": f"{identity}/{key}={value}",
+                    "evaluation_name": f"{name}, {key}={value}",
+                    **common,
+                    "metric_config": _describe_metric(manifest, numbers),
+                    "score_details": _describe_group(group),
+                }
+
+
+def _describe_group(group: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "score": group["score"],
+        **_describe_interval(group["ci95"], group["method"], group["n_scored"], group["stderr"]),
+        "details": _details(group),
+    }
+
+
+def _describe_interval(
+    ci95: tuple[float, float] | None, method: str, n: int, stderr: float | None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"num_samples": n}
+    if ci95:
+        ends = {"lower": ci95[0], "upper": ci95[1]}
+        found["confidence_interval"] = {**ends, "confidence_level": 0.95, "method": method}
+    if stderr is not None:
+        found["standard_error"] = {"value": stderr, "method": "clustered"}
+    return {"uncertainty": found}
+
+
+def _details(group: Mapping[str, Any]) -> dict[str, str]:
+    """What has no field: the sample-trials by outcome, those without a score, clusters, bounds."""
+    outcomes = group["outcomes"]
+    left_out = {name: outcomes[name] for name in ("failed", "unscored")} | {"not asked": group["pending"]}
+    found = {
+        "outcomes": outcomes,
+        "left_out": {name: n for name, n in left_out.items() if n},
+        "n": group["n"],
+        "n_clusters": group["n_clusters"],
+        "coverage": group["coverage"],
+        "bounds": group["bounds"],
+        "ci95_with_failures": group["ci95_with_failures"],
+        "chance": group["chance"],
+    }
+    return {name: _to_text(value) for name, value in found.items() if value is not None}
+
+
+def _describe_metric(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    scorer = str(manifest.get("scorer") or "")
+    facts = {
+        "scorer": scorer,
+        "scorer_version": manifest.get("versions", {}).get(scorer),
+        "parity": numbers.get("parity"),
+        "rules": numbers.get("rules"),
+        "trials": manifest.get("trials"),
+        "circular": manifest.get("circular"),
+    }
+    return {
+        "metric_id": "accuracy",
+        "metric_name": "mean over questions",
+        "metric_unit": "proportion",
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": 0.0,
+        "max_score": 1.0,
+        **_describe_judge(manifest, numbers),
+        "additional_details": {name: _to_text(value) for name, value in facts.items() if value},
+    }
+
+
+def _describe_aggregate(benchmark: str, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    is_fraction = metrics["scale"] == "fraction"
+    bounds = {"score_type": "continuous", "min_score": 0.0, "max_score": 1.0} if is_fraction else {}
+    facts = {"aggregate": metrics["aggregate"], "version": metrics["version"], "parity": metrics["parity"]}
+    return {
+        "metric_id": f"{benchmark}.{metrics['headline']}",
+        "metric_name": metrics["headline"],
+        "metric_unit": "proportion" if is_fraction else "points",
+        "lower_is_better": False,
+        **bounds,
+        "additional_details": {name: _to_text(value) for name, value in facts.items() if value},
+    }
+
+
+def _describe_judge(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    judge, card = manifest.get("judge"), numbers.get("judge") or {}
+    if not isinstance(judge, Mapping):
+        return {}
+    judges = [judge, *judge.get("further", ())]
+    own: Mapping[str, str] = judge.get("prompts") or {}
+    said = [{"model_info": describe_model(one), **_read_temperature(one)} for one in judges]
+    versions: Mapping[str, str] = card.get("prompts") or {}  # of the stages that were asked
+    texts = {stage: own.get(stage) or judge_prompts.get(stage).text for stage in versions}
+    return {
+        "llm_scoring": {
+            "judges": said,
+            "input_prompt": _to_text(texts),
+            **({"aggregation_method": "majority_vote"} if len(judges) > 1 else {}),
+            "additional_details": {"prompt_versions": _to_text(versions), **_describe_decided(card)},
+        }
+    }
+
+
+def _describe_decided(card: Mapping[str, Any]) -> dict[str, str]:
+    return {"decided": _to_text(card["decided"])} if "decided" in card else {}
+
+
+def _read_temperature(judge: Mapping[str, Any]) -> dict[str, float]:
+    temperature = _read_parameters(judge).get("temperature")
+    return {"temperature": temperature} if isinstance(temperature, int | float) else {}
+
+
+def _read_parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a model was asked with: beside its name, or in a mapping of their own."""
+    identity = manifest.get("identity")
+    found = identity if isinstance(identity, Mapping) else {}
+    own = found.get("parameters")
+    return {**found, **own} if isinstance(own, Mapping) else found
+
+
+def _describe_data(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(manifest.get("benchmark") or "eyechart")
+    if (hub := find_hub_id(manifest)) is None:
+        return {"source_type": "other", "dataset_name": name}
+    split = {} if hub.is_file or not hub.split else {"hf_split": hub.split}
+    more = {"config": hub.config, "revision": hub.revision}
+    return {
+        "source_type": "hf_dataset",
+        "dataset_name": name,
+        "hf_repo": hub.place,
+        **split,
+        "samples_number": numbers["n"],
+        "additional_details": {name: value for name, value in more.items() if value},
+    }
+
+
+def _describe_generation(manifest: Mapping[str, Any], sent: _Sent) -> dict[str, Any]:
+    options: Mapping[str, Any] = manifest.get("options") or {}
+    stated = _read_parameters(manifest)
+    given = {name: stated.get(name, options.get(name)) for name in ("temperature", "top_p", "top_k")}
+    arguments: dict[str, Any] = {
+        name: value for name, value in given.items() if isinstance(value, int | float)
+    }
+    limit = stated.get("max_tokens", options.get("max_tokens"))
+    if isinstance(limit, int) and limit > 0:
+        arguments["max_tokens"] = limit
+    if options.get("prompt_template"):
+        arguments["prompt_template"] = str(options["prompt_template"])
+    policy = {name: options[name] for name in _IMAGE_OPTIONS if options.get(name)}
+    asked = {"system": options.get("system"), "limit": options.get("limit"), "shots": options.get("shots")}
+    details = {"images": policy, "images_sent": dict(sent.counts)} | {
+        name: value for name, value in asked.items() if value
+    }
+    return {
+        "generation_args": arguments,
+        "additional_details": {name: _to_text(value) for name, value in details.items()},
+    }
+
+
+# -- Samples
+
+
+def format_line(result: Result, value: float) -> dict[str, Any]:
+    """One sample-trial that has a score."""
+    sample, reply, score = result.sample, result.reply, result.score
+    assert reply is not None
+    assert score is not None
+    golds = list(sample.golds)
+    rounds = _list_messages(result, reply) if reply.earlier else None
+    where = "output.raw" if rounds is None else f"messages[{len(rounds) - 1}].content"
+    read = {
+        "turn_idx": 0 if rounds is None else len(rounds) - 1,
+        "source": where,
+        "extracted_value": str(score.read),
+        "extraction_method": score.route or "whole reply",
+        "is_terminal": True,
+    }
+    spoken = {"raw": [reply.text], "reasoning_trace": [reply.thinking] if reply.thinking else None}
+    return {
+        "sample_id": sample.id,
+        "sample_hash": hash_sample(sample.question, golds),
+        "interaction_type": "single_turn" if rounds is None else "multi_turn",
+        "input": {
+            "raw": sample.question,
+            "formatted": join_prompt(result),
+            "reference": golds,
+            "choices": list(sample.choices.values()) or None,
+        },
+        "output": spoken if rounds is None else None,
+        "messages": rounds,
+        "answer_attribution": [] if score.read is None else [read],
+        "evaluation": {
+            "score": value,
+            "is_correct": value == 1,
+            "num_turns": 1 + len(reply.earlier),
+        },
+        **_describe_usage(reply),
+        "performance": {"latency_ms": 1000 * reply.latency_s},
+        "metadata": _describe_sample(result, reply),
+    }
+
+
+def hash_sample(question: str, golds: list[str]) -> str:
+    """The schema's name for a question: SHA-256 of its text and accepted answers as sorted JSON."""
+    text = json.dumps({"raw": question, "reference": golds}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
+    """A conversation of several rounds, texts only."""
+    turns: list[dict[str, Any]] = [
+        {
+            "role": str(turn.get("role", "user")),
+            "content": "\n".join(part["text"] for part in turn.get("parts", ()) if "text" in part),
+        }
+        for turn in result.asked
+    ]
+    last = {"role": "assistant", "content": reply.text, "reasoning_trace": reply.thinking or None}
+    return [{"turn_idx": number, **turn} for number, turn in enumerate([*turns, last])]
+
+
+def _describe_usage(reply: Reply) -> dict[str, Any]:
+    if reply.usage is None:
+        return {}
+    usage = {
+        "input_tokens": reply.usage.prompt_tokens,
+        "output_tokens": reply.usage.completion_tokens,
+        "total_tokens": reply.usage.total_tokens,
+        "input_tokens_cache_read": reply.usage.cached_tokens,
+        "reasoning_tokens": reply.usage.reasoning_tokens,
+    }
+    return {"token_usage": usage}
+
+
+def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
+    """Texts only; the names of the data set's own columns stand last and replace none of ours."""
+    score, kept = result.score, format_sample(result.sample)
+    assert score is not None
+    pictures = [
+        {name: one[name] for name in ("sha256", "mime", "width", "height", "resized") if name in one}
+        for one in result.sent
+    ]
+    own: dict[str, Any] = {
+        "outcome": score.outcome,
+        "route": score.route,
+        "trial": result.trial,
+        "cluster": result.cluster,
+        "images": pictures,
+        MARK: {
+            "sample": {name: clean(one) if name in _OPEN else one for name, one in kept.items()},
+            "reply": {
+                name: clean(one) if name in _OPEN else one for name, one in format_reply(reply).items()
+            },
+        },
+    }
+    columns = {str(key): clean(one) for key, one in result.sample.meta.items() if str(key) not in own}
+    return {name: _to_text(value) for name, value in {**own, **columns}.items() if value not in ("", [])}
+
+
+def clean(value: Any) -> Any:
+    r"""A value without folders of this machine and without images.
+
+    >>> clean({"file": "/home/me/a.png", "also": [r"C:\me\b.png", "data:image/png;base64,AAAA", "/m/01g"]})
+    {'file': 'a.png', 'also': ['b.png', '(image)', '/m/01g']}
+    """
+    if isinstance(value, Mapping):
+        return {key: clean(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    if value.startswith("data:image/"):
+        return "(image)"
+    if value.startswith(("~/", "file://")) or _is_path(value):
+        return PurePosixPath(value).name
+    return PureWindowsPath(value).name if re.match(r"[A-Za-z]:\\", value) else value
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is an absolute path, and not a name such as ``/m/01g317``."""
+    top, below, _ = text[1:].partition("/")
+    return text.startswith("/") and bool(top and below) and (top in _TOPS or Path(f"/{top}").is_dir())
+
+
+def _to_text(value: Any) -> str:
+    return value if isinstance(value, str) else encode_json_line(value)
+
+
+# -- Reading
+
+
+class _Input(msgspec.Struct, frozen=True):
+    raw: str
+    reference: list[str] = []
+    choices: list[str] | None = None
+
+
+class _Output(msgspec.Struct, frozen=True):
+    raw: list[str] = []
+    reasoning_trace: list[str] | None = None
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    role: str
+    content: str | None = None
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    sample_id: str
+    input: _Input
+    model_id: str = ""
+    evaluation_name: str = ""
+    evaluation_result_id: str | None = None
+    output: _Output | None = None
+    messages: list[_Turn] | None = None
+    error: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+@log_format("every-eval-ever")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell a file of samples by the keys of its first line."""
+    return read_samples if signs.shape == "object" and signs.names >= _KEYS else None
+
+
+def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
+    """The samples of one result; lines that repeat them for further results are left out."""
+    entries: list[LogEntry] = []
+    first: _Line | None = None
+    for row in JsonLinesReader(path).rows(()):
+        where = name_row(path, row.number, row.line)
+        line = convert_entry(row.values, _Line, where)
+        first = first or line
+        if line.evaluation_result_id == first.evaluation_result_id:
+            entries.append(_read_entry(line, f"{where} (sample_id {line.sample_id!r})"))
+    refuse_duplicates(entries, path)
+    assert first is not None
+    return ReplyLog(tool="Every Eval Ever", task=first.evaluation_name, model=first.model_id, entries=entries)
+
+
+def _read_entry(line: _Line, where: str) -> LogEntry:
+    facts = line.metadata or {}
+    own = decode_entry(facts[MARK].encode(), dict[str, Any], f"{where}, {MARK}") if MARK in facts else {}
+    text = _read_text(line)
+    reply = None
+    if text is not None and not (line.error and not text):
+        kept = {MARK: own["reply"]} if own else None
+        traces = (line.output.reasoning_trace if line.output else None) or [""]
+        reply = read_own_reply(kept, text, where) or Reply.read(text, thinking=traces[0])
+    trial = facts.get("trial", "")
+    return LogEntry(
+        id=line.sample_id,
+        where=where,
+        trial=int(trial) if trial.isascii() and trial.isdigit() and len(trial) < 4 else 0,
+        reply=reply,
+        failure="" if reply else (line.error or "the line holds no reply")[:2000],
+        asked=line.input.raw,
+        sample=read_own_sample({MARK: own["sample"]} if own else None, where)
+        or _read_sample(line, facts, where),
+    )
+
+
+def _read_text(line: _Line) -> str | None:
+    if line.output is not None:
+        return line.output.raw[0] if line.output.raw else None
+    said = [turn.content for turn in line.messages or () if turn.role == "assistant"]
+    return said[-1] if said else None
+
+
+def _read_sample(line: _Line, facts: Mapping[str, str], where: str) -> Sample:
+    texts = line.input.choices or []
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} choices", hint=f"at most {len(LETTERS)} can be lettered")
+    choices = label_choices(texts)
+    golds = tuple(
+        next((letter for letter, text in choices.items() if text == gold), gold)
+        if gold not in choices
+        else gold
+        for gold in line.input.reference
+    )
+    return Sample(id=line.sample_id, question=line.input.raw, golds=golds, choices=choices, meta=dict(facts))
