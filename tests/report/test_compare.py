@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from eyechart import stats
@@ -38,7 +39,9 @@ def compare(
         weights=weights,
         clusters=clusters,
     )
-    runs = [ComparedRun(run=name, model=name.upper(), label=name.upper()) for name in values]
+    # Of two, the second is given first: it is the reference, so that differences are a minus b.
+    names = list(values)[:: -1 if len(values) == 2 else 1]
+    runs = [ComparedRun(run=name, model=name.upper(), label=name.upper()) for name in names]
     return compare_values(questions, runs, **options)
 
 
@@ -49,18 +52,19 @@ def draw(n: int, *rates: float, seed: int = 0) -> list[list[float]]:
     return [[float((rng.random() if rng.random() < 0.4 else h) < rate) for h in hard] for rate in rates]
 
 
-def test_two_runs_are_the_first_minus_the_second() -> None:
+def test_of_two_runs_the_first_is_the_reference() -> None:
     a, b = [1.0, 1, 1, 0, 1, 1], [0.0, 1, 0, 0, 0, 1]
     found = compare({"a": a, "b": b})
     by_hand = stats.paired(a, b)
     assert by_hand is not None
+    assert found.reference == RUNS[0].run == "b"
     assert found.difference == by_hand.difference == 0.5
     assert (found.ci95, found.p) == ((by_hand.low, by_hand.high), by_hand.p)
     assert (found.n, found.discordant, found.reference) == (6, (3, 0), "b")
     assert found.scores == {"a": 5 / 6, "b": 2 / 6}
     turned = compare({"b": b, "a": a})
     assert turned.difference == -0.5
-    assert turned.verdict == found.verdict
+    assert turned.verdict.split(" ")[3:] == found.verdict.split(" ")[3:]
     assert turned.flipped[0].a == found.flipped[0].b == 0.0
 
 
@@ -100,8 +104,8 @@ def test_the_sentence_on_a_difference_that_is_not_seen() -> None:
     assert found.smallest_difference is not None
     points = f"{100 * found.smallest_difference:.1f}"
     assert (
-        found.verdict
-        == f"not distinguishable on 200 shared questions: a difference below {points} points would not show"
+        found.verdict == "B and A are not distinguishable on 200 shared questions: a difference of "
+        f"{points} points would be found with a power of 80 %"
     )
 
 
@@ -111,24 +115,99 @@ def test_the_smallest_difference_is_that_of_a_test_with_eighty_percent_power() -
     by_hand = stats.paired(a, b)
     assert by_hand is not None
     assert by_hand.stderr is not None
-    assert found.smallest_difference == pytest.approx((1.959964 + 0.841621) * by_hand.stderr, rel=1e-5)
+    planned = (1.959964 + 0.841621) * by_hand.stderr
+    assert found.smallest_difference is not None
+    assert planned < found.smallest_difference < 1.1 * planned  # more questions differ if the models do
+
+
+# -- Failures
+
+
+def with_failures(a: Sequence[float | None], b: Sequence[float | None]) -> SharedQuestions:
+    """What `run.comparison` makes of two runs; None: the question failed."""
+    both = [k for k, pair in enumerate(zip(a, b, strict=True)) if None not in pair]
+    ends = [
+        SharedQuestions(
+            ids=[f"q{k}" for k in range(len(a))],
+            values={name: [end if x is None else x for x in values] for name, values in (("a", a), ("b", b))},
+        )
+        for end in (0.0, 1.0)
+    ]
+    values = {"a": [a[k] or 0.0 for k in both], "b": [b[k] or 0.0 for k in both]}
+    return SharedQuestions(ids=[f"q{k}" for k in both], values=values, worst=ends[0], best=ends[1])
+
+
+RUNS = [ComparedRun(run=name, model=name.upper(), label=name.upper()) for name in "ba"]
+
+
+def test_failures_that_could_hide_errors_withhold_the_verdict() -> None:
+    """Equal models; half of what A gets wrong has no reply: on the rest A is better."""
+    a = [1.0] * 210 + [None] * 45 + [0.0] * 45
+    b = [1.0] * 170 + [0.0] * 40 + [1.0] * 40 + [0.0] * 50
+    found = compare_values(with_failures(a, b), RUNS)
+    pair = found.pairs[0]
+    assert pair.p < 0.05
+    assert pair.ci95[0] > 0
+    assert pair.n_failed == 45
+    assert pair.ci95_with_failures is not None
+    assert pair.ci95_with_failures[0] < 0 < pair.difference < pair.ci95_with_failures[1]
+    assert not pair.is_distinguishable
+    assert found.verdict.startswith("B and A are not distinguishable: A minus B is ")
+    assert "but 45 questions failed, with which it could be" in found.verdict
+    assert found.to_json()["ci95_with_failures"] == list(pair.ci95_with_failures)
+    assert [one.ranks for one in found.standings] == [(1, 2), (1, 2)]
+
+
+def test_a_difference_that_no_failure_could_hide_is_told() -> None:
+    a = [1.0] * 250 + [None] * 2 + [0.0] * 48
+    b = [1.0] * 100 + [0.0] * 200
+    found = compare_values(with_failures(a, b), RUNS)
+    low, high = found.pairs[0].ci95_with_failures or (0, 0)
+    assert 0 < low < found.pairs[0].ci95[0] < found.pairs[0].ci95[1] < high
+    assert found.verdict.startswith("A is better by")
+
+
+def test_failures_within_a_group_count_there() -> None:
+    questions = with_failures([1.0] * 20 + [None] * 4, [0.0] * 24)
+    groups = {"category": ["x", "y"] * 10}
+    ends = {"category": ["x", "y"] * 10 + ["x"] * 4}
+    assert questions.worst
+    assert questions.best
+    questions = msgspec.structs.replace(
+        questions,
+        groups=groups,
+        worst=msgspec.structs.replace(questions.worst, groups=ends),
+        best=msgspec.structs.replace(questions.best, groups=ends),
+    )
+    found = compare_values(questions, RUNS).by["category"]
+    assert (found["x"].pairs[0].n_failed, found["y"].pairs[0].n_failed) == (4, 0)
+    assert found["y"].pairs[0].ci95_with_failures is None
 
 
 def test_runs_with_the_same_scores() -> None:
     found = compare({"a": [1.0, 0, 1], "b": [1.0, 0, 1]})
-    assert found.verdict == "not distinguishable: both have the same score on each of 3 shared questions"
+    assert (
+        found.verdict
+        == "B and A are not distinguishable: both have the same score on each of 3 shared questions"
+    )
     assert (found.difference, found.flipped) == (0, ())
 
 
 @pytest.mark.parametrize("clusters", [None, ["i"]])
 def test_one_question_tells_nothing(clusters: list[str] | None) -> None:
     found = compare({"a": [1.0], "b": [0.0]}, clusters=clusters)
-    assert found.verdict == "not distinguishable on 1 shared question: too few to show any difference"
+    assert (
+        found.verdict
+        == "B and A are not distinguishable on 1 shared question: too few to show any difference"
+    )
 
 
 def test_too_few_questions_for_any_difference() -> None:
     found = compare({"a": [1.0, 0, 1], "b": [0.0, 1, 0]})
-    assert found.verdict == "not distinguishable on 3 shared questions: too few to show any difference"
+    assert (
+        found.verdict
+        == "B and A are not distinguishable on 3 shared questions: too few to show any difference"
+    )
     assert found.smallest_difference == 1
     four = compare({"a": [1.0, 1, 1, 1], "b": [0.0, 0, 0, 0]})
     assert "4 shared questions: too few" in four.verdict
@@ -195,7 +274,7 @@ def test_a_baseline_is_corrected_over_the_other_runs() -> None:
         "on 600 shared questions: B is better than A; C is worse than A; D is not "
     )
     limit = max(pair.smallest_difference or 0 for pair in found.pairs if pair.a == "d")
-    assert found.verdict.endswith(f"a difference below {100 * limit:.1f} points would not show")
+    assert f"a difference of {100 * limit:.1f} points would be found" in found.verdict
 
 
 @pytest.mark.parametrize(

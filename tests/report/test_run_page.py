@@ -1,8 +1,11 @@
 """A run as one page: what is in the file, and what can never be."""
 
 import io
+import itertools
 import re
+import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +217,73 @@ def test_boxes_are_not_drawn_on_an_image_that_viewers_turn(tmp_path: Path) -> No
     images = image_of(tmp_path / "turned.jpg", data.getvalue())
     found = write_page(tmp_path / "r.html", [result(0, images=images, meta={"bbox": [1, 2, 30, 40]})])
     assert found["data"]["images"]["sizes"] == {}
+
+
+def test_no_folder_of_this_machine_is_in_the_page(tmp_path: Path) -> None:
+    missing = (ImageRef(kind="file", location=str(tmp_path / "gone.png")),)
+    results = [
+        result(0, images=missing, meta={"category": "x", "source": str(tmp_path / "scan.txt")}),
+        result(1, "failed"),
+    ]
+    found = write_page(
+        tmp_path / "r.html", results, about=f"{tmp_path}/questions.tsv", origin=f"{tmp_path}/questions.tsv"
+    )
+    assert str(tmp_path) not in str(found)
+    assert found["data"]["about"] == "questions.tsv"
+    assert found["b0"][0]["meta"]["source"] == "scan.txt"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at /home/ada/a b.tsv", "at a b.tsv"),
+        ("~/runs/one/report.html", "report.html"),
+        ("C:\\Users\\ada\\q.csv: no such file", "q.csv: no such file"),
+        ("https://example.org/a/b", "https://example.org/a/b"),
+        ("1/2 and 3/4/5", "1/2 and 3/4/5"),
+        ("hf/ORG/NAME", "hf/ORG/NAME"),
+        ("", ""),
+    ],
+)
+def test_hide_folders(text: str, shown: str) -> None:
+    assert run_page.hide_folders(text) == shown
+
+
+def test_hide_folders_takes_linear_time() -> None:
+    began = time.process_time()
+    for text in ("/" * 200_000, "/a" * 100_000, "/a " * 60_000, "/" + "a" * 200_000):
+        run_page.hide_folders(text)
+    assert time.process_time() - began < 5
+
+
+def test_equal_images_are_in_the_page_once(tmp_path: Path) -> None:
+    data = noisy_picture("PNG", (60, 40))
+    results = [
+        replace(result(k, images=image_of(tmp_path / f"{k}.png", data)), sent=({"sha256": "abc"},))
+        for k in range(3)
+    ]
+    found = write_page(tmp_path / "r.html", results)
+    assert list_images(found) == ["i0"]
+    assert [sample["images"][0][0] for sample in found["b0"]] == [0, 0, 0]
+    assert found["data"]["images"]["n"] == 1
+
+
+def test_images_go_on_beyond_their_time_if_all_of_them_take_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = [
+        result(k, images=image_of(tmp_path / f"{k}.png", noisy_picture("PNG", (60, 40)))) for k in range(40)
+    ]
+    seconds = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(seconds)))
+    found = write_page(tmp_path / "r.html", results, ImagePolicy(max_s=5.0, whole_s=1000.0))
+    assert len(list_images(found)) == 40
+    fewer = write_page(tmp_path / "r.html", results, ImagePolicy(max_s=5.0, whole_s=10.0))
+    assert 0 < len(list_images(fewer)) < 40
+
+
+def test_the_script_for_markdown_is_there_only_where_a_reply_has_some(tmp_path: Path) -> None:
+    write_page(tmp_path / "plain.html", [result(0, reply="The answer is B.")])
+    write_page(tmp_path / "rich.html", [result(0, reply="**B**")])
+    assert "var Rich=" not in (tmp_path / "plain.html").read_text(encoding="utf-8")
+    assert "var Rich=" in (tmp_path / "rich.html").read_text(encoding="utf-8")

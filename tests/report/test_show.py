@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.models.prices import Price
-from eyechart.report.show import explain_outcome, show_json, show_sample
+from eyechart.report.reasons import explain_outcome
+from eyechart.report.show import make_samples_table, show_json, show_sample
 from eyechart.report.table import to_text
 from eyechart.store.reader import Call
 from eyechart.types import Failure, Outcome, Reply, Result, Score, Usage
@@ -174,3 +175,19 @@ def test_what_a_sample_cost_is_shown() -> None:
     assert show_json(result(0), calls=[call, other], prices=prices)["judge_cost"] is None
     uncounted = replace(call, reply=Reply(text="A"))
     assert show_json(result(0), calls=[call, uncounted], prices=prices)["judge_cost"] is None
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("n_words", [1, 400])
+def test_a_list_keeps_ids_outcomes_and_golds_whatever_the_length_of_replies(width: int, n_words: int) -> None:
+    rows = [
+        result(number, "wrong", reply="slowly " * n_words, question="Which one? " * n_words, golds=("a dog",))
+        for number in range(3)
+    ]
+    lines = to_text(make_samples_table(rows), width=width).splitlines()
+    assert lines[0].split() == ["id", "outcome", "read", "gold", "question", "reply"]
+    for number, line in enumerate(lines[2:]):
+        assert line.startswith(f"q{number}  wrong    B     a dog  Which one?")
+        assert "slowly" in line
+        assert len(line) <= width
+    assert len(lines) == 5, "one line per sample"

@@ -8,8 +8,9 @@ import pytest
 from eyechart import stats
 from eyechart.report.counting import compute_credit
 from eyechart.report.summary import Summary, summarise
+from eyechart.report.table import make_run_table, to_text
 from eyechart.stats import compute_wilson
-from eyechart.types import OUTCOMES, Outcome, Result
+from eyechart.types import OUTCOMES, Outcome, Result, Sample, Score
 from support.results import result
 
 
@@ -231,3 +232,17 @@ def test_right_answers_in_other_words_vote_together() -> None:
     assert trials is not None
     assert trials.samples is not None
     assert trials.samples.majority == 1.0
+
+
+def test_a_few_samples_with_most_of_the_points_are_told() -> None:
+    def weighed(position: int, weight: float) -> Result:
+        sample = Sample(id=str(position), question="?", golds=("a",), weight=weight)
+        is_right = position % 3 > 0
+        score = Score(outcome="correct" if is_right else "wrong", value=float(is_right))
+        return Result(sample=sample, position=position, score=score)
+
+    for heavy, is_told in ((50.0, True), (2.0, False)):
+        results = [weighed(position, heavy if position < 2 else 1.0) for position in range(40)]
+        summary = summary_of(results)
+        assert summary.overall.rests_on_few == is_told
+        assert ("carry most of the points" in to_text(make_run_table(summary))) == is_told

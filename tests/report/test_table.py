@@ -15,12 +15,12 @@ GOLDEN = """\
 demo · openai/tiny
            n  score %  95 % interval  worst–best  chance  correct  partial  wrong  unparsed  failed
 ───────────────────────────────────────────────────────────────────────────────────────────────────
-overall   10     61.1      27.0–87.0   55.0–75.0    50.0        5        1      2         1       1
+overall   10     61.1      26.5–87.3   55.0–75.0    50.0        5        1      2         1       1
 category
   [red]    5     80.0      37.6–96.4                50.0        4        0      1         0       0
-  图表     5     37.5       4.5–88.4   30.0–70.0    50.0        1        1      1         1       1
+  图表     5     37.5       3.9–89.8   30.0–70.0    50.0        1        1      1         1       1
 coverage 90.0 %: the score leaves out 1 failed
-interval: wilson-partial, 9 samples; with failures 24.3–93.0
+interval: wilson-partial, 9 samples; with failures 24.0–93.3
 scorer choice, parity: official
 10 requests · 900 tokens in, 90 out · 1m30s"""
 
@@ -29,7 +29,7 @@ demo
 model             n  score %  95 % interval  worst–best  correct  partial  wrong  unparsed  failed
 ──────────────────────────────────────────────────────────────────────────────────────────────────
 (chance)                50.0
-openai/tiny      10     61.1      27.0–87.0   55.0–75.0        5        1      2         1       1
+openai/tiny      10     61.1      26.5–87.3   55.0–75.0        5        1      2         1       1
 baseline/random   2     50.0       9.5–90.5                    1        0      1         0       0
 intervals: wilson-partial, wilson"""
 

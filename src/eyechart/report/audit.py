@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from rich.table import Table
+from rich.text import Text
 
 from eyechart import stats
 from eyechart.report.counting import compute_credit
@@ -41,6 +43,11 @@ _WITHOUT = {  # in the verdict
     "caption": "with a caption in its place",
     "ocr": "with its text in its place",
 }
+_OTHER_IMAGES = {
+    "blank": "a blank one",
+    "shuffled": "another question's",
+}  # what shows whether it is this one
+_NO_EFFECT = "No effect of the image shows"
 
 
 class AuditedQuestions(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +79,7 @@ class AuditedCondition:
     gain_ci95: tuple[float, float] | None = None
     p: float | None = None
     p_adjusted: float | None = None  # Holm, over all conditions
-    smallest_difference: float | None = None  # a smaller gain would usually not show
+    smallest_difference: float | None = None  # the true gain that is found with a power of 80 %
     changed: float | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -152,7 +159,7 @@ def compare_conditions(
             gain_ci95=(gain.low, gain.high) if gain else None,
             p=gain.p if gain else None,
             p_adjusted=adjusted.get(name),
-            smallest_difference=_find_smallest(gain),
+            smallest_difference=stats.find_smallest_difference(gain) if gain else None,
             changed=_share(questions.changed.get(name, ())),
         )
     return found
@@ -160,12 +167,6 @@ def compare_conditions(
 
 def _p_of(gain: stats.Paired | None) -> float:
     return 1.0 if gain is None else gain.p
-
-
-def _find_smallest(gain: stats.Paired | None) -> float | None:
-    if gain is None or not gain.stderr:
-        return None
-    return stats.compute_smallest_difference(gain.n, variance=gain.stderr**2 * gain.n)
 
 
 def compute_interval(questions: AuditedQuestions, condition: str) -> stats.Interval | None:
@@ -216,14 +217,14 @@ def merge_versions(
     """The mean of each question over its versions, and whether its verdict depends on the version.
 
     >>> merge_versions([[1.0, 0.0, None], [1.0], [None]])
-    ([0.5, 1.0, None], [True, False, None])
+    ([0.5, 1.0, None], [True, None, None])
     """
     means: list[float | None] = []
-    changed: list[bool | None] = []
+    changed: list[bool | None] = []  # None: fewer than two versions have a value
     for values in versions:
         known = [value for value in values if value is not None]
         means.append(sum(known) / len(known) if known else None)
-        changed.append(len({value >= RIGHT for value in known}) > 1 if known else None)
+        changed.append(len({value >= RIGHT for value in known}) > 1 if len(known) > 1 else None)
     return means, changed
 
 
@@ -245,28 +246,54 @@ def group_rotations(results: Iterable[Result]) -> dict[str, list[float | None]]:
 
 
 def build_verdict(conditions: Mapping[str, AuditedCondition], chance: float | None) -> str:
-    """One sentence: whether the image matters, and by how much."""
-    name = next((one for one in _WITHOUT if one in conditions and conditions[one].n_paired), None)
-    if name is None:
+    """One sentence: whether the image matters, by how much, and what other images in its place score."""
+    paired = {name: conditions[name] for name in _WITHOUT if name in conditions and conditions[name].n_paired}
+    if not paired:
         return "Nothing can be said: no question has a score both with and without the image."
-    other = conditions[name]
+    name, other = next(iter(paired.items()))
     gain, scores, ends = other.gain or 0.0, other.paired_scores or (0.0, 0.0), other.gain_ci95 or (0.0, 0.0)
-    is_seen = other.p is not None and other.p < ALPHA and not ends[0] <= 0 <= ends[1]
     span = " to ".join(map(format_points, ends))
-    if not is_seen:
-        begin = "No effect of the image shows"
+    if not _has_effect(other):
         change = f"a difference of {format_points(gain)} points ({span})"
-        if other.smallest_difference:
-            change += f", where one below {format_points(other.smallest_difference)} points would not show"
+        if other.smallest_difference and other.smallest_difference < 1:
+            points = format_points(other.smallest_difference)
+            change += f", where a true one of {points} would be found with a power of 80 %"
     else:
-        begin = "The image matters" if gain > 0 else "The image misleads the model"
         change = f"{'a gain' if gain > 0 else 'a loss'} of {format_points(abs(gain))} points ({span})"
+    further = [
+        f"{_WITHOUT[one]} {format_percent(found.paired_scores[1])} %"
+        for one, found in paired.items()
+        if one != name and found.paired_scores
+    ]
+    rest = f"; {', '.join(further)}" if further else ""
     by_luck = f"; guessing would give {format_percent(chance)} %" if chance else ""
     with_it, without = map(format_percent, scores)
     return (
-        f"{begin}: with it {with_it} % of {other.n_paired:,} questions are answered correctly, "
-        f"{_WITHOUT[name]} {without} %, {change}{by_luck}."
+        f"{_judge_image(paired)}: with it {with_it} % of {other.n_paired:,} questions "
+        f"are answered correctly, {_WITHOUT[name]} {without} %, {change}{rest}{by_luck}."
     )
+
+
+def _judge_image(paired: Mapping[str, AuditedCondition]) -> str:
+    """The beginning of the verdict: whether an image is needed, and whether it is this one."""
+    name, first = next(iter(paired.items()))
+    others = {said: paired[one] for one, said in _OTHER_IMAGES.items() if one in paired and one != name}
+    if not _has_effect(first):
+        moved = [said for said, found in others.items() if _has_effect(found)]
+        return f"No image is needed, but {' and '.join(moved)} changes the score" if moved else _NO_EFFECT
+    if (first.gain or 0.0) < 0:
+        return "The image misleads the model"
+    alike = [said for said, found in others.items() if not _has_effect(found) or (found.gain or 0.0) < 0]
+    if not alike:
+        return "The image matters"
+    as_high = "not this one" if len(alike) == len(_OTHER_IMAGES) else f"no difference from {alike[0]} shows"
+    return f"An image is needed, but {as_high}"
+
+
+def _has_effect(condition: AuditedCondition) -> bool:
+    """Whether the image adds or takes more than chance would."""
+    low, high = condition.gain_ci95 or (0.0, 0.0)
+    return condition.p is not None and condition.p < ALPHA and not low <= 0 <= high
 
 
 def format_points(difference: float) -> str:
@@ -283,8 +310,6 @@ def format_points(difference: float) -> str:
 
 def build_audit_tables(numbers: AuditNumbers) -> list[RenderableType]:
     """The conditions, the letters, and what there is to say about them, then the verdict."""
-    from rich.text import Text
-
     parts: list[RenderableType] = [_build_conditions_table(numbers)]
     parts += [Text(line) for line in _list_remarks(numbers)]
     if numbers.letters is not None and numbers.letters.is_biased:
@@ -293,8 +318,6 @@ def build_audit_tables(numbers: AuditNumbers) -> list[RenderableType]:
 
 
 def _build_conditions_table(numbers: AuditNumbers) -> RenderableType:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     table.add_column("condition")
     for heading in ("n", "score %", "95 % interval", "image adds", "95 % interval", "p (Holm)"):
@@ -335,8 +358,6 @@ def _list_remarks(numbers: AuditNumbers) -> Iterable[str]:
 
 
 def _build_letters_table(bias: LetterBias) -> RenderableType:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     table.add_column("letter")
     for heading in ("chosen %", "gold %", "difference", "95 % interval", "p (Holm)"):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from eyechart.data.columns.choices import parse_choices
+from eyechart.readers.answers import read_polarity  # a file of choices does not need it
 from eyechart.readers.decide import find_gold_letter
 from eyechart.readers.default import find_written_choices
 from eyechart.readers.mentions.options import prepare_options
@@ -34,8 +35,6 @@ def compute_chance(sample: Sample) -> float:
     """
     choices = sample.choices or _find_written_options(sample)
     if not choices:
-        from eyechart.readers.answers import read_polarity  # a file of choices does not need it
-
         polarities = set(map(read_polarity, sample.golds))  # None: neither yes nor no
         return len(polarities) / 2 if polarities and None not in polarities else 0.0
     accepted = {letters for gold in sample.golds for letters in _match_gold(gold, choices)}

@@ -6,14 +6,16 @@ checks that the runs can be compared. What the numbers mean:
 - **n** counts the shared questions: those that every run scored. All numbers are about these.
 - **difference** is the mean of a run's value minus the reference's, question by question. Its interval and
   its p-value are paired and respect clusters, such as several questions on one image (`stats.paired`).
-- The **reference** of two runs is the second one; of several, the run with the highest score, or the baseline
-  that the user names. The highest run is chosen by looking at the scores, so its p-values are corrected for
-  all pairs of runs; those against a named baseline are corrected for the number of other runs.
+- The **reference** of two runs is the first one, the old one; of several, the run with the highest score, or
+  the baseline that the user names. The highest run is chosen by looking at the scores, so its p-values are
+  corrected for all pairs of runs; those against a named baseline are corrected for the number of other runs.
 - A **flip** is a question that one run got right and the other wrong: values on different sides of one half.
-- Two runs are **distinguishable** if the corrected p-value is below 0.05 and the interval excludes zero.
-- The **smallest difference** is the true difference that such a test would have found in four of five
-  repetitions: differences below it would usually not show. It is not below one that was measured here and
-  not told apart.
+- Where a run has no reply, or no verdict, on a question that the other scored, **ci95_with_failures** is the
+  interval with these questions, from all counted against the first run of the pair to all counted for it.
+- Two runs are **distinguishable** if the corrected p-value is below 0.05 and the interval excludes zero, that
+  with failures as well.
+- The **smallest difference** is the true difference that such a test finds with a power of 80 %. It is not
+  below one that was measured here and not told apart.
 - **ranks** is the interval of a run's rank, by bootstrap over the clusters (`stats.rank_intervals`).
 """
 
@@ -31,6 +33,7 @@ import msgspec
 from eyechart import stats
 from eyechart.errors import join_names
 from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, get_group_order
+from eyechart.report.noise import Noise
 from eyechart.report.unread import Unread
 from eyechart.terminal import to_one_line
 
@@ -48,6 +51,9 @@ class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):
     weights: Sequence[float] | None = None  # None: all count the same
     clusters: Sequence[str | int] | None = None  # None: all are independent
     groups: Mapping[str, Sequence[str]] = {}  # per key, the group of each question
+    # With the questions that failed in some run: `values` with all failures wrong, and with all right.
+    worst: SharedQuestions | None = None
+    best: SharedQuestions | None = None
 
 
 class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +93,18 @@ class Difference:
     discordant: tuple[int, int]  # questions on which a has the higher value, and on which b has
     method: str
     smallest_difference: float | None  # None where all questions have the same difference; 1 for too few
+    n_failed: int = 0  # questions without a reply or a verdict in one of the two
+    ci95_with_failures: tuple[float, float] | None = None  # None where there are no such questions
     flipped: tuple[Flip, ...] = field(default=(), repr=False)
 
     @property
     def is_distinguishable(self) -> bool:
+        low, high = self.ci95_with_failures or self.ci95
+        return self.is_different_where_scored and not low <= 0 <= high
+
+    @property
+    def is_different_where_scored(self) -> bool:
+        """Whether the shared questions alone, without those that failed, tell the runs apart."""
         low, high = self.ci95
         return self.p_adjusted < ALPHA and not low <= 0 <= high
 
@@ -109,6 +123,8 @@ class Difference:
             "discordant": list(self.discordant),
             "method": self.method,
             "smallest_difference": self.smallest_difference,
+            "n_failed": self.n_failed,
+            "ci95_with_failures": list(self.ci95_with_failures) if self.ci95_with_failures else None,
             "is_distinguishable": self.is_distinguishable,
             **({"flipped": [flip.to_json() for flip in self.flipped]} if with_flips else {}),
         }
@@ -148,8 +164,8 @@ class GroupComparison:
 class Comparison:
     """Runs compared on the questions they share. Scores and differences are fractions from 0 to 1.
 
-    `difference`, `ci95`, `p`, `discordant` and `flipped` are those of the first pair: of two runs the first
-    minus the second, of several the one that follows the reference in `standings` minus the reference.
+    `difference`, `ci95`, `p`, `discordant` and `flipped` are those of the first pair: of two runs the second
+    minus the first, of several the one that follows the reference in `standings` minus the reference.
     """
 
     benchmark: str
@@ -165,6 +181,7 @@ class Comparison:
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by run: why, how many
     warnings: tuple[str, ...] = ()
     unread: Mapping[str, Unread] = field(default_factory=dict)  # by run: replies without a readable answer
+    noise: Noise | None = None  # of the flips of the first pair, if it was asked for
     questions: SharedQuestions
 
     def __repr__(self) -> str:
@@ -184,6 +201,9 @@ class Comparison:
     def scores(self) -> dict[str, float]:
         """Each run's score on the shared questions, by its folder."""
         return {standing.run: standing.score for standing in self.standings}
+
+    def get_label(self, run: str) -> str:
+        return next(standing.label for standing in self.standings if standing.run == run)
 
     @property
     def difference(self) -> float:
@@ -217,7 +237,8 @@ class Comparison:
         labels = {standing.run: to_one_line(standing.label) for standing in self.standings}
         sentence = write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
         lines = [f"{labels[run]}: {one.line}" for run, one in self.unread.items() if self.is_outweighed(run)]
-        return "\n".join([sentence, *map(to_one_line, lines)])
+        noise = [self.noise.verdict] if self.noise else []
+        return "\n".join([sentence, *noise, *map(to_one_line, lines)])
 
     def is_outweighed(self, run: str) -> bool:
         """Whether more of a run's replies have no readable answer than its scores differ."""
@@ -235,6 +256,7 @@ class Comparison:
             "scores": self.scores,
             "difference": first.difference,
             "ci95": list(first.ci95),
+            "ci95_with_failures": list(first.ci95_with_failures) if first.ci95_with_failures else None,
             "p": first.p,
             "discordant": list(first.discordant),
             "smallest_difference": first.smallest_difference,
@@ -251,6 +273,7 @@ class Comparison:
             "left_out": {run: dict(counts) for run, counts in self.left_out.items()},
             "warnings": list(self.warnings),
             "unread": {run: one.to_json() for run, one in self.unread.items()},
+            **({"noise": self.noise.to_json()} if self.noise else {}),
         }
 
 
@@ -269,14 +292,14 @@ def compare_values(
     """Compare two runs or more; `baseline` is the folder of the run that the others are compared with.
 
     >>> runs = [ComparedRun(run=name, model=name, label=name) for name in ("a", "b")]
-    >>> questions = SharedQuestions(ids=["1", "2", "3"], values={"a": [1, 1, 0], "b": [1, 0, 0]})
+    >>> questions = SharedQuestions(ids=["1", "2", "3"], values={"a": [1, 0, 0], "b": [1, 1, 0]})
     >>> found = compare_values(questions, runs)
     >>> round(found.difference, 3), found.discordant, [flip.id for flip in found.flipped]
     (0.333, (1, 0), ['2'])
     """
     scores = {run: _estimate(questions, run) for run in questions.values}
     order = sorted(scores, key=lambda run: -scores[run].mean)
-    reference = baseline or (runs[1].run if len(runs) == 2 else order[0])
+    reference = baseline or (runs[0].run if len(runs) == 2 else order[0])
     pairs = [(run, reference) for run in order if run != reference]
     # The highest run was chosen by its score: any other could have been, so all pairs count as tested.
     others = [pair for pair in combinations(order, 2) if baseline is None and reference not in pair]
@@ -333,7 +356,7 @@ def _compare_pairs(
     questions: Sequence[SharedQuestions], pairs: Sequence[tuple[str, str]], correction: Correction
 ) -> list[Difference]:
     """The first run of each pair minus the second, in each set of questions, corrected for all of them."""
-    tested = [(a, b, _test(part, a, b)) for part in questions for a, b in pairs]
+    tested = [(part, a, b, _test(part, a, b)) for part in questions for a, b in pairs]
     alpha = ALPHA / len(tested) if correction == "holm" else ALPHA
     return [
         Difference(
@@ -349,25 +372,35 @@ def _compare_pairs(
             discordant=found.discordant,
             method=found.method,
             smallest_difference=_find_smallest(found, p, alpha),
+            **_add_failures(part, a, b),
         )
-        for (a, b, found), p in zip(
-            tested, _adjust([found.p for _, _, found in tested], correction), strict=True
+        for (part, a, b, found), p in zip(
+            tested, _adjust([found.p for *_, found in tested], correction), strict=True
         )
     ]
 
 
 def _find_smallest(found: stats.Paired, p: float, alpha: float) -> float | None:
-    if (
-        stats.compute_sign_test(found.n_clusters, 0) >= alpha
-    ):  # not even if all of them differ in one direction
-        return 1.0
-    if not found.stderr:
-        return None
-    planned = stats.compute_smallest_difference(1, variance=found.stderr**2, alpha=alpha)
-    # With few clusters the interval is longer than the plan supposes: it has to exclude zero.
-    half = (found.high - found.low) / 2
-    is_seen = p < ALPHA and not found.low <= 0 <= found.high
-    return min(1.0, max(planned, half, 0.0 if is_seen else abs(found.difference)))
+    smallest = stats.find_smallest_difference(found, alpha=alpha)
+    if smallest is None or (p < ALPHA and not found.low <= 0 <= found.high):
+        return smallest
+    return max(smallest, abs(found.difference))
+
+
+def _add_failures(part: SharedQuestions, a: str, b: str) -> dict[str, Any]:
+    """How many questions failed in one of the runs, and the interval that they allow."""
+    worst, best = part.worst, part.best
+    if worst is None or best is None:
+        return {}
+    rows = zip(worst.values[a], best.values[a], worst.values[b], best.values[b], strict=True)
+    n_failed = sum(low_a != high_a or low_b != high_b for low_a, high_a, low_b, high_b in rows)
+    if not n_failed:
+        return {}
+    low = stats.paired(worst.values[a], best.values[b], worst.weights, worst.clusters)
+    high = stats.paired(best.values[a], worst.values[b], best.weights, best.clusters)
+    assert low is not None, "a comparison has questions"
+    assert high is not None
+    return {"n_failed": n_failed, "ci95_with_failures": (low.low, high.high)}
 
 
 def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:
@@ -389,10 +422,8 @@ def _compare_groups(
     correction: Correction,
 ) -> dict[str, GroupComparison]:
     """The same pairs within every group of a key, corrected over all of them."""
-    rows: dict[str, list[int]] = {}
-    for row, value in enumerate(questions.groups[key]):
-        rows.setdefault(value, []).append(row)
-    parts = {value: _select(questions, rows[value]) for value in sorted(rows, key=get_group_order)}
+    names = sorted(set(questions.groups[key]), key=get_group_order)
+    parts = {value: _select(questions, key, value) for value in names}
     tested = iter(_compare_pairs(list(parts.values()), pairs, correction))
     return {
         value: GroupComparison(
@@ -408,12 +439,15 @@ def limit_groups(values: Sequence[str]) -> list[str]:
     return [value if value in kept else OTHER_VALUES for value in values]
 
 
-def _select(questions: SharedQuestions, rows: Sequence[int]) -> SharedQuestions:
+def _select(questions: SharedQuestions, key: str, value: str) -> SharedQuestions:
+    rows = [row for row, group in enumerate(questions.groups[key]) if group == value]
     return SharedQuestions(
         ids=[questions.ids[row] for row in rows],
         values={run: [values[row] for row in rows] for run, values in questions.values.items()},
         weights=questions.weights and [questions.weights[row] for row in rows],
         clusters=questions.clusters and [questions.clusters[row] for row in rows],
+        worst=questions.worst and _select(questions.worst, key, value),
+        best=questions.best and _select(questions.best, key, value),
     )
 
 
@@ -442,12 +476,14 @@ def write_verdict(
     if len(pairs) == 1:
         return _write_verdict_of_two(pairs[0], labels)
     on = f"on {pairs[0].n:,} shared questions"
-    told = [pair for pair in pairs if pair.is_distinguishable]
+    distinguishable = [pair for pair in pairs if pair.is_distinguishable]
     alike = [pair for pair in pairs if not pair.is_distinguishable]
     limit = _tell_limit(alike)
     name = labels[reference]
     if is_baseline:
-        better, worse = ([one for one in told if (one.difference > 0) == is_up] for is_up in (True, False))
+        better, worse = (
+            [one for one in distinguishable if (one.difference > 0) == is_up] for is_up in (True, False)
+        )
         parts = {
             f"better than {name}": better,
             f"worse than {name}": worse,
@@ -460,7 +496,7 @@ def write_verdict(
         low, high = sorted(-end for end in first.ci95)
         ahead = f"{format_points(-first.difference)} points ({format_points(low)} to {format_points(high)})"
         return f"{name} is best {on}: {ahead} ahead of {labels[first.a]}, the next one"
-    if not told:
+    if not distinguishable:
         return f"not distinguishable: none of the others differs from {name}, the highest, {on}{limit}"
     others = join_names([labels[pair.a] for pair in alike], 5)
     return f"{name} is highest {on}, but not distinguishable from {others}{limit}"
@@ -468,22 +504,33 @@ def write_verdict(
 
 def _write_verdict_of_two(pair: Difference, labels: Mapping[str, str]) -> str:
     on = f"on {pair.n:,} shared question{'s' * (pair.n != 1)}"
+    both = f"{labels[pair.b]} and {labels[pair.a]} are not distinguishable"
     if pair.is_distinguishable:
         better, sign = (pair.a, 1) if pair.difference > 0 else (pair.b, -1)
         low, high = sorted(sign * end for end in pair.ci95)
         by = f"{format_points(abs(pair.difference))} points ({format_points(low)} to {format_points(high)})"
         return f"{labels[better]} is better by {by} {on}"
+    if pair.is_different_where_scored and pair.ci95_with_failures:
+        least, most = map(format_points, pair.ci95_with_failures)
+        failed = f"{pair.n_failed:,} question{'s' * (pair.n_failed != 1)}"
+        return (
+            f"{both}: {labels[pair.a]} minus {labels[pair.b]} is "
+            f"{format_points(pair.difference)} points {on}, but {failed} failed, with which it could be "
+            f"{least} to {most}"
+        )
     if pair.discordant == (0, 0):
         each = f"each of {pair.n:,} shared questions" if pair.n > 1 else "1 shared question"
-        return f"not distinguishable: both have the same score on {each}"
-    return f"not distinguishable {on}{_tell_limit([pair])}"
+        return f"{both}: both have the same score on {each}"
+    return f"{both} {on}{_tell_limit([pair])}"
 
 
 def _tell_limit(pairs: Sequence[Difference]) -> str:
     hidden = max((pair.smallest_difference or 0.0 for pair in pairs), default=0.0)
     if hidden >= 1:
         return ": too few to show any difference"
-    return f": a difference below {format_points(hidden)} points would not show" if hidden else ""
+    if not hidden:
+        return ""
+    return f": a difference of {format_points(hidden)} points would be found with a power of 80 %"
 
 
 def _list_runs(labels: Mapping[str, str], pairs: Sequence[Difference]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.report.compare import RIGHT, Comparison
 from eyechart.report.page import open_page
-from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, write_images
+from eyechart.report.run_page import RunFacts, SampleBlocks, hide_folders, list_conditions, write_images
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -63,12 +63,17 @@ def write_comparison_page(
             "data",
             {
                 "kind": "comparison",
-                "comparison": comparison.to_json(with_flips=False),
-                "labels": labels,
-                "a": first.a,
-                "b": first.b,
+                **_hide_runs(
+                    {
+                        "comparison": comparison.to_json(with_flips=False),
+                        "labels": labels,
+                        "a": first.a,
+                        "b": first.b,
+                        "conditions": {run: dict(list_conditions(one)) for run, one in facts.items()},
+                    },
+                    {run: f"run {place}" for place, run in enumerate(labels, 1)},
+                ),
                 "name": facts[first.a].name,
-                "conditions": {run: dict(list_conditions(one)) for run, one in facts.items()},
                 "kinds": KINDS,
                 "index": index,
                 "images": images,
@@ -78,8 +83,17 @@ def write_comparison_page(
         )
 
 
+def _hide_runs(value: Any, names: Mapping[str, str]) -> Any:
+    """The same with other names for the runs, which are paths, and with no paths in sentences."""
+    if isinstance(value, Mapping):
+        return {names.get(key, key): _hide_runs(one, names) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_hide_runs(one, names) for one in value]
+    return names.get(value) or hide_folders(value) if isinstance(value, str) else value
+
+
 def _describe_beside(samples: SampleBlocks, result: Result) -> dict[str, Any]:
     """The answer of the other run."""
     theirs = samples.describe(result)
-    names = ("outcome", "reply", "thinking", "read", "route", "why", "cut")
+    names = ("outcome", "reply", "thinking", "read", "route", "why", "place", "cut")
     return {name: getattr(theirs, name) for name in names}

@@ -10,18 +10,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
+from rich import box
+from rich.console import Group as Stack
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from eyechart.report.compare import Comparison, Difference, format_points
 from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file
 from eyechart.report.table import format_percent
 from eyechart.terminal import to_one_line
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _METHODS = {
     "mcnemar": "McNemar's exact test",
@@ -91,8 +92,8 @@ def _make_groups_table(comparison: Comparison, key: str, labels: Mapping[str, st
     flips = Counter((flip.by[key], flip.a > flip.b) for flip in comparison.flipped)
     rows = []
     for value, group in groups.items():
-        told = {pair.a for pair in group.pairs if pair.is_distinguishable}
-        scores = [format_percent(group.scores[run]) + MARK * (run in told) for run in runs]
+        notes = {pair.a for pair in group.pairs if pair.is_distinguishable}
+        scores = [format_percent(group.scores[run]) + MARK * (run in notes) for run in runs]
         row = [to_one_line(value), f"{group.n:,}", *scores]
         if not comparison.is_many:
             row += [*_tell_difference(group.pairs[0]), f"+{flips[value, True]} -{flips[value, False]}"]
@@ -149,13 +150,20 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         labels = {standing.run: to_one_line(standing.label) for standing in comparison.standings}
         up = sum(flip.a > flip.b for flip in pair.flipped)
         down = len(pair.flipped) - up
+        chosen = "" if comparison.is_baseline else ", the first run; --baseline RUN chooses another"
+        yield f"differences: {labels[pair.a]} minus {labels[pair.b]}{chosen}"
         yield f"flips: +{up:,} right in {labels[pair.a]} alone, -{down:,} in {labels[pair.b]} alone"
-    told = [f"difference by {_METHODS.get(pair.method, pair.method)}"]
+    for one in comparison.pairs:
+        if one.ci95_with_failures:
+            low, high = map(format_points, one.ci95_with_failures)
+            names = " minus ".join(to_one_line(comparison.get_label(run)) for run in (one.a, one.b))
+            yield f"with {one.n_failed:,} failed questions, counted wrong or right: {names} {low} to {high}"
+    notes = [f"difference by {_METHODS.get(pair.method, pair.method)}"]
     if comparison.correction != "none" and (comparison.is_many or comparison.by):
         pairs = ["all pairs" if not comparison.is_baseline else "all others"] if comparison.is_many else []
         over = " and ".join([*pairs, *(["the groups of a key"] if comparison.by else [])])
-        told.append(f"p corrected over {over} by {_CORRECTIONS[comparison.correction]}")
-    yield "; ".join(told)
+        notes.append(f"p corrected over {over} by {_CORRECTIONS[comparison.correction]}")
+    yield "; ".join(notes)
     groups = [group for groups in comparison.by.values() for group in groups.values()]
     if comparison.is_many and any(pair.is_distinguishable for group in groups for pair in group.pairs):
         yield f"{MARK} differs from the reference"
@@ -166,12 +174,10 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
 
 def list_renderables(comparison: Comparison, *, n_flips: int = 0) -> Iterator[RenderableType]:
     """The tables and notes for a terminal; the verdict follows them."""
-    from rich.text import Text
-
     for table in make_tables(comparison, n_flips=n_flips):
         yield draw_table(table)
         yield Text("")
-    yield from (Text(told, style="dim") for told in list_notes(comparison))
+    yield from (Text(notes, style="dim") for notes in list_notes(comparison))
 
 
 def draw_ranks(comparison: Comparison) -> RenderableType:
@@ -189,11 +195,6 @@ def draw_ranks(comparison: Comparison) -> RenderableType:
 
 def draw_table(table: PlainTable) -> RenderableType:
     """The table for a terminal."""
-    from rich import box
-    from rich.console import Group as Stack
-    from rich.table import Table
-    from rich.text import Text
-
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for place, column in enumerate(table.columns):
         is_left = place < table.n_left

@@ -54,9 +54,10 @@ def describe_briefly(manifest: Mapping[str, Any], declared: Declared) -> str:
     """
     if "replies" in manifest:
         return "scored from a file"
-    own = {name: one for name, one in declared.items() if not one.identified_by}
+    own = {name: one for name, one in declared.items() if one.identified_by in ("", "look", "model")}
     given = _list_given(read_options(manifest), own, _BRIEF_CHARS)
-    parts = [part for name in ("selection", "prompt", "reading") for part in given.get(name, ())]
+    rows = ("selection", "parameters", "prompt", "closer looks", "reading")
+    parts = [part for row in rows for part in given.get(row, ())]
     images = [f"images {part}" if part in _IN_PLACE.values() else part for part in given.get("images", ())]
     return ", ".join([*parts, *images])
 
@@ -107,8 +108,8 @@ def _tell_option(one: Option, value: Any, limit: int) -> str:
         return tell_value(value)
     if isinstance(value, list | tuple) and len(value) > 3:
         return f"{len(value)} {words}"
-    told = " ".join((_cut_path(str(value)) if one.is_path else tell_value(value)).split())
-    return f"{words} {told if len(told) <= limit else f'{told[: limit - 1]}…'}"
+    shown = " ".join((_cut_path(str(value)) if one.is_path else tell_value(value)).split())
+    return f"{words} {shown if len(shown) <= limit else f'{shown[: limit - 1]}…'}"
 
 
 def _cut_path(text: str) -> str:
@@ -136,9 +137,9 @@ def list_options_apart(
             keys = dict.fromkeys(key for value in values for key in value or {})
             parts = {f" {key}": [(value or {}).get(key) for value in values] for key in keys}
         for part, each in parts.items():
-            told = [tell_value(value) for value in each]
-            if len(set(told)) > 1:
-                yield name, f"{one.flag}{part}", told
+            shown = [tell_value(value) for value in each]
+            if len(set(shown)) > 1:
+                yield name, f"{one.flag}{part}", shown
 
 
 def tell_judges(judge: Any) -> str:
@@ -146,11 +147,11 @@ def tell_judges(judge: Any) -> str:
     if not isinstance(judge, Mapping):
         return str(judge or "none")
     several = [judge, *(judge.get("further") or ())]
-    told = ", ".join(
+    shown = ", ".join(
         " ".join([str(one.get("model")), *([tell_value(one["identity"])] if one.get("identity") else [])])
         for one in several
     )
-    return f"{told} with prompts {tell_value(judge['prompts'])}" if judge.get("prompts") else told
+    return f"{shown} with prompts {tell_value(judge['prompts'])}" if judge.get("prompts") else shown
 
 
 def tell_value(value: Any) -> str:

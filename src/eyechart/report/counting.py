@@ -7,6 +7,7 @@ means is said in summary.py.
 from __future__ import annotations
 
 import copy
+import hashlib
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +16,10 @@ from typing import Any
 
 import msgspec
 
+from eyechart.errors import UsageError, join_names
+from eyechart.registry import suggest_name
 from eyechart.report.chance import compute_chance
+from eyechart.report.speed import SpeedCounter
 from eyechart.stats import (
     Interval,
     Moments,
@@ -26,12 +30,14 @@ from eyechart.stats import (
     shrink_groups,
     summarise_trials,
 )
-from eyechart.stats.intervals import add_in_order
+from eyechart.stats.intervals import add_in_order, measure_overlap
 from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
 
+NO_GROUPS = "none"  # as a key: no groups
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
 MAX_TRIALS = 1000  # per sample, for pass@k and the like: binomial coefficients grow long
+_FEW = 15  # samples of equal weight that say as much
 MAX_VALUES = 200  # per key: a column of identifiers makes no table
 
 SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
@@ -82,6 +88,14 @@ class Group:
         worst, best = self.bounds
         return self.score is None or not (math.isclose(worst, self.score) and math.isclose(best, self.score))
 
+    @property
+    def rests_on_few(self) -> bool:
+        """Whether a few samples carry most of the points, so that no interval is sure to be long enough."""
+        found = self.measured
+        if found is None or found.method not in ("wilson-weighted", "wilson-partial"):
+            return False
+        return found.n_effective < min(_FEW, found.n / 3)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
         return {
@@ -130,6 +144,9 @@ class Trials:
         return {**found, "k": self.k, "mean": self.mean, "std": self.std}
 
 
+CONTRADICTION = "choice:contradiction"  # the route of our own reader of choices
+
+
 class ResultCounter:
     """All counters of a run: one set per group, and a few numbers per sample until it is closed.
 
@@ -143,6 +160,8 @@ class ResultCounter:
         self.retried = 0
         self.n_thoughts = 0  # replies with thoughts in their text
         self.n_unknown_thoughts = 0  # of an earlier version: it is not known where the thoughts were
+        self.speed = SpeedCounter()
+        self.n_contradictions = 0  # replies that name a letter beside the words of another option
         self.has_fields = False  # some reply was scored field by field
         self._n_usages = 0
         self._n_uncounted = 0  # samples whose replies came without their tokens
@@ -173,6 +192,7 @@ class ResultCounter:
                 tally.pending += 1
             return
         lacks_score = is_open(result)
+        self.n_contradictions += result.score is not None and result.score.route == CONTRADICTION
         self.has_fields |= result.score is not None and "fields" in result.score.detail
         for tally in asked.tallies:
             tally.counts[outcome] += 1
@@ -194,6 +214,11 @@ class ResultCounter:
             for key, tallies in self._by.items()
             if tallies
         }
+
+    def measure_overlap(self, key: str) -> float:
+        """How much more the mean over the groups of a key varies because groups share clusters."""
+        tallies = self._by.get(key, {})
+        return measure_overlap(tally.values for name, tally in tallies.items() if name != NO_VALUE)
 
     def close(self) -> None:
         """After the last result: average each sample's trials into one value.
@@ -243,6 +268,7 @@ class ResultCounter:
         if result.reply is None:
             return
         asked.has_reply = True
+        self.speed.add(result.reply)
         self.n_thoughts += bool(result.reply.tags)
         self.n_unknown_thoughts += result.reply.tags is None and bool(result.reply.thinking)
         if usage := result.reply.usage:
@@ -257,7 +283,7 @@ class ResultCounter:
         """The tallies that a sample counts in. Without a tally: keys that no sample has had so far."""
         found = [self.overall]
         for key, tallies in self._by.items():
-            value = name_group(sample.meta.get(key))
+            value = find_group(sample, key)
             if not tallies:
                 if value == NO_VALUE:
                     continue
@@ -399,20 +425,23 @@ def _shrink(groups: dict[str, Group]) -> dict[str, Group]:
     return {name: found.get(name, group) for name, group in groups.items()}
 
 
-def average_groups(groups: Mapping[str, Group], overall: Group) -> Group | None:
+def average_groups(groups: Mapping[str, Group], overall: Group, overlap: float = 1.0) -> Group | None:
     """The mean of the groups' scores, each counting the same; None unless two groups have a score.
 
-    Samples without the key are in no group. `overall` has the outcomes.
+    Samples without the key are in no group. `overall` has the outcomes; `overlap` is that of the groups.
     """
     named = [group for name, group in groups.items() if name != NO_VALUE]
     held = [group for group in named if group.measured is not None]
     if len(held) < 2:
         return None
-    found = combine_means([group.measured for group in held if group.measured is not None])
+    measured = [group.measured for group in held if group.measured is not None]
+    found = combine_means(measured, overlap=overlap)
     chances = [group.chance for group in held if group.chance is not None]
     # A group in which every sample failed has no score, but a worst and a best one.
     bounded = [group for group in named if group.ends is not None]
-    worst, best = (combine_means([group.ends[end] for group in bounded if group.ends]) for end in (0, 1))
+    worst, best = (
+        combine_means([group.ends[end] for group in bounded if group.ends], overlap=overlap) for end in (0, 1)
+    )
     has_failures = any(group.ci95_with_failures for group in bounded)
     return replace(
         overall,
@@ -429,6 +458,29 @@ def average_groups(groups: Mapping[str, Group], overall: Group) -> Group | None:
         measured=found,
         ends=(worst, best),
     )
+
+
+def find_group(sample: Sample, key: str) -> str:
+    """The group of a sample by a column, or by several columns crossed: ``category,level``.
+
+    >>> find_group(Sample(id="1", question="?", meta={"category": "map", "level": 2}), "category,level")
+    'map, 2'
+    """
+    if key in sample.meta or "," not in key:
+        return name_group(sample.meta.get(key))
+    values = [name_group(sample.meta.get(part.strip())) for part in key.split(",")]
+    return NO_VALUE if set(values) == {NO_VALUE} else ", ".join(values)
+
+
+def check_groups(keys: Iterable[str], samples: Iterable[Sample], *, what: str = "no sample has") -> None:
+    """Refuse a column that none of these samples has: its groups would be missing from every table."""
+    columns = list(dict.fromkeys(str(name) for sample in samples for name in sample.meta))
+    for key in keys:
+        for part in [key] if key in columns else map(str.strip, key.split(",")):
+            if part not in columns:
+                known = f"columns: {join_names(columns, 20) or 'none'}"
+                hint = suggest_name(part, columns, otherwise=known)
+                raise UsageError(f"{what} {part!r}", hint=hint)
 
 
 def name_group(value: Any) -> str:
@@ -462,6 +514,27 @@ def compute_credit(result: Result) -> float | None:
     if result.score is None or result.score.outcome not in SCORED:
         return None
     return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
+
+
+def bound_credit(trials: Sequence[Result]) -> tuple[float, float] | None:
+    """The value of a sample, a mean over its trials, with those that failed wrong, then right.
+
+    None if there is nothing to score.
+    """
+    scored = [value for result in trials if (value := compute_credit(result)) is not None]
+    n_failed = sum(result.outcome is not None and is_open(result) for result in trials)
+    if not (n := len(scored) + n_failed):
+        return None
+    total = math.fsum(scored)
+    return total / n, (total + n_failed) / n
+
+
+def compute_digest(sample: Sample) -> bytes:
+    """What makes a question the same: its text, options and accepted answers."""
+    options = (part for option in sorted(sample.choices.items()) for part in option)
+    parts = [sample.question, *options, "", *sorted(sample.golds)]
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=12).digest()
 
 
 def group_trials(results: Iterable[Result]) -> Iterator[list[Result]]:

@@ -245,6 +245,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         "rules": summary.rules,
         "eyechart": summary.version,
         "seconds": summary.seconds,
+        "speed": summary.speed.line if summary.speed else None,
         "cost (USD)": summary.cost,
     }
     facts |= {f"requests {name}": count for name, count in summary.requests.items()}

@@ -11,6 +11,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
+import pybase64
+
 from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,8 +78,6 @@ def encode_image(
         _draw(pixels, boxes, size)
     if protocol == "sixel":
         return _encode_sixel(pixels)
-    import pybase64
-
     buffer = io.BytesIO()
     pixels.save(buffer, "PNG")
     text = pybase64.b64encode(buffer.getvalue()).decode()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +15,8 @@ from types import TracebackType
 from typing import TextIO
 from unicodedata import combining, east_asian_width
 
-from eyechart.terminal import escape_controls, to_one_line, write
+from eyechart.models.prices import format_usd
+from eyechart.terminal import choose_note_stream, escape_controls, to_one_line, write
 from eyechart.types import NodeStatus, Snapshot
 
 REFRESH_S = 0.2
@@ -50,7 +50,7 @@ class LiveLine:
         quiet: bool = False,
     ) -> None:
         self._snapshot = snapshot
-        self._stream = stream if stream is not None else sys.stderr
+        self._stream = stream if stream is not None else choose_note_stream()
         self._label = to_one_line(label)
         self._is_quiet = quiet
         self._is_terminal = _is_terminal(self._stream)
@@ -179,8 +179,6 @@ def format_nodes(nodes: Sequence[NodeStatus]) -> list[str]:
 
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The parts of the line in order, each with its rank: the highest rank is left out first."""
-    from eyechart.models.prices import format_usd
-
     share = f" {100 * state.done // state.total}%" if state.total else ""
     parts = [
         (5, label),

@@ -1,6 +1,6 @@
 """The official number of a run, where it is not the mean over rows, with an interval.
 
-A benchmark names an `Aggregate` (score/aggregates/). Its counts are computed once per unit of rows, added up
+A benchmark names an `Aggregate` (score/aggregates). Its counts are computed once per unit of rows, added up
 by cluster, and combined; the interval comes from resampling whole clusters (percentile bootstrap with a fixed
 seed), so the questions on one image, or the variants of a question, stay together. With several trials, each
 trial is combined alone and the metrics are averaged.
@@ -14,7 +14,8 @@ import operator
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from eyechart.registry import aggregates
@@ -100,7 +101,8 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
     if not any(scored):
         return Metrics(**named, problem="no row has a score")
     try:
-        clusters = _count_clusters(aggregate, [by_trial[trial] for trial in sorted(by_trial)])
+        trials = [by_trial[trial] for trial in sorted(by_trial)]
+        clusters = _count_clusters(aggregate, trials)
     except CannotAggregate as err:
         return Metrics(**named, problem=err.message)
     if not clusters:
@@ -110,22 +112,23 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
     drawn = _resample(aggregate, columns)
     spread = drawn.pop(ALL, {})
     method = f"bootstrap over {len(clusters):,} clusters" if spread else ""
+    limits = _Limits(aggregate, trials)
     top = spread.get(aggregate.headline)
-    if top in ((0.0, 0.0), (1.0, 1.0)) and aggregate.scale == "fraction":
+    if top and limits.widen(top, ALL, aggregate.headline, len(clusters)) != top:
         method = f"wilson with {len(clusters):,} clusters"
     overall = {
         name: Metric(
             value=value,
             ci95=None
             if value is None or name not in spread
-            else _widen(spread[name], len(clusters), aggregate.scale),
+            else limits.widen(spread[name], ALL, name, len(clusters)),
         )
         for name, value in table.get(ALL, {}).items()
     }
     by = {group: values for group, values in table.items() if group != ALL}
     by_ci95 = {
         group: {
-            name: _widen(ends, _count_units(values, len(clusters)), aggregate.scale)
+            name: limits.widen(ends, group, name, _count_units(values, len(clusters)))
             for name, ends in drawn.get(group, {}).items()
         }
         for group, values in by.items()
@@ -139,16 +142,37 @@ def _count_units(values: Mapping[str, float | None], n_clusters: int) -> int:
     return min(n_clusters, int(values.get("n") or n_clusters))
 
 
-def _widen(ends: tuple[float, float], n: int, scale: str) -> tuple[float, float]:
-    """The interval; of a share that is 0 or 1 in every resample, Wilson's with a trial per cluster.
+class _Limits:
+    """The least and the most that a metric can be: where every resample has it, the interval is widened."""
 
-    >>> low, high = _widen((0.0, 0.0), 30, "fraction")
-    >>> low, round(high, 4)
-    (0.0, 0.1135)
-    """
-    if ends not in ((0.0, 0.0), (1.0, 1.0)) or scale != "fraction":
-        return ends
-    return compute_wilson(ends[0] * n, n) or ends
+    def __init__(self, aggregate: Aggregate, trials: Sequence[Sequence[ScoredRow]]) -> None:
+        self._aggregate = aggregate
+        self._trials = trials
+
+    def widen(self, ends: tuple[float, float], group: str, name: str, n: int) -> tuple[float, float]:
+        """The interval; of a metric at its limit in every resample, Wilson's with a trial per cluster."""
+        if ends[0] != ends[1]:
+            return ends
+        low, high = (0.0, 1.0) if self._aggregate.scale == "fraction" else self._find(group, name)
+        if low is None or high is None or low == high or ends[0] not in (low, high):
+            return ends
+        found = compute_wilson(n * (ends[0] == high), n)
+        assert found is not None
+        return low + found[0] * (high - low), low + found[1] * (high - low)
+
+    def _find(self, group: str, name: str) -> tuple[float | None, float | None]:
+        """On a scale of points: with every row wrong, and with every row right."""
+        low, high = (table.get(group, {}).get(name) for table in self._tables)
+        return low, high
+
+    @cached_property
+    def _tables(self) -> Sequence[MetricTable]:
+        found = []
+        for value in (0.0, 1.0):
+            rows = [[replace(row, value=value) for row in trial] for trial in self._trials]
+            columns = _Columns(_count_clusters(self._aggregate, rows))
+            found.append(_combine(self._aggregate, columns.add_up(columns.weights)))
+        return found
 
 
 def to_row(result: Result) -> ScoredRow:

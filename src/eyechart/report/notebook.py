@@ -14,7 +14,7 @@ from eyechart.data.images.pixels import MIME
 from eyechart.errors import EyechartError
 from eyechart.report.compare import Comparison, format_points
 from eyechart.report.counting import Group
-from eyechart.report.show import explain_outcome
+from eyechart.report.reasons import explain_outcome
 from eyechart.report.summary import Summary
 from eyechart.report.table import format_percent
 from eyechart.terminal import escape_controls

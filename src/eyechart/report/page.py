@@ -31,7 +31,10 @@ from eyechart.files import atomic_write
 
 ASSETS = Path(__file__).parent / "assets"
 # In the order of their imports; the last one starts the page.
-MODULES = ("dom.js", "charts.js", "samples.js", "run_page.js", "compare_page.js", "audit_page.js", "start.js")
+MODULES = (
+    "dom.js", "charts.js", "text.js", "card.js", "columns.js", "samples.js", "run_page.js", "runs_page.js",
+    "compare_page.js", "audit_page.js", "sweep_page.js", "start.js",
+)  # fmt: skip
 # The style that Observable Plot puts into every drawing; a test in a browser shows that it is the right one.
 PLOT_STYLE = "sha256-jSYQUrW7J0b3jPqhZP9C2Xh1PyJKHKXd4s0fpGGKrww="
 # Of compression. The first takes a quarter of the time for 4/3 of the size.
@@ -56,7 +59,9 @@ def open_page(path: str | Path, title: str, *, is_fast: bool = False) -> Iterato
         page = PageWriter(file, threads, _FAST if is_fast else _SMALL)
         yield page
         page.flush()
-        file.write(f"<script>{_read_plot()}</script>\n<script>{read_script()}</script>\n".encode())
+        if page.has_markdown:
+            file.write(f"<script>{_read_vendored('rich')}</script>\n".encode())
+        file.write(f"<script>{_read_vendored('plot')}</script>\n<script>{read_script()}</script>\n".encode())
         file.write(b"</body>\n</html>\n")
 
 
@@ -65,6 +70,7 @@ class PageWriter:
 
     def __init__(self, file: IO[bytes], threads: ThreadPoolExecutor, level: int) -> None:
         self._file = file
+        self.has_markdown = False  # in a text of a model: the page needs the script that reads it
         self._threads = threads
         self._level = level
         self._waiting: deque[tuple[str, Future[bytes]]] = deque()
@@ -119,7 +125,9 @@ def _write_head(title: str) -> str:
 @cache
 def write_policy() -> str:
     """The Content-Security-Policy of a page."""
-    scripts = " ".join(f"'{_hash(text)}'" for text in (_read_plot(), read_script()))
+    scripts = " ".join(
+        f"'{_hash(text)}'" for text in (_read_vendored("plot"), _read_vendored("rich"), read_script())
+    )
     rules = {
         "default-src": "'none'",
         "script-src": scripts,
@@ -146,8 +154,8 @@ def read_script() -> str:
 
 
 @cache
-def _read_plot() -> str:
-    return _inline((ASSETS / "vendor" / "plot.js").read_text(encoding="utf-8"))
+def _read_vendored(name: str) -> str:
+    return _inline((ASSETS / "vendor" / f"{name}.js").read_text(encoding="utf-8"))
 
 
 @cache

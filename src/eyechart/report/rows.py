@@ -34,13 +34,13 @@ _OPENING = (
     "failure", "thinking", "finish_reason",
 )  # fmt: skip
 _CLOSING = (
-    "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost", "latency_s", "attempts", "images",
-    "position", "cluster", TAGS,
+    "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost", "latency_s", "first_token_s",
+    "tokens_per_s", "attempts", "images", "position", "cluster", TAGS,
 )  # fmt: skip
 INTEGERS = frozenset(
     {"trial", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempts", "position"}
 )
-FRACTIONS = frozenset({"score", "cost", "latency_s"})
+FRACTIONS = frozenset({"score", "cost", "latency_s", "first_token_s", "tokens_per_s"})
 
 
 def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
@@ -75,6 +75,8 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
             "usage": asdict(reply.usage) if reply.usage else None,
             "model": reply.model,
             "latency_s": reply.latency_s,
+            "first_token_s": reply.first_token_s,
+            "tokens_per_s": reply.tokens_per_s,
             "evidence": dict(reply.evidence),
             "earlier": list(reply.earlier),
             "tags": None if reply.tags is None else list(reply.tags),
@@ -172,6 +174,8 @@ def _row(result: Result, paths: list[str], keys: list[str], is_open: bool, price
         usage.reasoning_tokens if usage else None,
         compute_cost(result, price),
         reply.latency_s if reply else None,
+        reply.first_token_s if reply else None,
+        reply.tokens_per_s if reply else None,
         result.attempts,
         to_json_text(result.sent) if result.sent else None,
         result.position,

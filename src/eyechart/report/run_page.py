@@ -12,8 +12,9 @@ are shortened in the middle where all replies together would exceed `MAX_CHARS`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,13 @@ import msgspec
 
 from eyechart.data.images.boxes import Box, describe_boxes, read_boxes
 from eyechart.models.prices import Price, format_usd
-from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, get_group_order, name_group
+from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
 from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
+from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop
 from eyechart.report.page import PageWriter, open_page
+from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, get_facts, to_json_text
-from eyechart.report.show import explain_outcome
 from eyechart.report.summary import Summary
 from eyechart.report.table import list_metric_cells, list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
@@ -45,8 +47,12 @@ _BRIEF_CHARS = 40
 _MAX_META, _META_CHARS = 30, 300  # columns of the data set that are shown with a sample, and of each
 MAX_LETTER_PAIRS = 5000  # above, the shares of the letters stand without a p-value, which takes long
 PENDING = "pending"
+RUN = "run"  # the key of the groups of several runs on one page
 CODES = {outcome: code for code, outcome in enumerate((*OUTCOMES, PENDING))}
 _TOLD_BY_ANSWERS = frozenset({"correct", "wrong", "partial"})
+# What makes a text differ from its source when Markdown and formulas are shown.
+_MARKDOWN = re.compile(r"\*\*|__|`|\$|\\[(\[]|^ *(?:#{1,6}|[-*+>]|\d+[.)]) |^ *\|", re.MULTILINE)
+_PATH = re.compile(r"""(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'"()]+[/\\])+([^\s/\\:'"()]*)""")
 _NOT_SENT = ("none", "caption", "ocr")  # inputs without an image
 
 
@@ -92,10 +98,11 @@ def write_run_page(
     gather_facts: Callable[[], RunFacts],
     loader: ImageLoader,
     policy: ImagePolicy,
-) -> None:
+) -> int:
     """Write the page; `results` are all sample-trials in the benchmark's order.
 
-    `gather_facts` is called after the last of them: they may have been counted on the way.
+    `gather_facts` is called after the last of them: they may have been counted on the way. Returns how many
+    images could not be read.
     """
     is_fast = policy.max_s is not None and about.n_rows > _FEW_ROWS
     title = f"{about.manifest.get('benchmark', '')} · {about.manifest.get('model', '')} · eyechart"
@@ -116,6 +123,7 @@ def write_run_page(
                 "images": images,
             },
         )
+    return len(images["troubles"])
 
 
 def write_images(
@@ -125,7 +133,7 @@ def write_images(
     n_shown, troubles, sizes = 0, {}, {}
     for image in make_page_images(table, loader, policy):
         if image.trouble:
-            troubles[str(image.number)] = image.trouble
+            troubles[str(image.number)] = hide_folders(image.trouble)
             continue
         page.add_image(f"i{image.number}", image.mime, image.data)
         n_shown += 1
@@ -155,12 +163,15 @@ class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     why: str = ""  # where it is not said by what was read, by which rule, and what is accepted
     meta: Mapping[str, Any] = {}
     latency_s: float = 0.0
+    speed: str = ""  # of a reply that arrived in parts
     tokens: tuple[int, int] | None = None  # of the prompt and of the reply
     cost: str = ""
     finish: str = ""  # why the reply ended, unless it was complete
     evidence: str = ""
+    place: str = ""  # the part of the reply that the answer was read from
     images: list[tuple[int, str]] = []  # number and caption
     boxes: list[Box] = []  # on its one image
+    turns: list[tuple[str, str]] = []  # of a look run: the dialogue before the reply
     cut: bool = False
     beside: Mapping[str, Any] | None = None  # the answer of the other run of a comparison
 
@@ -186,21 +197,35 @@ class SampleBlocks:
     What stays in memory does not grow with the samples, but for a number per image.
     """
 
-    def __init__(self, page: PageWriter, about: SampleFacts, *, keeps_images: bool = False) -> None:
+    def __init__(
+        self,
+        page: PageWriter,
+        about: SampleFacts,
+        *,
+        keeps_images: bool = False,
+        groups: Iterable[str] | None = None,
+        n_rows: int | None = None,
+    ) -> None:
         self.images = ImageTable(keeps_all=keeps_images)
         self.letters = LetterPairs(at_most=MAX_LETTER_PAIRS)
         self.n_cut = 0
         self._page = page
-        self._price = about.price
-        self._replaced_input = about.replaced_input
-        self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, about.n_rows)))
+        self.begin_run(about)
+        self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, n_rows or about.n_rows)))
         self._rows: list[_Detail] = []
         self._n_chars = 0
         self._starts: list[int] = []  # the first row of each block
         self._n = 0
-        self._groups = {str(key): _Groups() for key in about.manifest.get("group_by") or ()}
+        keys = about.manifest.get("group_by") or () if groups is None else groups
+        self._groups = {str(key): _Groups() for key in keys}
         self._lines = self._begin_lines()
         self._digest = hashlib.sha256()
+
+    def begin_run(self, about: SampleFacts, name: str = "") -> None:
+        """The samples that follow are of this run; on a page of several it has a name."""
+        self._price = about.price
+        self._replaced_input = about.replaced_input
+        self._run = name
 
     def add(
         self, result: Result, *, code: int | None = None, beside: Mapping[str, Any] | None = None
@@ -225,7 +250,8 @@ class SampleBlocks:
         lines.tokens.append(detail.tokens[1] if detail.tokens else None)
         lines.pictures.append(detail.images[0][0] if detail.images else -1)
         for key, groups in self._groups.items():
-            lines.groups[key].append(groups.number(name_group(sample.meta.get(key))))
+            value = self._run if key == RUN else find_group(sample, key)
+            lines.groups[key].append(groups.number(value))
         self.letters.add(result)
         if not result.trial:
             self._digest.update(_write_question(sample))
@@ -269,18 +295,26 @@ class SampleBlocks:
             meta=_limit_meta(get_facts(sample) if sample.withheld else sample.meta),
         )
         if sample.images:
-            detail.boxes = read_boxes(sample)
+            crops = list_crop_boxes(result, 0) if len(sample.images) == 1 else []
+            detail.boxes = [*read_boxes(sample), *crops]
             detail.images = self._list_images(result, detail.boxes, is_right=outcome == "correct")
+        if read_look(result) is not None:
+            detail.turns = [(role, self._cut(text)) for role, text in list_turns(result)]
         if score is not None:
             detail.read, detail.route = score.read, score.route
+            detail.place = _find_place(score.detail.get("evidence"))
         if outcome not in _TOLD_BY_ANSWERS or (score is not None and "fields" in score.detail):
-            detail.why = _shorten(explain_outcome(result), 1000)
+            detail.why = hide_folders(_shorten(explain_outcome(result), 1000))
+        if result.failure is not None and result.failure.partial:
+            detail.why += f" What had come of the reply: {self._cut(result.failure.partial)}"
         if reply is not None:
             detail.reply = reply.text if len(reply.text) <= limit else self._cut(reply.text)
             detail.thinking = reply.thinking if len(reply.thinking) <= limit else self._cut(reply.thinking)
             detail.cut = detail.reply is not reply.text or detail.thinking is not reply.thinking
+            self._page.has_markdown = self._page.has_markdown or _MARKDOWN.search(detail.reply) is not None
             self.n_cut += detail.cut
             detail.latency_s = round(reply.latency_s, 3)
+            detail.speed = describe_speed(reply) if reply.first_token_s is not None else ""
             if reply.finish_reason != "stop":
                 detail.finish = reply.finish_reason or "none given"
             if usage := reply.usage:
@@ -300,19 +334,53 @@ class SampleBlocks:
         return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
 
     def _list_images(self, result: Result, boxes: Sequence[Box], *, is_right: bool) -> list[tuple[int, str]]:
-        refs, sent = result.sample.images, result.sent
-        replaced = self._replaced_input
+        refs = result.sample.images
+        sent = [record for record in result.sent if "parent" not in record.get("look", ())]
+        replaced, drawn = self._replaced_input, describe_boxes(boxes) if boxes else ""
         found = []
         for place, ref in enumerate(refs):
-            number = self.images.add(ref, is_right, is_boxed=bool(boxes))
+            record = sent[place] if len(sent) == len(refs) else {}
+            content = str(record.get("sha256") or "") if replaced == "image" else ""
+            number = self.images.add(ref, is_right, is_boxed=bool(boxes), content=content)
             if replaced in _NOT_SENT:
                 caption = f"not sent (--input {replaced})"
             elif replaced == "blank":
                 caption = "a blank image was sent in its place"
             else:
-                caption = _describe_image(ref, sent[place] if len(sent) == len(refs) else {})
-            found.append((number, " · ".join(filter(None, (caption, describe_boxes(boxes))))))
-        return found
+                caption = _describe_image(ref, record)
+            found.append((number, " · ".join(filter(None, (caption, drawn)))))
+        return [*found, *self._list_crops(result, is_right=is_right)]
+
+    def _list_crops(self, result: Result, *, is_right: bool) -> Iterator[tuple[int, str]]:
+        """The crops of a dialogue, cut from the originals for the page."""
+        for place, record in enumerate(result.sent):
+            shown = record.get("look") or {}
+            if "parent" not in shown:
+                continue
+            ref = next((one for one in result.sample.images if str(one) == record.get("origin")), None)
+            if ref is not None and ref.box is None:
+                x1, y1, x2, y2 = shown["box"]
+                crop = replace(ref, box=(x1, y1, x2 - x1, y2 - y1))
+                yield self.images.add(crop, is_right), tell_crop(place, shown)
+
+
+def _find_place(evidence: Any) -> str:
+    return evidence if isinstance(evidence, str) and len(evidence) <= _MOST_CHARS else ""
+
+
+def hide_folders(text: str) -> str:
+    """Absolute paths without their folders, which may hold names of people and projects.
+
+    >>> hide_folders("no such file: /home/ada/secret/cats.tsv (see https://example.org/a/b)")
+    'no such file: cats.tsv (see https://example.org/a/b)'
+    """
+    return _PATH.sub(r"\1", text)
+
+
+def _hide_path(value: Any) -> Any:
+    """A column's value; of one that is an absolute path the name of the file."""
+    is_path = isinstance(value, str) and value[:1] in "/~" and _PATH.fullmatch(value)
+    return hide_folders(value) if is_path else value
 
 
 def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -321,7 +389,7 @@ def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
         (kind := type(value)) is int or kind is float or (kind is str and len(value) <= _META_CHARS)
         for value in meta.values()
     ):
-        return meta
+        return {key: _hide_path(value) for key, value in meta.items()}
     return {
         str(key): _shorten(value if isinstance(value, str) else to_json_text(value), _META_CHARS)
         for key, value in list(meta.items())[:_MAX_META]
@@ -388,7 +456,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
     return {
         "benchmark": summary.benchmark,
         "model": summary.model,
-        "about": str(facts.manifest.get("about") or ""),
+        "about": hide_folders(str(facts.manifest.get("about") or "")),
         "name": facts.name,
         "overall": overall.to_json(),
         "also": {name: group.to_json() for name, group in summary.also.items()},
@@ -399,9 +467,12 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "levels": [
             {"name": one.name, "score": one.score, "ci95": one.ci95} for one in (*levels, *facts.levels)
         ],
-        "notes": [*facts.notes, *([summary.unread.line] if summary.unread else [])],
+        "notes": [hide_folders(one) for one in (*facts.notes, *summary.remarks)],
         "trials": list(_tell_trials(summary)),
-        "metrics": list(list_metrics(summary, with_table=False)),
+        "metrics": [
+            *list_metrics(summary, with_table=False),
+            *(summary.looks.lines() if summary.looks else ()),
+        ],
         "metric_table": list_metric_cells(summary.metrics) if summary.metrics else [],
         "judge": list(summary.judge.lines()) if summary.judge else [],
         "conditions": list(list_conditions(facts, samples.data_hash)),
@@ -413,7 +484,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
 def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str, str]]:
     """Under which conditions the score was measured, and what it took: enough to repeat the run."""
     summary = facts.summary
-    yield from facts.conditions.items()
+    yield from ((name, hide_folders(value)) for name, value in facts.conditions.items())
     if summary.thinking is not None:
         yield "thinking", "; ".join(summary.thinking.lines())
     if data_hash:
@@ -429,6 +500,8 @@ def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str,
 def _list_spent(summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.seconds:
         yield "duration", format_duration(summary.seconds)
+    if summary.speed:
+        yield "speed", summary.speed.line
     requests, tokens = summary.requests, summary.tokens
     if any(requests.values()):
         extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from eyechart.errors import join_names
+from rich import box
+from rich.console import Group as Stack
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
 from eyechart.models.prices import Price, format_usd
+from eyechart.readers.objects import list_fields, pair_values, read_object
+from eyechart.report.looks import covers, list_crops, list_golds, read_look
+from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, to_json_text, to_record
 from eyechart.store.reader import Call
 from eyechart.terminal import escape_controls, to_one_line
-from eyechart.types import Failure, Reply, Result, Sample
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from eyechart.types import Reply, Result, Sample
 
 Asked = Sequence[Mapping[str, Any]]
 Prices = Mapping[str, Price | None]  # of the "model", the "judge", and every "judge:NAME" of the run
@@ -40,8 +47,6 @@ def show_sample(
     result: Result, asked: Asked = (), calls: Sequence[Call] = (), prices: Prices = NO_PRICES
 ) -> RenderableType:
     """The sample for a terminal. `asked` and `calls` are as in the journal."""
-    from rich.console import Group as Stack
-
     return Stack(*_parts(result, asked, calls, prices))
 
 
@@ -74,10 +79,6 @@ def make_samples_table(
 
     `other`: the outcomes of another run, in the same order.
     """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
     table.add_column("id", no_wrap=True, max_width=28, overflow="ellipsis")
     if with_trial:
@@ -85,10 +86,14 @@ def make_samples_table(
     table.add_column("outcome", no_wrap=True)
     if other is not None:
         table.add_column("other run", no_wrap=True)
-    for name, widest in (("read", 14), ("gold", 14)):
-        table.add_column(name, no_wrap=True, max_width=widest, overflow="ellipsis")
+    table.add_column("read", max_width=14)
+    table.add_column("gold", no_wrap=True, max_width=14, overflow="ellipsis")
     for name in ("question", "reply"):
-        table.add_column(name, no_wrap=True, ratio=1, overflow="ellipsis")
+        table.add_column(name)  # these and "read" shrink: rich gives columns that may wrap what is left
+
+    def cut(text: str, style: str = "") -> Text:
+        return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+
     for index, result in enumerate(results):
         sample, score = result.sample, result.score
         outcome = result.outcome or "pending"
@@ -98,74 +103,10 @@ def make_samples_table(
         cells += [Text(outcome, style=_OUTCOME_STYLES.get(outcome, "yellow"))]
         cells += [Text(other[index], style=_OUTCOME_STYLES.get(other[index], "yellow"))] if other else []
         read = "" if score is None or score.read is None else score.read
-        cells += [Text(_brief(read)), Text(_brief(" | ".join(sample.golds)))]
-        cells += [
-            Text(_brief(sample.question, 200)),
-            Text(_brief(said, 200), style="" if result.reply else "dim"),
-        ]
+        cells += [cut(_brief(read)), Text(_brief(" | ".join(sample.golds)))]
+        cells += [cut(_brief(sample.question, 200)), cut(_brief(said, 200), "" if result.reply else "dim")]
         table.add_row(*cells)
     return table
-
-
-def explain_outcome(result: Result) -> str:
-    """The outcome's reason in a sentence.
-
-    >>> explain_outcome(Result(sample=Sample(id="1", question="Which?"), position=0))
-    'not asked yet; run the same command again to continue'
-    """
-    score, failure = result.score, result.failure
-    golds = " or ".join(repr(gold) for gold in result.sample.golds)
-    if score is None:
-        return _why_failed(failure) if failure else "not asked yet; run the same command again to continue"
-    by = f" by rule {score.route}" if score.route else ""
-    rule = f" (rule {score.route})" if score.route else ""
-    match score.outcome:
-        case "unscored" if "fail_reason" in score.detail:
-            return f"no verdict: {score.detail['fail_reason']}; not part of the score"
-        case "unscored" if golds:
-            return f"the published answer {golds} cannot be used{rule}; not part of the score"
-        case "unscored":
-            return "no public answer to compare with; not part of the score"
-        case "unparsed":
-            return f"no answer could be read from the reply{rule}; counts 0"
-        case "refused":
-            return f"the model declined to answer{rule}; counts 0"
-        case "truncated":
-            return f"the reply was cut off before an answer{rule}; counts 0"
-        case "failed":
-            return "no reply; not part of the score"
-        case _ if "fields" in score.detail:
-            return f"{_count_fields(score.detail['fields'])}{by}; worth {score.value:.3g}"
-        case _:
-            read = "nothing" if score.read is None else repr(score.read)
-            worth = f"; worth {score.value:g}" if score.outcome == "partial" else ""
-            return f"read {read}{by}; accepted: {golds or 'nothing public'}{worth}"
-
-
-def _count_fields(statuses: Mapping[str, str]) -> str:
-    """How many fields are right, and which are not.
-
-    >>> _count_fields({"a": "right", "b": "wrong", "c": "extra"})
-    '1 of 2 fields right; wrong: b; extra: c'
-    """
-    named: dict[str, list[str]] = {}
-    for path, status in statuses.items():
-        named.setdefault(status, []).append(path)
-    n = len(statuses) - len(named.get("extra", ()))
-    others = [
-        f"; {one}: {join_names(named[one], 20)}" for one in ("wrong", "missing", "extra") if one in named
-    ]
-    return f"{len(named.get('right', ()))} of {n} fields right{''.join(others)}"
-
-
-def _why_failed(failure: Failure) -> str:
-    status = (
-        f" (HTTP {failure.status})" if failure.status and str(failure.status) not in failure.reason else ""
-    )
-    tries = f" after {failure.attempts} attempts" if failure.attempts > 1 else ""
-    return (
-        f"failed to {failure.stage}{tries}: {failure.reason}{status}; not part of the score; {failure.remedy}"
-    )
 
 
 def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) -> Iterator[RenderableType]:
@@ -189,6 +130,9 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
             yield _image(image)
     if reply is not None:
         yield from _reply(reply, compute_cost(result, prices.get("model")))
+    elif result.failure is not None and result.failure.partial:
+        yield from _section("what had come of the reply")
+        yield _body(result.failure.partial, "dim")
     for call in calls:
         if call.purpose.startswith("judge:"):  # earlier rounds are part of `asked`
             yield from _section(call.purpose)
@@ -198,6 +142,9 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
             yield _body(call.reply.text or "(empty)")
     if (judge_cost := _judge_cost(calls, prices)) is not None:
         yield _line(f"the judge: {format_usd(judge_cost)} USD", "dim")
+    if read_look(result) is not None and (golds := list_golds(result)):
+        covered = [any(covers(crop.box, gold) for crop in list_crops(result)) for gold in golds]
+        yield _line(f"evidence: a crop covers {sum(covered)} of {len(golds)} gold boxes", "dim")
     yield from _section("outcome")
     outcome = result.outcome or "pending"
     yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
@@ -205,8 +152,8 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
     if fields := _list_fields(result):
         yield from _section("fields")
         for one in fields:
-            told = f"{one['status']}: {one['name']} · gold {_value(one['gold'])} · read {_value(one['read'])}"
-            yield _body(told, _FIELD_STYLES[one["status"]])
+            line = f"{one['status']}: {one['name']} · gold {_value(one['gold'])} · read {_value(one['read'])}"
+            yield _body(line, _FIELD_STYLES[one["status"]])
     elif result.score is not None and result.score.detail:
         yield _body(to_json_text(result.score.detail), "dim")
 
@@ -216,8 +163,6 @@ def _list_fields(result: Result) -> list[dict[str, Any]]:
     score = result.score
     if score is None or "fields" not in score.detail:
         return []
-    from eyechart.readers.objects import list_fields, pair_values, read_object
-
     statuses = score.detail["fields"]
     golds = [gold for text in result.sample.golds if (gold := read_object(text)) is not None]
     answer = read_object(score.read or "") or {}
@@ -252,6 +197,8 @@ def _message(message: Mapping[str, Any]) -> Iterator[RenderableType]:
             yield _image(part["image"])
         else:
             yield _body(str(part.get("text", "")))
+    for call in message.get("calls") or ():
+        yield _body(f"{call.get('name')}({call.get('arguments')})", "cyan")
 
 
 def _image(image: Mapping[str, Any]) -> RenderableType:
@@ -260,6 +207,10 @@ def _image(image: Mapping[str, Any]) -> RenderableType:
     n_bytes = image.get("bytes")
     facts = [f"image {size}", str(image.get("mime", "")), f"{n_bytes:,} bytes" if n_bytes else ""]
     facts += [name for name in ("resized", "reencoded") if image.get(name)]
+    if isinstance(look := image.get("look"), Mapping) and "parent" in look:
+        x1, y1, x2, y2 = look["box"]
+        facts += [f"{x1}, {y1} to {x2}, {y2} of the original, cut from image {look['parent']}"]
+        facts += [f"asked for: {look['label']}" if look.get("label") else ""]
     facts += [f"from {image['origin']}" if image.get("origin") else ""]
     facts += [f"sha256 {str(image['sha256'])[:12]}" if image.get("sha256") else ""]
     return _body(to_one_line(" · ".join(fact for fact in facts if fact)), "cyan")
@@ -285,7 +236,7 @@ def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:
     yield from _section("reply")
     yield _body(reply.text) if reply.text else _body("(empty)", "dim")
     finished = f"finish: {reply.finish_reason}{_FINISHED.get(reply.finish_reason, '')}"
-    facts = [finished, f"{reply.latency_s:.2f} s" if reply.latency_s else "", reply.model]
+    facts = [finished, describe_speed(reply), reply.model]
     if usage := reply.usage:
         reasoning = f" ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else ""
         facts.append(f"tokens: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{reasoning}")
@@ -296,25 +247,17 @@ def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:
 
 
 def _section(name: str) -> Iterator[RenderableType]:
-    from rich.rule import Rule
-    from rich.text import Text
-
     yield Text("")
     yield Rule(Text(name), align="left", style="dim")
 
 
 def _line(text: str, style: str = "") -> RenderableType:
     """One line; newlines in untrusted text are removed."""
-    from rich.text import Text
-
     return Text(to_one_line(text), style=style)
 
 
 def _body(text: str, style: str = "") -> RenderableType:
     """Untrusted text, indented and wrapped; control characters are shown, not executed."""
-    from rich.padding import Padding
-    from rich.text import Text
-
     more = len(text) - _MOST_SHOWN  # wrapping more would take minutes
     if more > 0:
         text = f"{text[:_MOST_SHOWN]}… ({more:,} characters more; --json shows them)"

@@ -25,6 +25,7 @@ What counts as what, for a group and for the whole run alike:
 - **thinking** says whether the scorer saw the thoughts in replies: see score/thinking.py.
 - **also** holds other readings of the same replies: the plain score over all rotations of a circular run, the
   mean over groups where a benchmark declares it, and the scores of further scorers.
+- **look** holds how a look run's dialogues went, and whether crops cover gold boxes: see looks.py.
 - **unread** says how many replies have no readable answer, if they are more than 5 %: see unread.py.
 - **metrics** holds the benchmark's official number where it is not the mean over rows: see metrics.py.
 """
@@ -32,7 +33,7 @@ What counts as what, for a group and for the whole run alike:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from eyechart.circular import merge_rotations
@@ -45,12 +46,14 @@ from eyechart.report.counting import (
     compute_credit,
     group_trials,
 )
+from eyechart.report.speed import Speed
 from eyechart.stats import Moments
 from eyechart.stats.intervals import add_in_order
 from eyechart.types import Export, Outcome, Result
 
 if TYPE_CHECKING:
     from eyechart.report.judges import JudgeCard
+    from eyechart.report.looks import LookSummary
     from eyechart.report.metrics import Metrics
     from eyechart.report.unread import Unread
 
@@ -109,7 +112,7 @@ def make_summary(
     """
     counted.close()
     overall, by = counted.overall.group(), counted.groups()
-    mean = average_groups(by.get(macro, {}), overall)
+    mean = average_groups(by.get(macro, {}), overall, counted.measure_overlap(macro))
     return Summary(
         benchmark=benchmark,
         model=model,
@@ -121,12 +124,14 @@ def make_summary(
         tokens=counted.tokens(),
         cost=price.cost(counted.usage()) if price and counted.is_counted else None,
         seconds=seconds,
+        speed=counted.speed.close(),
         trials=counted.trials(),
         scorer=scorer,
         parity=parity,
         thinking=_describe_thoughts(counted, parity, thinking),
         rules=rules,
         version=version,
+        contradictions=counted.n_contradictions,
     )
 
 
@@ -163,6 +168,17 @@ class Thoughts:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a run with its interval; a fraction from 0 to 1, or points."""
+
+    name: str
+    value: float | None
+    ci95: tuple[float, float] | None
+    method: str
+    scale: str = "fraction"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """All numbers of one run: what ``--json`` prints and ``summary.json`` keeps."""
@@ -178,6 +194,7 @@ class Summary:
     cost: float | None = None  # in USD, of all replies, cached ones included
     paid: float | None = None  # the part that this run paid: the rest came from the cache
     seconds: float | None = None
+    speed: Speed | None = None  # if replies arrived in parts, or of local weights
     trials: Trials | None = None
     scorer: str = ""
     parity: str = ""
@@ -186,8 +203,10 @@ class Summary:
     rules: str = ""  # the release or commit whose rules the scorer follows, if they changed over time
     version: str = ""
     metrics: Metrics | None = None  # if the benchmark declares an aggregate
+    contradictions: int = 0  # replies whose letter and words name different options
     unread: Unread | None = None  # replies without a readable answer, if they are more than 5 %
     judge: JudgeCard | None = None  # if the run has a judge, or was checked by a person
+    looks: LookSummary | None = None  # of a look run
 
     @property
     def n(self) -> int:
@@ -202,6 +221,32 @@ class Summary:
     def ci95(self) -> tuple[float, float] | None:
         """The headline's 95 % interval."""
         return self.overall.ci95
+
+    @property
+    def number(self) -> Number:
+        """The number to publish: the official one if the benchmark has an aggregate, else the score."""
+        mean, metrics = self.mean, self.metrics
+        if metrics is None or metrics.score is None:
+            return mean
+        top = metrics.overall[metrics.headline]
+        is_mean = mean.value is not None and abs(metrics.score - mean.value) < 1e-12
+        if is_mean and not top.ci95:  # of the plain mean, the run has an interval for small sets, too
+            return replace(mean, name=metrics.headline)
+        return Number(metrics.headline, top.value, top.ci95, metrics.method, metrics.scale)
+
+    @property
+    def mean(self) -> Number:
+        """The score as a number to publish."""
+        return Number("mean over questions", self.score, self.ci95, self.overall.method)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What every table and page says about replies that could not be read."""
+        n = self.contradictions
+        several = (
+            f"{n:,} contradiction{'s' * (n != 1)}: a letter beside the words of another option, not read"
+        )
+        return (*([self.unread.line] if self.unread else []), *([several] if n else []))
 
     @property
     def outcomes(self) -> Mapping[Outcome, int]:
@@ -227,13 +272,16 @@ class Summary:
             "cost": self.cost,
             "paid": self.paid,
             "seconds": self.seconds,
+            "speed": self.speed.to_json() if self.speed else None,
             "scorer": self.scorer,
             "parity": self.parity,
             "thinking": asdict(self.thinking) if self.thinking else None,
             "rules": self.rules,
             "version": self.version,
+            "contradictions": self.contradictions,
             "unread": self.unread.to_json() if self.unread else None,
             "judge": self.judge.to_json() if self.judge else None,
+            **({"look": self.looks.to_json()} if self.looks else {}),
         }
 
 

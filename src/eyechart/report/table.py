@@ -6,6 +6,7 @@ below the table; names are wrapped last.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -33,10 +34,10 @@ _STYLES = {
     "truncated": "yellow",
 }
 _SHRUNK = "shrunk %"
-_ALWAYS_TELLING = frozenset({"n", "score %", "95 % interval"})
+_ALWAYS_SHOWN = frozenset({"n", "score %", "95 % interval"})
 # The order in which columns are left out. People look for correct and wrong beside the score; failures stay
 # almost to the end, and the interval is left out only if names could not be read otherwise.
-_FIRST_TO_GO = (
+_DROP_ORDER = (
     "clusters", "unscored", "chance", "truncated", "refused", "unparsed", "worst–best", "partial", "pending",
     "wrong", "correct", "failed", _SHRUNK, "95 % interval",
 )  # fmt: skip
@@ -150,7 +151,7 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
         parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=hidden))
-        lines = [f"{run.model}: {run.unread.line}" for run in runs if run.unread is not None]
+        lines = [f"{run.model}: {remark}" for run in runs for remark in run.remarks]
         parts += [Text(to_one_line(line)) for line in lines]
         methods = dict.fromkeys(run.overall.method for run in runs if run.overall.method)
         if methods:
@@ -165,8 +166,6 @@ def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -
     >>> to_text(Text("[red] is text", style="bold"))
     '[red] is text'
     """
-    import io
-
     from rich.console import Console
 
     console = Console(
@@ -204,17 +203,18 @@ def _notes(summary: Summary) -> Iterator[str]:
     overall = summary.overall
     if overall.coverage is not None and overall.coverage < 1:
         left = {name: overall.outcomes[name] for name in _NO_PART} | {"pending": overall.pending}
-        told = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
+        listed = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
         claim = f", so it is not the {summary.lost_parity} number" if summary.lost_parity else ""
-        yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {told}{claim}"
-    if summary.unread is not None:
-        yield to_one_line(summary.unread.line)
+        yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {listed}{claim}"
+    yield from map(to_one_line, summary.remarks)
     if overall.method:
         clusters = f" in {overall.n_clusters:,} clusters" if overall.n_clusters < overall.n_scored else ""
         widest = _range(overall.ci95_with_failures)
         failures = f"; with failures {widest}" if widest else ""
         samples = f"{overall.n_scored:,} sample{'s' * (overall.n_scored != 1)}"
         yield f"interval: {overall.method}, {samples}{clusters}{failures}"
+        if overall.rests_on_few:
+            yield "a few samples carry most of the points: the interval may be too short"
     if trials := summary.trials:
         over = f"{format_percent(trials.mean)} ± {format_percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"
@@ -228,6 +228,8 @@ def _notes(summary: Summary) -> Iterator[str]:
         yield from summary.thinking.lines()
     if summary.judge is not None:
         yield from map(to_one_line, summary.judge.lines())
+    if summary.looks is not None:
+        yield from summary.looks.lines()
     if spent := " · ".join(_spent(summary)):
         yield spent
 
@@ -245,7 +247,9 @@ def describe_scorer(name: str, parity: str = "", rules: str = "") -> str:
 def _spent(summary: Summary) -> Iterator[str]:
     requests, tokens = summary.requests, summary.tokens
     if any(requests.values()):
-        extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
+        extras = [f"{requests['retried']:,} retried"] if requests.get("retried") else []
+        known = f"{requests.get('cached', 0):,} known already"
+        extras += [known] if requests.get("cached") else []
         extras += [f"{requests['judge']:,} more to the judge"] if requests.get("judge") else []
         sent = requests.get("sent", 0)
         yield f"{sent:,} request{'s' * (sent != 1)}" + (f" ({', '.join(extras)})" if extras else "")
@@ -261,6 +265,8 @@ def _spent(summary: Summary) -> Iterator[str]:
         yield f"{format_usd(summary.cost)} USD{each}{paid}"
     if summary.seconds:
         yield format_duration(summary.seconds)
+    if summary.speed:
+        yield summary.speed.line
 
 
 def _n_answered(summary: Summary) -> float:
@@ -320,9 +326,9 @@ class FittingTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        columns = [column for column in _COLUMNS if self._is_telling(column)]
+        columns = [column for column in _COLUMNS if self._is_shown(column)]
         left_out: list[_Column] = []
-        for heading in _FIRST_TO_GO:
+        for heading in _DROP_ORDER:
             if self._width(columns) <= options.max_width:
                 break
             left_out += [column for column in columns if column.heading == heading]
@@ -335,10 +341,10 @@ class FittingTable:
         elif left_out:
             yield Text("not shown here: " + ", ".join(c.heading for c in left_out), style="dim")
 
-    def _is_telling(self, column: _Column) -> bool:
+    def _is_shown(self, column: _Column) -> bool:
         if column.heading in self.hidden:
             return False
-        if column.heading in _ALWAYS_TELLING:
+        if column.heading in _ALWAYS_SHOWN:
             return True
         return any(column.cell(row.group).strip("0.") for row in self.rows if row.group)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -32,6 +32,7 @@ class ImagePolicy:
 
     is_full: bool = False  # as they were sent, all of them
     max_s: float | None = None  # no more than so long; None: as long as it takes
+    whole_s: float = 0.0  # longer than `max_s` if all of them take no longer than this, by those made so far
     max_images: int = MAX_IMAGES
     max_bytes: int = MAX_BYTES
 
@@ -51,9 +52,9 @@ class ImageTable:
             {},
         )  # of wrong answers, of right ones
 
-    def add(self, ref: ImageRef, is_right: bool, *, is_boxed: bool = False) -> int:
-        """The number of an image."""
-        number = self._numbers.setdefault(hash(ref), len(self._numbers))
+    def add(self, ref: ImageRef, is_right: bool, *, is_boxed: bool = False, content: str = "") -> int:
+        """The number of an image; images of equal content, where its hash is known, are one."""
+        number = self._numbers.setdefault(hash(content or ref), len(self._numbers))
         if is_boxed:
             self.boxed.add(number)
         kept = self._kept[is_right]
@@ -99,23 +100,27 @@ def make_page_images(table: ImageTable, loader: ImageLoader, policy: ImagePolicy
         except EyechartError as err:
             return PageImage(number=number, trouble=err.message)
 
-    if policy.max_s is not None and policy.max_s <= 0:
-        return
-    end_s = None if policy.max_s is None else time.monotonic() + policy.max_s
-    yield from _map_in_threads(make, chosen, end_s)
+    yield from _map_in_threads(make, chosen, policy)
 
 
 def _map_in_threads(
-    make: Callable[[int, ImageRef], PageImage], pairs: Iterable[tuple[int, ImageRef]], end_s: float | None
+    make: Callable[[int, ImageRef], PageImage], pairs: Sequence[tuple[int, ImageRef]], policy: ImagePolicy
 ) -> Iterator[PageImage]:
-    """Results in order; no further one is begun after `end_s`."""
+    """Results in order; no further one is begun when the time is up."""
+    began_s, n_made = time.monotonic(), 0
     waiting: deque[Future[PageImage]] = deque()
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="eyechart-images") as threads:
         for number, ref in pairs:
-            if end_s is not None and time.monotonic() > end_s:
-                break
+            taken_s = time.monotonic() - began_s
+            if policy.max_s is not None and taken_s > policy.max_s:
+                if not n_made and waiting:
+                    yield waiting.popleft().result()
+                    n_made, taken_s = 1, time.monotonic() - began_s
+                if not n_made or taken_s * len(pairs) / n_made > policy.whole_s:
+                    break
             waiting.append(threads.submit(make, number, ref))
             if len(waiting) > 2 * _THREADS:
                 yield waiting.popleft().result()
+                n_made += 1
         while waiting:
             yield waiting.popleft().result()

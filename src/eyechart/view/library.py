@@ -22,7 +22,7 @@ import msgspec
 from eyechart.errors import UsageError
 from eyechart.files import read_json
 from eyechart.runs.audit import AUDIT_NAME, BLIND_NAME
-from eyechart.runs.listing import ListedRun, find_folders, find_locked, is_running, list_run
+from eyechart.runs.listing import ListedRun, find_folders, find_locked, is_running, list_run, tell_apart
 from eyechart.runs.results import Run
 from eyechart.store.browse import SampleList
 from eyechart.store.folder import SUMMARY_NAME
@@ -69,7 +69,7 @@ class Library:
                 line = list_run(folder, self.root, locked)
                 kept = self._lines[folder] = (sign, replace(line, name=_make_name(line.name)))
             lines.append(kept[1])
-        found = sorted(lines, key=lambda run: (-run.changed, run.name))
+        found = sorted(tell_apart(lines), key=lambda run: (-run.changed, run.name))
         self._looked = (time.monotonic(), found)
         return found
 

@@ -7,27 +7,36 @@ their codes, as in report.html (report/assets/dom.js).
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from eyechart.data.images.boxes import describe_boxes
 from eyechart.errors import UsageError
+from eyechart.models.prices import format_usd
 from eyechart.report.compare import RIGHT, Comparison, format_points
-from eyechart.report.show import explain_outcome
+from eyechart.report.counting import name_group
+from eyechart.report.live import format_duration
+from eyechart.report.looks import list_turns, read_look, tell_crop
+from eyechart.report.reasons import describe_speed, explain_outcome
+from eyechart.report.rows import to_json_text
+from eyechart.report.speed import Speed
+from eyechart.report.summary import Thoughts
 from eyechart.report.table import format_percent
+from eyechart.runs.comparison import compare_runs
 from eyechart.runs.listing import ListedRun, select_runs
 from eyechart.runs.sent import SentImage, count_images, load_sent_image
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
 from eyechart.types import OUTCOMES, Result
 from eyechart.view.library import Library, NotFound
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 HERE = Path(__file__).parent
 SYMBOLS = {
@@ -247,8 +256,6 @@ class Pages:
 
     def compare(self, a: str, b: str) -> Comparison:
         """The comparison of two runs, kept until one of them changes."""
-        from eyechart.runs.comparison import compare_runs
-
         if a == b:
             raise UsageError("a run is not compared with itself", hint="choose two different runs")
         runs = [self.library.open(a), self.library.open(b)]
@@ -307,8 +314,6 @@ class Pages:
 
     @cached_property
     def _templates(self) -> Environment:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
         made = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -337,8 +342,6 @@ def show_text(text: object) -> Any:
     >>> print(show_text("<b>\u202eback"))
     &lt;b&gt;<span class="unsafe-character" title="characters that cannot be seen">U+202E</span>back
     """
-    from markupsafe import Markup, escape
-
     whole = str(text).replace("\r\n", "\n")
     cut = whole[:_MOST_SHOWN]
     parts, end = [], 0
@@ -395,8 +398,6 @@ def _format_date(seconds: float) -> str:
 
 
 def _fits(key: str, value: str) -> Any:
-    from eyechart.report.counting import name_group
-
     return lambda meta: name_group(meta.get(key)) == value
 
 
@@ -429,9 +430,6 @@ def _list_facts(
     line: ListedRun, manifest: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """The conditions of a run: name and value."""
-    from eyechart.models.prices import format_usd
-    from eyechart.report.live import format_duration
-
     requests = summary.get("requests") if isinstance(summary.get("requests"), Mapping) else {}
     tokens = summary.get("tokens") if isinstance(summary.get("tokens"), Mapping) else {}
     facts = [
@@ -439,6 +437,7 @@ def _list_facts(
         ("Thinking", _tell_thinking(summary.get("thinking"))),
         ("Started", _format_date(line.at)),
         ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),
+        ("Speed", _tell_speed(summary.get("speed"))),
         ("Requests", _tell_counts(requests)),
         ("Tokens", _tell_counts(tokens)),
         ("Cost", f"{format_usd(line.cost)} USD" if line.cost is not None else ""),
@@ -448,9 +447,11 @@ def _list_facts(
     return [(name, value) for name, value in facts if value]
 
 
-def _tell_thinking(said: Any) -> str:
-    from eyechart.report.summary import Thoughts
+def _tell_speed(said: Any) -> str:
+    return Speed.from_json(said).line if isinstance(said, Mapping) else ""
 
+
+def _tell_thinking(said: Any) -> str:
     return "; ".join(Thoughts(**said).lines()) if isinstance(said, Mapping) else ""
 
 
@@ -479,7 +480,7 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
     facts = [
         ("Trial", str(result.trial) if result.trial else ""),
         ("Finish", (reply.finish_reason or "none given") if reply else ""),
-        ("Latency", f"{reply.latency_s:.2f} s" if reply and reply.latency_s else ""),
+        ("Latency", describe_speed(reply) if reply else ""),
         ("Tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out" if usage else ""),
         ("Answered by", reply.model if reply else ""),
         *((str(key), _to_text(value)) for key, value in sample.meta.items()),
@@ -498,12 +499,14 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
         "reply": reply.text if reply else None,
         "thinking": reply.thinking if reply else "",
         "failure": result.failure.reason if result.failure else "",
+        "partial": result.failure.partial if result.failure else "",
         "read": score.read if score else None,
         "route": score.route if score else "",
         "why": explain_outcome(result),
         "facts": [(key, value) for key, value in facts if value],
         "images": [_make_figure(number, found) for number, found in images],
-        "asked": [_make_message(message) for message in result.asked],
+        "asked": _make_messages(result),
+        "is_dialogue": read_look(result) is not None,
     }
 
 
@@ -515,6 +518,8 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
     told += [name for name in ("resized", "reencoded") if record.get(name)]
     if found.is_same:
         told.append("exactly as it was sent")
+    if isinstance(look := record.get("look"), Mapping):
+        told.insert(0, tell_crop(number, look))
     if found.boxes:
         told.append(describe_boxes(found.boxes))
     width, height = found.original_size
@@ -532,6 +537,12 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
     }
 
 
+def _make_messages(result: Result) -> list[dict[str, Any]]:
+    if read_look(result) is not None:
+        return [{"role": role, "parts": [("text", text)]} for role, text in list_turns(result)]
+    return [_make_message(message) for message in result.asked]
+
+
 def _make_message(message: Mapping[str, Any]) -> dict[str, Any]:
     parts = []
     for part in message.get("parts") or ():
@@ -545,8 +556,6 @@ def _make_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _to_text(value: Any) -> str:
-    from eyechart.report.rows import to_json_text
-
     return value if isinstance(value, str) else to_json_text(value)
 
 
@@ -554,8 +563,6 @@ def _find_neighbours(
     entries: Sequence[SampleEntry], result: Result
 ) -> tuple[SampleEntry | None, SampleEntry | None, int, int]:
     """The entries before and after a sample, its place among them, and how many there are."""
-    from bisect import bisect_left
-
     key = (result.position, result.trial)
     at = bisect_left(entries, key, key=lambda entry: (entry.position, entry.trial))
     is_listed = at < len(entries) and (entries[at].position, entries[at].trial) == key

@@ -8,6 +8,7 @@ policy allows nothing but the server's own scripts, styles and images. Replies a
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import ipaddress
@@ -16,12 +17,15 @@ import os
 import re
 import socket
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.images.pixels import MIME, reencode
 from eyechart.errors import EyechartError, MissingExtra, UsageError
 from eyechart.memory import claim_image
+from eyechart.report.export import write_csv
 from eyechart.runs.sent import count_images, load_sent_image
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
@@ -258,8 +262,6 @@ class _Answers:
         return self._answer(send)
 
     def _write_csv(self, name: str) -> Path:
-        from eyechart.report.export import write_csv
-
         run = self.library.open(name)
         handle, path = tempfile.mkstemp(prefix="eyechart-", suffix=".csv")
         os.close(handle)
@@ -286,9 +288,6 @@ class _Answers:
         return StreamingResponse(self._stream(request), media_type="text/event-stream")
 
     async def _stream(self, request: Any) -> AsyncIterator[str]:
-        import asyncio
-        import time
-
         told, told_at = "", 0.0
         yield "retry: 2000\n\n"
         while not await request.is_disconnected():
@@ -363,8 +362,6 @@ def _read_two(query: Any) -> tuple[str, str]:
 
 
 def _make_thumbnail(data: bytes) -> tuple[bytes, str]:
-    from eyechart.data.images.pixels import MIME, reencode
-
     small = reencode(data, "image", max_side=_THUMBNAIL_SIDE, jpeg_quality=80)
     return small.data, MIME[small.format]
 

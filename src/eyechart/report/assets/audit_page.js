@@ -1,6 +1,7 @@
 // The page of an audit: the verdict, the score of every condition, what the image adds to it, the letters, and the
 // questions that the model answers right without the image.
-import { el, factsList, formatCount, formatPercent, formatPoints, formatRange, showText } from "./dom.js";
+import { el, formatCount, formatPercent, formatPoints, formatRange, showText } from "./dom.js";
+import { factsList } from "./card.js";
 import { differencesChart, groupsChart } from "./charts.js";
 import { Blocks, SampleBrowser, readLines } from "./samples.js";
 import { cell, footer, imagesNote, letters, masthead, numbersTable, section } from "./run_page.js";

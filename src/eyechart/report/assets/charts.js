@@ -1,6 +1,6 @@
 // Plots, drawn by Observable Plot as SVG in the page's own colours. Each has a label that says what it shows, and
 // the numbers stand in a table or in text beside it. They are drawn again when the width changes.
-import { OUTCOMES, el, formatCount, formatPercent, formatRange, formatSeconds } from "./dom.js";
+import { OUTCOMES, el, formatCount, formatPercent, formatRange, formatSeconds, formatTenths } from "./dom.js";
 
 const TYPE = { fontSize: "12px", fontFamily: "inherit" };
 const percentAxis = { label: null, domain: [0, 100], grid: true, tickFormat: (value) => `${value} %` };
@@ -29,7 +29,7 @@ export function levelsChart(overall, levels) {
     ...levels.map((level) => ({ name: level.name, x: 100 * level.score, ends: level.ci95, isOwn: false })),
     ...(overall.score === null ? [] : [{ name: "this run", x: 100 * overall.score, ends: overall.ci95, isOwn: true }]),
   ];
-  const told = points.map((one) => `${one.name} ${one.x.toFixed(1)} %`).join(", ");
+  const told = points.map((one) => `${one.name} ${formatTenths(one.x)} %`).join(", ");
   return figure(`Score and levels: ${told}`, (width) => Plot.plot({
     width, style: TYPE, height: 30 + 30 * points.length, marginLeft: marginFor(points.map((one) => one.name), width), marginRight: 56, marginTop: 8, marginBottom: 26,
     x: percentAxis,
@@ -38,7 +38,7 @@ export function levelsChart(overall, levels) {
       Plot.axisY({ tickSize: 0, fontSize: 13, label: null }),
       Plot.ruleY(points.filter((one) => one.ends), { y: "name", x1: (one) => 100 * one.ends[0], x2: (one) => 100 * one.ends[1], stroke: (one) => (one.isOwn ? "var(--accent)" : "var(--muted)"), strokeWidth: (one) => (one.isOwn ? 6 : 3), strokeOpacity: 0.4, strokeLinecap: "round" }),
       Plot.dot(points, { x: "x", y: "name", r: (one) => (one.isOwn ? 7 : 5), fill: (one) => (one.isOwn ? "var(--accent)" : "var(--paper)"), stroke: (one) => (one.isOwn ? "var(--accent)" : "var(--muted)"), strokeWidth: 2 }),
-      Plot.text(points, { x: 100, y: "name", text: (one) => `${one.x.toFixed(1)} %`, dx: 12, textAnchor: "start", fontSize: 12.5, fontWeight: (one) => (one.isOwn ? 650 : 400) }),
+      Plot.text(points, { x: 100, y: "name", text: (one) => `${formatTenths(one.x)} %`, dx: 12, textAnchor: "start", fontSize: 12.5, fontWeight: (one) => (one.isOwn ? 650 : 400) }),
     ],
     color: { type: "identity" }, r: { type: "identity" },
   }));
@@ -69,7 +69,7 @@ export function groupsChart(groups, overall, key) {
       overall.score === null ? null : Plot.ruleX([100 * overall.score], { stroke: "var(--muted)", strokeDasharray: "3,3" }),
       Plot.ruleY(rows, { y: "name", x1: (row) => 100 * row.ends[0], x2: (row) => 100 * row.ends[1], stroke: "var(--accent)", strokeWidth: 5, strokeOpacity: 0.35, strokeLinecap: "round" }),
       Plot.dot(rows.filter((row) => row.chance !== null), { x: (row) => 100 * row.chance, y: "name", symbol: "times", r: 3.5, stroke: "var(--muted)", title: (row) => `chance ${formatPercent(row.chance)} %` }),
-      Plot.dot(rows, { x: "x", y: "name", r: 5, fill: "var(--accent)", title: (row) => `${row.name}: ${row.x.toFixed(1)} % (${formatRange(row.ends)}), n = ${formatCount(row.n)}` }),
+      Plot.dot(rows, { x: "x", y: "name", r: 5, fill: "var(--accent)", title: (row) => `${row.name}: ${formatTenths(row.x)} % (${formatRange(row.ends)}), n = ${formatCount(row.n)}` }),
     ],
   }));
 }
@@ -92,6 +92,23 @@ export function differencesChart(rows, label) {
   }));
 }
 
+/** Score against what it takes: filled where nothing dominates a setting, joined along the best for the money. */
+export function frontierChart(points, label, name) {
+  const steps = [];
+  for (const one of [...points].sort((a, b) => a.x - b.x || b.y - a.y)) if (!steps.length || one.y > steps[steps.length - 1].y) steps.push(one);
+  return figure(label, (width) => Plot.plot({
+    width, style: TYPE, height: 280, marginLeft: 48, marginRight: 26, marginTop: 12, marginBottom: 40,
+    x: { label: name, grid: true, zero: true, ticks: Math.max(3, Math.floor(width / 110)) }, y: { label: "score %", grid: true },
+    marks: [
+      Plot.line(steps, { x: "x", y: "y", stroke: "var(--muted)", strokeDasharray: "3,3", curve: "step-after" }),
+      Plot.ruleX(points.filter((one) => one.ends), { x: "x", y1: (one) => 100 * one.ends[0], y2: (one) => 100 * one.ends[1], stroke: (one) => (one.isOpen ? "var(--muted)" : "var(--accent)"), strokeWidth: 3, strokeOpacity: 0.35, strokeLinecap: "round" }),
+      Plot.dot(points, { x: "x", y: "y", r: 5, fill: (one) => (one.isOpen ? "var(--paper)" : "var(--accent)"), stroke: (one) => (one.isOpen ? "var(--muted)" : "var(--accent)"), strokeWidth: 2, title: "title" }),
+      Plot.text(points, { x: "x", y: "y", text: "number", dy: -12, fontSize: 11.5 }),
+    ],
+    color: { type: "identity" },
+  }));
+}
+
 /** How often each letter was chosen, beside how often it is right. */
 export function lettersChart(letters) {
   const rows = Object.entries(letters).map(([letter, share]) => ({ letter, chosen: 100 * share.chosen, gold: 100 * share.gold }));
@@ -102,8 +119,8 @@ export function lettersChart(letters) {
     marks: [
       Plot.axisY({ tickSize: 0, fontSize: 13, label: null }),
       Plot.link(rows, { x1: "gold", x2: "chosen", y1: "letter", y2: "letter", stroke: "var(--line)", strokeWidth: 3 }),
-      Plot.dot(rows, { x: "gold", y: "letter", r: 5.5, fill: "var(--paper)", stroke: "var(--muted)", strokeWidth: 2, title: (row) => `${row.letter} is right in ${row.gold.toFixed(1)} %` }),
-      Plot.dot(rows, { x: "chosen", y: "letter", r: 5, fill: "var(--accent)", title: (row) => `${row.letter} chosen in ${row.chosen.toFixed(1)} %` }),
+      Plot.dot(rows, { x: "gold", y: "letter", r: 5.5, fill: "var(--paper)", stroke: "var(--muted)", strokeWidth: 2, title: (row) => `${row.letter} is right in ${formatTenths(row.gold)} %` }),
+      Plot.dot(rows, { x: "chosen", y: "letter", r: 5, fill: "var(--accent)", title: (row) => `${row.letter} chosen in ${formatTenths(row.chosen)} %` }),
     ],
   }));
 }

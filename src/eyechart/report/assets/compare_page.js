@@ -1,6 +1,7 @@
 // The page of a comparison: the verdict, the standings, differences overall and by group, then the questions with the
 // replies of both runs beside each other, those that flipped first.
-import { answerParts, chip, el, formatCount, formatPercent, formatPoints, formatRange, questionParts, showText, factsList } from "./dom.js";
+import { chip, el, formatCount, formatPercent, formatPoints, formatRange, formatTenths, showText } from "./dom.js";
+import { answerParts, factsList, questionParts } from "./card.js";
 import { differencesChart, groupsChart } from "./charts.js";
 import { Blocks, SampleBrowser, describeSample, readLines } from "./samples.js";
 import { cell, footer, imagesNote, masthead, numbersTable, section } from "./run_page.js";
@@ -54,14 +55,15 @@ function differences(data) {
   const { comparison, labels } = data;
   const rows = comparison.pairs.map((pair) => ({ name: `${labels[pair.a]} − ${labels[pair.b]}`, x: pair.difference, ends: pair.ci95, isClear: pair.is_distinguishable }));
   const lines = comparison.pairs.map((pair) => el("tr", {},
-    el("th", { scope: "row" }, showText(labels[pair.a]), " minus ", showText(labels[pair.b])), cell(formatPoints(pair.difference)), cell(`${formatPoints(pair.ci95[0])} to ${formatPoints(pair.ci95[1])}`),
-    cell(formatP(pair.p_adjusted)), cell(`${formatCount(pair.discordant[0])} / ${formatCount(pair.discordant[1])}`), cell(pair.smallest_difference === null ? "—" : (100 * pair.smallest_difference).toFixed(1))));
+    el("th", { scope: "row" }, showText(labels[pair.a]), " minus ", showText(labels[pair.b])), cell(formatPoints(pair.difference)), cell(formatEnds(pair.ci95) + (pair.ci95_with_failures ? ` (with ${formatCount(pair.n_failed)} failed: ${formatEnds(pair.ci95_with_failures)})` : "")),
+    cell(formatP(pair.p_adjusted)), cell(`${formatCount(pair.discordant[0])} / ${formatCount(pair.discordant[1])}`), cell(pair.smallest_difference === null ? "—" : formatTenths(100 * pair.smallest_difference))));
   return [
     comparison.pairs.length > 1 ? differencesChart(rows, "Differences from the reference with 95 % intervals; the numbers are in the table") : null,
-    numbersTable("Differences", ["", "points", "95 % interval", comparison.correction === "none" ? "p" : `p (${comparison.correction})`, "better / worse on", "smallest that would show"], lines),
+    numbersTable("Differences", ["", "points", "95 % interval", comparison.correction === "none" ? "p" : `p (${comparison.correction})`, "better / worse on", "found with power 80 %"], lines),
   ];
 }
 
+const formatEnds = (ends) => `${formatPoints(ends[0])} to ${formatPoints(ends[1])}`;
 export const formatP = (p) => (p === null || p === undefined ? "" : p < 0.001 ? "< 0.001" : p.toFixed(3));
 
 function groupSection(key, groups, data, place) {

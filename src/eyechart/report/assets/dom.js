@@ -1,4 +1,4 @@
-// What all pages share: making elements, showing text that is not trusted, outcomes, numbers, the sample card.
+// What all pages share: making elements, showing text that is not trusted, outcomes, numbers.
 //
 // Data reaches the page as text nodes and through the few attributes that `el` knows: no string is ever parsed
 // as HTML. Modules here are plain ES modules with one-line imports; `report.html` holds them as one script.
@@ -67,127 +67,26 @@ export function chip(outcome, { count = null, on = null, pressed = null, label =
 }
 
 export const formatCount = (n) => n.toLocaleString("en-US");
-export const formatPercent = (fraction) => (fraction === null || fraction === undefined ? "—" : (100 * fraction).toFixed(1));
+/** One decimal, and of two equally near the even one, as Python rounds. */
+export const formatTenths = (x) => (Math.abs(x) % 1 === 0.25 ? x - Math.sign(x) * 0.05 : x).toFixed(1);
+export const formatPercent = (fraction) => (fraction === null || fraction === undefined ? "—" : formatTenths(100 * fraction));
 export const formatRange = (ends) => (ends ? `${formatPercent(ends[0])}–${formatPercent(ends[1])}` : "");
-export const formatPoints = (fraction) => `${fraction > 0 ? "+" : fraction < 0 ? "−" : ""}${Math.abs(100 * fraction).toFixed(1)}`;
+export const formatPoints = (fraction) => `${fraction > 0 ? "+" : fraction < 0 ? "−" : ""}${formatTenths(Math.abs(100 * fraction))}`;
 
 export function formatSeconds(seconds) {
   if (seconds === null || seconds === undefined) return "—";
   return seconds < 0.1 ? `${Math.round(1000 * seconds)} ms` : seconds < 10 ? `${seconds.toFixed(2)} s` : `${seconds.toFixed(1)} s`;
 }
 
-// -- One sample in full
+// -- Menus
 
-/**
- * The card of a sample-trial.
- *
- * `sample`: {id, trial?, outcome, question, hint?, choices: [[letter, text]], golds, reply, thinking?, read, route,
- * why, facts: [[name, value]], images: [{src?, caption?, missing?, boxes?}], cut?}. `tools`: elements at the right of the title.
- */
-export function sampleCard(sample, { tools = [], level = "h3" } = {}) {
-  return el("article", { class: "card" },
-    el("header", {},
-      showText(sample.id + (sample.trial ? ` · trial ${sample.trial}` : ""), {}, level),
-      chip(sample.outcome),
-      tools.length ? el("div", { class: "tools" }, tools) : null),
-    questionParts(sample),
-    answerParts(sample),
-    factsList(sample.facts));
+/** What opens below a button. */
+export function menu(summary, ...content) {
+  return el("details", { class: "menu" }, summary, el("div", { class: "menu-content" }, content));
 }
 
-/** Image, question and options: what stands once where two runs are shown side by side. */
-export function questionParts(sample, { reads = null } = {}) {
-  return [
-    sample.images?.length ? el("div", { class: "images" }, sample.images.map(showImage)) : null,
-    el("div", {}, el("h4", {}, "Question"),
-      showText(sample.question, { class: "question" }, "div"),
-      sample.hint ? showText(`Hint: ${sample.hint}`, { class: "muted small" }, "div") : null),
-    sample.choices?.length ? optionsList(sample, reads ?? [[sample.read, "read"]]) : null,
-    !sample.choices?.length && sample.options ? showText(sample.options, {}, "div") : null,
-  ];
-}
-
-/** Reply, what was read out of it, the accepted answers and the reason of the verdict. */
-export function answerParts(sample) {
-  const noReply = sample.outcome === "failed" ? "no reply" : "not asked yet";
-  return [
-    sample.reply === null || sample.reply === undefined
-      ? el("div", {}, el("h4", {}, "Reply"), el("p", { class: "muted" }, noReply))
-      : el("div", {}, el("h4", {}, "Reply"),
-          sample.reply === "" ? el("p", { class: "muted" }, "(empty)") : showText(sample.reply, { class: "reply", tabindex: "0", role: "group", "aria-label": "Reply" }, "div")),
-    sample.thinking ? el("details", {}, el("summary", {}, "Thinking"), showText(sample.thinking, { class: "reply" }, "div")) : null,
-    el("dl", { class: "verdicts" },
-      fact("Read", sample.read === null || sample.read === undefined ? "nothing" : sample.read),
-      fact("Rule", sample.route || "—"),
-      fact(sample.golds?.length === 1 ? "Accepted answer" : "Accepted answers", sample.golds?.length ? sample.golds.join(" | ") : "none public")),
-    sample.why ? showText(sample.why, { class: "muted small" }, "p") : null,
-    sample.cut ? el("p", { class: "muted small" }, sample.cut) : null,
-  ];
-}
-
-function fact(name, value) {
-  return el("div", {}, el("dt", {}, name), showText(value, {}, "dd"));
-}
-
-/** Pairs of a name and a value. */
-export function factsList(facts) {
-  return facts?.length ? el("dl", { class: "facts small" }, facts.map(([name, value]) => fact(name, value))) : null;
-}
-
-function optionsList(sample, reads) {
-  return el("div", {}, el("h4", {}, "Options"), el("ul", { class: "options" }, sample.choices.map(([letter, text]) => {
-    const isGold = sample.golds.includes(letter);
-    const readers = reads.filter(([read]) => read === letter).map(([, who]) => who);
-    const marks = [isGold ? "gold" : null, ...readers].filter(Boolean).join(" · ");
-    return el("li", { class: isGold ? "gold" : readers.length ? "missed" : null },
-      showText(letter, { class: "letter" }), showText(text), marks ? el("small", {}, marks) : null);
-  })));
-}
-
-function showImage(image, index) {
-  const caption = image.caption || image.missing;
-  if (!image.src) return el("figure", {}, el("div", { class: "empty small" }, "image not in this file"), el("figcaption", {}, showText(caption || "")));
-  const shown = boxedImage(image, { alt: `Image ${index + 1} of the question`, loading: "lazy" });
-  const button = el("button", { type: "button", title: "enlarge", on: { click: () => zoom(image) } }, shown);
-  return el("figure", {}, button, caption ? el("figcaption", {}, showText(caption)) : null);
-}
-
-/**
- * An image with the boxes of its row drawn on it.
- *
- * `boxes`: {size: [width, height], items: [{left, top, right, bottom, is_target, label}]} in pixels of the original. The
- * drawing has the shape of the original, so it fits the image at any size.
- */
-function boxedImage({ src, boxes }, attributes) {
-  const shown = el("img", { src, ...attributes });
-  if (!boxes) return shown;
-  const [width, height] = boxes.size;
-  const drawing = svg("svg", { class: "boxes", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
-  const letter = Math.max(width, height) / 28;
-  for (const { left, top, right, bottom, is_target: isTarget, label } of boxes.items) {
-    const [x, y] = [Math.max(0, left), Math.max(0, top)];
-    const [across, down] = [Math.min(width, right) - x, Math.min(height, bottom) - y];
-    if (across < 1 || down < 1) continue;
-    const kind = isTarget ? "target" : "other";
-    drawing.append(svg("rect", { x, y, width: across, height: down, class: kind }));
-    if (label) drawing.append(svg("text", { x: x + letter / 4, y: y + letter, "font-size": letter, class: kind }, label));
-  }
-  return el("span", { class: "boxed" }, shown, drawing);
-}
-
-function svg(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-/** The image on the whole screen; a click or Escape closes it. */
-export function zoom(image) {
-  const close = el("button", { type: "button", "aria-label": "close" }, boxedImage(image, { alt: "Image of the question, enlarged" }));
-  const dialog = el("dialog", { class: "zoom", "aria-label": "Image" }, close);
-  close.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+export function checkBox(label, isChecked, on) {
+  const box = el("input", { type: "checkbox", on: { change: on } });
+  box.checked = isChecked;
+  return el("label", {}, box, showText(label));
 }

@@ -1,5 +1,6 @@
 // The page of one run: the headline, the conditions, the groups, letters, latency, tokens, then the samples.
-import { OUTCOMES, chip, el, formatCount, formatPercent, formatRange, formatSeconds, showText, factsList } from "./dom.js";
+import { OUTCOMES, chip, el, formatCount, formatPercent, formatRange, formatSeconds, showText } from "./dom.js";
+import { factsList } from "./card.js";
 import { groupsChart, histogram, lettersChart, levelsChart, outcomeBar, tellSpread } from "./charts.js";
 import { Blocks, SampleBrowser, readLines } from "./samples.js";
 
@@ -8,25 +9,38 @@ export async function showRun(root, data) {
   const index = await readLines(data.index);
   const browser = new SampleBrowser({ index, page: data, blocks: new Blocks(index.starts, index.n), sorts: listSorts(index) });
   root.append(
-    masthead(data.benchmark, data.model, data.about, [["conditions", "Conditions"], ["groups", "Categories"], ["samples", "Samples"]]),
+    masthead(data.benchmark, data.model, data.about, [["groups", "Categories"], ["samples", "Samples"], ["conditions", "Conditions"]]),
     el("main", {},
       data.notes.map((note) => showText(note, { class: "note" }, "p")),
       headline(data),
-      section("conditions", "Conditions", null, conditions(data)),
       groupsSections(data),
       metricsSection(data),
+      section("samples", "Samples", imagesNote(data), browser.build()),
       el("div", { class: "pair" }, letters(data.letters), spread(index.latency, "Latency", "seconds per reply", formatSeconds), spread(index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
-      section("samples", "Samples", imagesNote(data), browser.build())),
+      section("conditions", "Conditions", null, conditions(data))),
     footer(data));
   browser.start();
 }
 
-export function masthead(benchmark, model, about, links) {
+export function masthead(benchmark, model, about, links, main = "samples") {
   return el("header", { class: "masthead" },
-    el("a", { class: "skip", href: "#samples" }, "Skip to the samples"),
+    el("a", { class: "skip", href: `#${main}` }, `Skip to the ${main}`),
     el("h1", {}, showText(benchmark), model ? el("span", { class: "muted" }, " · ") : null, model ? showText(model) : null),
     el("nav", { class: "brand", "aria-label": "Parts of this page" }, links.flatMap(([id, name], place) => [place ? " · " : null, el("a", { href: `#${id}` }, name)])),
+    schemeSwitch(),
     about ? showText(about, { class: "muted" }, "p") : null);
+}
+
+// Light or dark whatever the system says; a file cannot remember it, so that it holds until the page is closed.
+function schemeSwitch() {
+  const root = document.documentElement;
+  const isDark = () => (root.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const name = () => (isDark() ? "Light" : "Dark");
+  const button = el("button", { class: "link small", type: "button", on: { click: () => {
+    root.dataset.scheme = isDark() ? "light" : "dark";
+    button.replaceChildren(name());
+  } } }, name());
+  return button;
 }
 
 export function footer(data) {
@@ -52,11 +66,17 @@ function headline(data) {
           : el("p", { class: "score" }, el("b", {}, formatPercent(overall.score)), el("span", {}, "%")),
         overall.ci95 ? el("p", { class: "score-interval" }, `95 % interval ${formatRange(overall.ci95)}`) : el("p", { class: "score-interval muted" }, "nothing could be scored"),
         el("p", { class: "muted small" }, `${formatCount(overall.n)} ${overall.n === 1 ? "question" : "questions"}${clusters}`),
-        overall.method ? el("p", { class: "muted small" }, overall.method) : null),
+        overall.method ? el("p", { class: "muted small" }, el("abbr", { title: explainMethod(overall.method) }, overall.method)) : null),
       overall.score === null && !data.levels.length ? null : levelsChart(overall, data.levels)),
     el("div", { class: "outcome-bar" }, outcomeBar(outcomes),
       el("ul", { class: "outcome-keys", "aria-label": "Outcomes" }, OUTCOMES.filter((name) => outcomes[name]).map((name) => el("li", {}, chip(name, { count: outcomes[name] }))))),
     remarks(data));
+}
+
+// How the interval was computed, in a sentence.
+function explainMethod(method) {
+  const kind = method.startsWith("wilson") ? "Wilson's interval for a share of right answers, which also holds near 0 and 100 %." : "An interval for a mean of scores between 0 and 1.";
+  return method.includes("cluster") ? `${kind} Questions that share an image or the like count as one cluster.` : kind;
 }
 
 function remarks(data) {
@@ -64,10 +84,10 @@ function remarks(data) {
   const lines = [...data.trials];
   if (overall.coverage !== null && overall.coverage < 1) lines.push(`coverage ${formatPercent(overall.coverage)} %: samples that failed, have no public answer or are pending are not in the score`);
   const isApart = overall.bounds && overall.bounds[1] - overall.bounds[0] > 1e-9;
-  if (isApart) lines.push(`between ${formatPercent(overall.bounds[0])} and ${formatPercent(overall.bounds[1])} % if every failed, unparsed and truncated sample had been wrong, or right`);
+  const bounds = isApart ? el("p", { class: "bounds" }, `Between ${formatPercent(overall.bounds[0])} and ${formatPercent(overall.bounds[1])} % if every failed, unparsed and truncated sample had been wrong, or right.`) : null;
   for (const [name, group] of Object.entries(data.also)) lines.push(`${name}: ${formatPercent(group.score)} % (${formatRange(group.ci95)})`);
   lines.push(...data.metrics, ...data.judge);
-  return lines.length ? el("div", { class: "section small muted" }, lines.map((line) => showText(line, {}, "p"))) : null;
+  return [bounds, lines.length ? el("div", { class: "section small muted" }, lines.map((line) => showText(line, {}, "p"))) : null];
 }
 
 function conditions(data) {
@@ -80,7 +100,7 @@ function conditions(data) {
 // -- Groups
 
 function groupsSections(data) {
-  return Object.entries(data.by).map(([key, groups], place) => {
+  return Object.entries(data.by).filter(([, groups]) => Object.keys(groups).length > 1).map(([key, groups], place) => {
     const rows = Object.entries(groups);
     const isLong = rows.length > 40;
     const shown = [el("div", { class: "pair" }, groupsChart(rows, data.overall, key), groupsTable(key, rows, data.overall))];
@@ -131,7 +151,7 @@ function spread(values, title, about, format) {
 
 // -- Samples
 
-function listSorts(index) {
+export function listSorts(index) {
   const worst = ["failed", "wrong", "unparsed", "refused", "truncated", "partial", "pending", "unscored", "correct"].map((name) => OUTCOMES.indexOf(name));
   const ranks = OUTCOMES.map((_, code) => worst.indexOf(code));
   const falling = (values) => (a, b) => (values[b] ?? -1) - (values[a] ?? -1);
@@ -142,10 +162,13 @@ function listSorts(index) {
   ];
 }
 
-export function imagesNote({ images, index }) {
+export function imagesNote({ images, index, name }) {
   const notes = [];
   const left = images.n - images.shown - Object.keys(images.troubles).length;
-  if (left > 0) notes.push(`${formatCount(images.shown)} of ${formatCount(images.n)} images are in this file, those of samples that were not answered right first`);
+  if (left > 0) notes.push(images.shown ? `${formatCount(images.shown)} of ${formatCount(images.n)} images are in this file, those of samples that were not answered right first` : "No images are in this file: preparing them would have taken too long");
+  if (left > 0) notes.push(`all of them: eyechart report ${name} --html FILE`);
+  const missing = Object.keys(images.troubles).length;
+  if (missing) notes.push(`${formatCount(missing)} ${missing === 1 ? "image was" : "images were"} not found or could not be read`);
   if (index.cut) notes.push(`${formatCount(index.cut)} long replies are shortened in the middle`);
   return notes.length ? `${notes.join("; ")}.` : null;
 }

@@ -1,8 +1,11 @@
-// The samples of a page: a list in pages of fifty, filters, search, and one sample in full beside the list.
+// The samples of a page: a list or a table in pages of fifty, filters, search, and one sample in full beside it.
 //
 // The index, a short line per sample, is in memory. Samples in full lie in compressed blocks of a few hundred and are
 // decoded when one of them is opened or searched; a few blocks are kept.
-import { OUTCOMES, chip, el, formatCount, formatSeconds, sampleCard, showText } from "./dom.js";
+import { OUTCOMES, checkBox, chip, el, formatCount, formatSeconds, menu, showText } from "./dom.js";
+import { sampleCard } from "./card.js";
+import { Columns, showSamplesTable } from "./columns.js";
+import { scrollToMarks } from "./text.js";
 
 const ROWS_PER_PAGE = 50;
 const BLOCKS_KEPT = 16;
@@ -49,6 +52,15 @@ export class Blocks {
   async sample(row) {
     const number = this.blockOf(row);
     return (await this.block(number))[row - this.starts[number]];
+  }
+
+  /** The values of a column of the data set, a row each. */
+  async column(name) {
+    const values = new Array(this.n).fill(null);
+    for (let number = 0; number < this.starts.length; number += 1) {
+      (await this.block(number)).forEach((sample, place) => { values[this.starts[number] + place] = sample.meta?.[name] ?? null; });
+    }
+    return values;
   }
 
   /** A mark for each row whose texts contain `needle`; null if `isOutdated` turned true meanwhile. */
@@ -104,6 +116,7 @@ export function describeSample(sample, page) {
 function factsOf(sample) {
   const facts = Object.entries(sample.meta ?? {}).filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]);
   if (sample.latency_s) facts.push(["latency", formatSeconds(sample.latency_s)]);
+  if (sample.speed) facts.push(["speed", sample.speed]);
   if (sample.tokens) facts.push(["tokens", `${formatCount(sample.tokens[0])} in, ${formatCount(sample.tokens[1])} out`]);
   if (sample.cost) facts.push(["cost", `${sample.cost} USD`]);
   if (sample.finish) facts.push(["finish reason", sample.finish]);
@@ -122,8 +135,10 @@ export class SampleBrowser {
   constructor({ index, blocks, page, kinds = OUTCOMES, sorts = [], makeChip = null, makeCard = null, tellAnswers = tellRead, noun = "sample" }) {
     Object.assign(this, { index, blocks, data: page, kinds, makeChip, makeCard });
     this.sorts = [["in the benchmark's order", null], ...sorts];
+    this.columns = new Columns(index, blocks, kinds, () => this.refresh());
+    this.isTable = false;
     this.chosen = new Set();
-    this.group = null;
+    this.groups = new Map(Object.keys(index.groups ?? {}).map((key) => [key, new Set()]));
     this.marks = null;
     this.sort = 0;
     this.page = 0;
@@ -143,12 +158,13 @@ export class SampleBrowser {
     this.keys = el("ul", { class: "outcome-keys", "aria-label": "Filter by outcome" });
     this.status = el("p", { class: "muted small status", role: "status" });
     this.list = el("ol", { class: "rows" });
+    this.table = el("div", { class: "table-scroll samples-table", tabindex: "0", role: "group", "aria-label": "Table of samples", hidden: true });
     this.pager = el("div", { class: "pager" });
     this.reader = el("div", { class: "reader", tabindex: "-1", role: "region", "aria-label": "Sample", hidden: true });
-    this.listing = el("div", { class: "listing" }, this.list, this.pager);
+    this.listing = el("div", { class: "listing" }, this.list, this.table, this.pager);
     this.frame = el("div", { class: "browser alone" }, this.listing, this.reader);
     this.input = el("input", { type: "search", placeholder: "Search questions, replies, answers", "aria-label": "Search the samples", autocomplete: "off", on: { input: () => this.searchSoon() } });
-    this.toolbar = el("div", { class: "toolbar" }, this.input, this.groupSelect(), this.sortSelect(), this.keys);
+    this.toolbar = el("div", { class: "toolbar" }, this.input, this.groupMenus(), this.sorting = this.sortSelect(), this.tableTools(), this.keys);
     this.root = el("div", {},
       this.toolbar,
       this.status, this.frame,
@@ -165,23 +181,34 @@ export class SampleBrowser {
     this.follow();
   }
 
-  groupSelect() {
-    const entries = Object.entries(this.index.groups ?? {});
-    if (!entries.length) return null;
-    const select = el("select", { "aria-label": "Filter by category" }, el("option", { value: "" }, "all categories"));
-    for (const [key, { names, order, rows }] of entries) {
+  // A menu of check boxes for each kind of group: any of the chosen ones, of every kind.
+  groupMenus() {
+    return Object.entries(this.index.groups ?? {}).map(([key, { names, order, rows }]) => {
       const counts = names.map(() => 0);
       for (const number of rows) counts[number] += 1;
-      const options = order.map((number) => el("option", { value: `${number}:${key}` }, `${names[number]} (${formatCount(counts[number])})`));
-      select.append(el("optgroup", {}, options));
-      select.lastChild.label = key;
-    }
-    select.addEventListener("change", () => {
-      const cut = select.value.indexOf(":");
-      this.group = select.value ? { key: select.value.slice(cut + 1), number: Number(select.value.slice(0, cut)) } : null;
-      this.refresh();
+      const chosen = this.groups.get(key);
+      const summary = el("summary", { class: "button" }, key);
+      const toggle = (number) => (event) => {
+        if (event.target.checked) chosen.add(number);
+        else chosen.delete(number);
+        summary.replaceChildren(chosen.size ? `${key}: ${chosen.size}` : key);
+        this.refresh();
+      };
+      return menu(summary, order.map((number) => checkBox(`${names[number]} (${formatCount(counts[number])})`, false, toggle(number))));
     });
-    return select;
+  }
+
+  tableTools() {
+    const choice = this.columns.menu();
+    choice.hidden = true;
+    const button = el("button", { class: "button", type: "button", "aria-pressed": "false", on: { click: () => {
+      this.isTable = !this.isTable;
+      button.setAttribute("aria-pressed", String(this.isTable));
+      choice.hidden = !this.isTable;
+      if (this.sorting) this.sorting.hidden = this.isTable;
+      this.refresh();
+    } } }, "Table");
+    return [button, choice];
   }
 
   sortSelect() {
@@ -212,9 +239,10 @@ export class SampleBrowser {
   }
 
   refresh() {
-    const { index, chosen, group, marks } = this;
-    const rowsOfGroup = group ? index.groups[group.key].rows : null;
-    const isKept = (row) => (!marks || marks[row]) && (!rowsOfGroup || rowsOfGroup[row] === group.number);
+    const { index, chosen, marks } = this;
+    const groups = [...this.groups].filter(([, numbers]) => numbers.size).map(([key, numbers]) => [index.groups[key].rows, numbers]);
+    const passes = this.isTable ? this.columns.filter() : () => true;
+    const isKept = (row) => (!marks || marks[row]) && groups.every(([rows, numbers]) => numbers.has(rows[row])) && passes(row);
     const counts = this.kinds.map(() => 0);
     const kept = [];
     for (let row = 0; row < index.n; row += 1) {
@@ -222,7 +250,7 @@ export class SampleBrowser {
       counts[index.outcomes[row]] += 1;
       if (!chosen.size || chosen.has(index.outcomes[row])) kept.push(row);
     }
-    const compare = this.sorts[this.sort][1];
+    const compare = this.isTable ? this.columns.compare() : this.sorts[this.sort][1];
     this.order = compare ? kept.sort((a, b) => compare(a, b) || a - b) : kept;
     this.page = 0;
     this.showKeys(counts);
@@ -251,9 +279,12 @@ export class SampleBrowser {
     const { order, page } = this;
     const from = page * ROWS_PER_PAGE;
     const rows = order.slice(from, from + ROWS_PER_PAGE);
-    this.list.replaceChildren(...Array.from(rows, (row) => el("li", {}, this.makeRow(row))));
+    const none = rows.length ? null : el("li", { class: "empty" }, this.index.n ? "No sample matches these filters." : "This run has no samples.");
+    this.list.replaceChildren(...(none ? [none] : this.isTable ? [] : Array.from(rows, (row) => el("li", {}, this.makeRow(row)))));
     this.list.start = from + 1;
-    if (!rows.length) this.list.replaceChildren(el("li", { class: "empty" }, this.index.n ? "No sample matches these filters." : "This run has no samples."));
+    this.list.hidden = this.isTable && !none;
+    this.table.hidden = !this.isTable;
+    if (this.isTable) showSamplesTable(this.table, this.columns, rows, { open: this.open, addressOf: (row) => this.addressOf(row), chipOf: (row) => this.chipOf(this.index.outcomes[row]) });
     this.showPager(from, rows.length);
   }
 
@@ -274,12 +305,18 @@ export class SampleBrowser {
     const thumb = el("span", { class: "thumb", "aria-hidden": "true" }, src ? el("img", { src, alt: "", loading: "lazy" }) : number >= 0 ? "image" : "text");
     const name = index.ids[row] + (index.trials?.[row] ? ` · trial ${index.trials[row]}` : "");
     return el("a", { class: "row", href: this.addressOf(row), "aria-current": row === this.open ? "true" : null, "data-row": String(row) },
-      thumb, showText(index.titles[row] || "(no question)", { class: "title" }), this.chipOf(index.outcomes[row]), showText(`${name} · ${this.tellAnswers(index, row)}`, { class: "sub" }));
+      thumb, showText(index.titles[row] || "(no question)", { class: "title", dir: "auto" }), this.chipOf(index.outcomes[row]), showText(`${name} · ${this.tellAnswers(index, row)}`, { class: "sub", dir: "auto" }));
   }
 
   addressOf(row) {
     const trial = this.index.trials?.[row];
-    return `#sample=${encodeURIComponent(this.index.ids[row])}${trial ? `&trial=${trial}` : ""}`;
+    const run = this.runOf(row);
+    return `#sample=${encodeURIComponent(this.index.ids[row])}${trial ? `&trial=${trial}` : ""}${run ? `&run=${run}` : ""}`;
+  }
+
+  // The number of the row's run, on a page of several.
+  runOf(row) {
+    return this.index.groups?.run?.rows[row] ?? 0;
   }
 
   // -- One sample
@@ -292,17 +329,17 @@ export class SampleBrowser {
       if (this.open !== null) this.show(null);
       return;
     }
-    const row = this.find(id, Number(wanted.get("trial") ?? 0));
+    const row = this.find(id, Number(wanted.get("trial") ?? 0), Number(wanted.get("run") ?? 0));
     if (row === undefined) this.status.textContent = `no sample ${id} in this page`;
     else this.show(row);
   }
 
-  find(id, trial) {
+  find(id, trial, run) {
     if (!this.places) {
       this.places = new Map();
-      this.index.ids.forEach((name, row) => this.places.set(`${this.index.trials?.[row] ?? 0} ${name}`, row));
+      this.index.ids.forEach((name, row) => this.places.set(`${this.runOf(row)} ${this.index.trials?.[row] ?? 0} ${name}`, row));
     }
-    return this.places.get(`${trial} ${id}`);
+    return this.places.get(`${run} ${trial} ${id}`);
   }
 
   async show(row) {
@@ -316,17 +353,22 @@ export class SampleBrowser {
     const place = this.order.indexOf(row);
     if (place >= 0) this.page = Math.floor(place / ROWS_PER_PAGE);
     this.showPage();
-    const tools = [["←", "previous sample (k)", () => this.step(-1)], ["→", "next sample (j)", () => this.step(1)], ["✕", "close (Esc)", () => this.close()]]
+    const tools = [["Link", "copy a link to this sample", (event) => this.copyLink(event.currentTarget)], ["←", "previous sample (k)", () => this.step(-1)], ["→", "next sample (j)", () => this.step(1)], ["✕", "close (Esc)", () => this.close()]]
       .map(([sign, label, on]) => el("button", { class: "button", type: "button", title: label, "aria-label": label, on: { click: on } }, sign));
     const sample = await this.blocks.sample(row);
     if (this.open !== row) return;
     this.reader.replaceChildren(this.makeCard ? this.makeCard(sample, row, tools) : sampleCard(describeSample(sample, this.data), { tools }));
     this.reader.scrollTop = 0;
+    scrollToMarks(this.reader);
     this.bringIntoView();
   }
 
+  async copyLink(button) {
+    await navigator.clipboard?.writeText(location.href).then(() => button.replaceChildren("✓"), () => button.replaceChildren("✗"));
+  }
+
   bringIntoView() {
-    const current = this.list.querySelector('[aria-current="true"]');
+    const current = this.listing.querySelector('[aria-current="true"]');
     const isNarrow = getComputedStyle(this.listing).display === "none";
     const top = this.root.getBoundingClientRect().top;
     if (isNarrow) this.reader.scrollIntoView({ block: "start" });
@@ -344,7 +386,7 @@ export class SampleBrowser {
     const row = this.open;
     history.replaceState(null, "", location.pathname + location.search + "#samples");
     this.show(null);
-    this.list.querySelector(`[data-row="${row}"]`)?.focus();
+    this.listing.querySelector(`[data-row="${row}"]`)?.focus();
   }
 
   onKey(event) {

@@ -1,0 +1,234 @@
+"""Settings of a sweep compared: the frontier of score against cost, tokens and time, and the verdict.
+
+All pairs of settings are compared on the questions that every setting scored, question by question, with
+intervals that hold for all pairs at once (each at the level 95 % / number of pairs, by Bonferroni). A setting
+is **dominated** by one that costs no more if the interval of their difference excludes zero; the others are
+the **frontier**. Of equal settings none is dominated, however different they cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any
+
+from eyechart import stats
+from eyechart.models.prices import format_usd
+from eyechart.report.compare import ALPHA, SharedQuestions, format_points
+from eyechart.report.comparison_table import PlainTable
+from eyechart.report.table import format_percent
+from eyechart.terminal import to_one_line
+
+MEASURES = ("cost", "tokens", "latency")  # of a cell, smaller is better; the verdict takes the first known
+_UNITS = {"cost": "USD", "tokens": "tokens per question", "latency": "seconds per reply"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One setting of a sweep, with its run and what it took."""
+
+    settings: Mapping[str, Any]
+    given: Mapping[str, str]  # the settings as they were given
+    run: str
+    score: float | None
+    ci95: tuple[float, float] | None
+    n: int
+    outcomes: Mapping[str, int]
+    shares: Mapping[str, float]  # of the replies: unparsed, truncated, empty
+    tokens: float | None  # of prompt and reply, per question
+    cost: float | None  # in USD, of all replies
+    seconds: float | None  # that the run took, all starts together
+    latency: float | None  # the median over replies, in seconds
+    dominated_by: Mapping[str, str] = field(default_factory=dict)  # by measure: the label of a better cell
+
+    @property
+    def label(self) -> str:
+        """The settings in one line."""
+        return ", ".join(f"{name}={value}" for name, value in self.given.items())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; fractions from 0 to 1."""
+        fields_of = asdict(self)
+        return {**fields_of, "label": self.label, "ci95": list(self.ci95) if self.ci95 else None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellPair:
+    """Cell `a` minus cell `b` on the questions that all cells scored; the interval holds for all pairs."""
+
+    a: str  # labels
+    b: str
+    difference: float
+    low: float
+    high: float
+    smallest_difference: float | None  # found with a power of 80 %, at the level of all pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """A sweep: its cells, their frontier by measure, and a verdict. Scores are fractions."""
+
+    benchmark: str
+    n: int  # questions that all cells scored
+    cells: tuple[Cell, ...]
+    pairs: tuple[CellPair, ...]
+    spread: Mapping[str, Mapping[str, float]]  # by option: the mean score of each of its values
+    verdict: str
+    notes: tuple[str, ...] = ()
+    page: str = ""
+
+    @property
+    def frontier(self) -> dict[str, list[str]]:
+        """By measure, the labels of the cells that no other cell dominates."""
+        return {
+            measure: [cell.label for cell in self.cells if measure not in cell.dominated_by]
+            for measure in self.measures
+        }
+
+    @property
+    def measures(self) -> list[str]:
+        """Those that are known of every cell."""
+        return list_measures(self.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``--json`` prints; scripts rely on these names."""
+        return {
+            "benchmark": self.benchmark,
+            "n": self.n,
+            "cells": [cell.to_json() for cell in self.cells],
+            "frontier": self.frontier,
+            "verdict": self.verdict,
+            "pairs": [asdict(pair) for pair in self.pairs],
+            "spread": {option: dict(values) for option, values in self.spread.items()},
+            "notes": list(self.notes),
+            "page": self.page,
+        }
+
+
+def list_measures(cells: Sequence[Cell]) -> list[str]:
+    """The measures that are known of every cell."""
+    return [name for name in MEASURES if all(getattr(cell, name) is not None for cell in cells)]
+
+
+def compare_cells(questions: SharedQuestions, labels: Mapping[str, str]) -> list[CellPair]:
+    """All pairs of cells; `labels` by run. Failures count against either side."""
+    pairs = list(combinations(labels, 2))
+    alpha = ALPHA / max(1, len(pairs))
+    return [compare_pair(questions, a, b, labels, alpha) for a, b in pairs]
+
+
+def compare_pair(
+    questions: SharedQuestions, a: str, b: str, labels: Mapping[str, str], alpha: float
+) -> CellPair:
+    """Two cells, at the level `alpha`."""
+
+    def test(part: SharedQuestions, other: SharedQuestions) -> stats.Paired:
+        found = stats.paired(
+            part.values[a], other.values[b], part.weights, part.clusters, confidence=1 - alpha
+        )
+        assert found is not None, "a sweep has questions"
+        return found
+
+    found = test(questions, questions)
+    low, high = found.low, found.high
+    if questions.worst is not None and questions.best is not None:
+        low = min(low, test(questions.worst, questions.best).low)
+        high = max(high, test(questions.best, questions.worst).high)
+    if found.p >= alpha:  # as in a comparison: the test and the interval have to agree
+        low, high = min(low, 0.0), max(high, 0.0)
+    return CellPair(
+        a=labels[a],
+        b=labels[b],
+        difference=found.difference,
+        low=low,
+        high=high,
+        smallest_difference=stats.find_smallest_difference(found, alpha=alpha, confidence=1 - alpha),
+    )
+
+
+def find_dominated(pairs: Sequence[CellPair], prices: Mapping[str, float]) -> dict[str, str]:
+    """The cells that another one beats which costs no more, with the best of these; `prices` by label.
+
+    >>> pair = CellPair(a="a", b="b", difference=0.1, low=0.02, high=0.18, smallest_difference=None)
+    >>> find_dominated([pair], {"a": 1.0, "b": 2.0}), find_dominated([pair], {"a": 3.0, "b": 2.0})
+    ({'b': 'a'}, {})
+    """
+    found: dict[str, tuple[float, str]] = {}
+    for pair in pairs:
+        for better, worse, lead, sign in (
+            (pair.a, pair.b, pair.low, 1.0),
+            (pair.b, pair.a, -pair.high, -1.0),
+        ):
+            gain = sign * pair.difference
+            if lead > 0 and prices[better] <= prices[worse] and gain > found.get(worse, (0.0, ""))[0]:
+                found[worse] = (gain, better)
+    return {worse: better for worse, (_, better) in found.items()}
+
+
+def write_verdict(cells: Sequence[Cell], pairs: Sequence[CellPair], scores: Mapping[str, float]) -> str:
+    """The cheapest cell that is not distinguishable from the best, and what it could lose at most.
+
+    `scores`: of each cell, by label, on the questions that all of them scored.
+    """
+    measures = list_measures(cells)
+    best = max(scores, key=lambda label: scores[label])
+    if len(cells) == 1:
+        return f"only one setting: {best}"
+    losses = {best: 0.0}  # of the cells that the best one is not shown to be ahead of
+    for pair in pairs:
+        if best in (pair.a, pair.b):
+            other, low, high = (
+                (pair.b, pair.low, pair.high) if pair.a == best else (pair.a, -pair.high, -pair.low)
+            )
+            if low <= 0:
+                losses[other] = high
+    simultaneous = f"simultaneously over {len(pairs):,} pair{'s' * (len(pairs) != 1)}"
+    if not measures:
+        n_alike = len(losses) - 1
+        return f"{best} is highest; {n_alike} others are not distinguishable from it ({simultaneous})"
+    measure = measures[0]
+    price = {cell.label: getattr(cell, measure) for cell in cells}
+    cheapest = min(losses, key=lambda label: (price[label], -scores[label]))
+    unit = _UNITS[measure]
+    least = "fastest" if measure == "latency" else "cheapest"
+    if cheapest == best:
+        is_least = price[best] == min(price.values())
+        rest = f"and the {least}" if is_least else "and none that takes less is indistinguishable from it"
+        taken = f"{show_measure(measure, price[best])} {unit}"
+        return f"{best} is highest, at {taken}, {rest} ({simultaneous})"
+    loses = f"it could lose at most {format_points(losses[cheapest])} points ({simultaneous})"
+    return (
+        f"{cheapest} is the {least} that is not distinguishable from the best, {best}: "
+        f"{show_measure(measure, price[cheapest])} instead of {show_measure(measure, price[best])} {unit}, "
+        f"and {loses}"
+    )
+
+
+def show_measure(measure: str, value: float | None) -> str:
+    """A cost, a number of tokens or a time as text."""
+    if value is None:
+        return "—"
+    if measure == "cost":
+        return format_usd(value)
+    return f"{value:,.0f}" if measure == "tokens" else f"{value:,.2f}"
+
+
+def make_sweep_table(sweep: Sweep) -> PlainTable:
+    """A row per cell, numbered; the last column names the cells that dominate it."""
+    options = list(sweep.cells[0].given)
+    columns = ["#", *options, "score %", "95 % interval", "unparsed %", "truncated %", "empty %",
+               "tokens", "seconds", "USD", "dominated by"]  # fmt: skip
+    numbers = {cell.label: number for number, cell in enumerate(sweep.cells, start=1)}
+    rows = []
+    for cell in sweep.cells:
+        ends = cell.ci95 and f"{format_percent(cell.ci95[0])}–{format_percent(cell.ci95[1])}"
+        dominated = [f"#{numbers[label]} ({measure})" for measure, label in cell.dominated_by.items()]
+        shares = (cell.shares[name] for name in ("unparsed", "truncated", "empty"))
+        rows.append([
+            str(numbers[cell.label]), *map(to_one_line, cell.given.values()), format_percent(cell.score),
+            ends or "—", *map(format_percent, shares), *(show_measure(name, getattr(cell, name))
+            for name in ("tokens", "latency", "cost")), ", ".join(dominated),
+        ])  # fmt: skip
+    n_left = 1 + len(options)
+    return PlainTable(title=to_one_line(sweep.benchmark), columns=columns, rows=rows, n_left=n_left)

@@ -1,0 +1,89 @@
+"""The frontier and the verdict of a sweep, from made-up cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.report.compare import SharedQuestions
+from eyechart.report.sweep import Cell, CellPair, compare_cells, find_dominated, write_verdict
+
+
+def cell(name: str, *, cost: float | None, **more: Any) -> Cell:
+    known: dict[str, Any] = {
+        "settings": {"x": name}, "given": {"x": name}, "run": name, "score": 0.5, "ci95": (0.4, 0.6), "n": 9,
+        "outcomes": {}, "shares": {}, "tokens": None, "cost": cost, "seconds": 1.0, "latency": None,
+    }  # fmt: skip
+    return Cell(**known | more)
+
+
+def pair(a: str, b: str, difference: float, half: float) -> CellPair:
+    return CellPair(
+        a=f"x={a}", b=f"x={b}", difference=difference, low=difference - half, high=difference + half,
+        smallest_difference=0.1,
+    )  # fmt: skip
+
+
+def test_the_cheapest_that_is_not_distinguishable_from_the_best() -> None:
+    cells = [cell("small", cost=1.0), cell("middle", cost=2.0), cell("large", cost=9.0)]
+    pairs = [
+        pair("small", "middle", -0.2, 0.1),
+        pair("small", "large", -0.22, 0.1),
+        pair("middle", "large", -0.02, 0.05),
+    ]
+    scores = {"x=small": 0.5, "x=middle": 0.7, "x=large": 0.72}
+    assert write_verdict(cells, pairs, scores) == (
+        "x=middle is the cheapest that is not distinguishable from the best, x=large: 2.00 instead of "
+        "9.00 USD, and it could lose at most 7.0 points (simultaneously over 3 pairs)"
+    )
+    assert find_dominated(pairs, {"x=small": 1.0, "x=middle": 2.0, "x=large": 9.0}) == {}
+    assert find_dominated(pairs, {"x=small": 3.0, "x=middle": 2.0, "x=large": 3.0}) == {"x=small": "x=large"}
+
+
+def test_the_best_may_be_the_cheapest_or_alone() -> None:
+    pairs = [pair("a", "b", 0.2, 0.1)]
+    scores = {"x=a": 0.7, "x=b": 0.5}
+    cheap = write_verdict([cell("a", cost=1.0), cell("b", cost=2.0)], pairs, scores)
+    assert cheap.startswith("x=a is highest, at 1.00 USD, and the cheapest")
+    dear = write_verdict([cell("a", cost=3.0), cell("b", cost=2.0)], pairs, scores)
+    assert "none that takes less is indistinguishable" in dear
+    unknown = write_verdict([cell("a", cost=None), cell("b", cost=2.0)], pairs, scores)
+    assert unknown.startswith("x=a is highest; 0 others are not distinguishable")
+    assert write_verdict([cell("a", cost=1.0)], [], {"x=a": 0.7}) == "only one setting: x=a"
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=30, max_size=30), min_size=2, max_size=4))
+def test_intervals_of_all_pairs_hold_the_difference_and_are_simultaneous(rows: list[list[float]]) -> None:
+    values = {str(k): row for k, row in enumerate(rows)}
+    labels = {name: f"cell {name}" for name in values}
+    found = compare_cells(SharedQuestions(ids=[str(k) for k in range(30)], values=values), labels)
+    assert len(found) == len(rows) * (len(rows) - 1) // 2
+    for one in found:
+        assert one.low - 1e-12 <= one.difference <= one.high + 1e-12
+    costs = dict.fromkeys(labels.values(), 1.0)
+    for worse, better in find_dominated(found, costs).items():
+        means = {labels[name]: sum(row) for name, row in values.items()}
+        assert means[better] > means[worse]
+
+
+@pytest.mark.parametrize("n_cells", [2, 6])
+def test_more_cells_make_longer_intervals(n_cells: int) -> None:
+    values = {str(k): [float((j * (k + 3)) % 7 > 2) for j in range(100)] for k in range(n_cells)}
+    questions = SharedQuestions(ids=[str(k) for k in range(100)], values=values)
+    found = compare_cells(questions, {name: name for name in values})[0]
+    alone = compare_cells(questions, {"0": "0", "1": "1"})[0]
+    assert (found.high - found.low > alone.high - alone.low) == (n_cells > 2)
+
+
+def test_failures_count_against_either_side() -> None:
+    shared = {"a": [1.0] * 40, "b": [0.0] * 40}
+    ids = [str(k) for k in range(80)]
+    worst = SharedQuestions(ids=ids, values={"a": [1.0] * 40 + [0.0] * 40, "b": [0.0] * 80})
+    best = SharedQuestions(ids=ids, values={"a": [1.0] * 80, "b": [0.0] * 40 + [1.0] * 40})
+    labels = {"a": "a", "b": "b"}
+    [sure] = compare_cells(SharedQuestions(ids=ids[:40], values=shared), labels)
+    [unsure] = compare_cells(SharedQuestions(ids=ids[:40], values=shared, worst=worst, best=best), labels)
+    assert sure.low > 0 > unsure.low
