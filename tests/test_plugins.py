@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import zipfile
 from importlib import metadata
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.markdown import ROOT
 from eyechart.registry import EntryPoint, parse_entry_points, read_announced, read_entry_points
 
 
@@ -38,10 +40,38 @@ def package(folder: Path, name: str, text: str, kind: str = "dist-info") -> None
     (place / "entry_points.txt").write_text(text, encoding="utf-8")
 
 
-def test_our_own_parts_are_found_as_the_library_finds_them() -> None:
-    found = by_us(sys.path)
-    assert found == by_library(sys.path)
-    assert {"demo", "multi", "infochartqa"} <= set(found["eyechart.benchmarks"])
+def forget() -> None:
+    read_entry_points.cache_clear()
+    read_announced.cache_clear()
+
+
+def test_packages_are_found_as_the_library_finds_them() -> None:
+    assert by_us(sys.path) == by_library(sys.path)
+
+
+def test_our_own_parts_are_listed_without_installation() -> None:
+    forget()
+    found = read_announced(())["eyechart.benchmarks"]
+    forget()
+    assert {"demo", "multi", "infochartqa", "mmbench-dev-en", "pope"} <= set(found)
+
+
+def test_the_list_of_our_own_parts_is_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, "tools/write_names.py", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_earlier_version_that_is_still_installed_does_not_count(tmp_path: Path) -> None:
+    package(
+        tmp_path, "eyechart-0.1", "[eyechart.scorers]\nanls = eyechart.no_such_module\nold = eyechart.gone\n"
+    )
+    forget()
+    found = read_announced((str(tmp_path),))["eyechart.scorers"]
+    forget()
+    assert found["anls"].module == "eyechart.score.text"
+    assert "old" not in found
 
 
 @pytest.mark.parametrize("kind", ["dist-info", "egg-info"])
@@ -87,13 +117,11 @@ def test_a_package_lists_many_names_in_a_file(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "their").mkdir()
     (tmp_path / "their" / "names.txt").write_text("[eyechart.scorers]\na = second\nb = third\n")
     monkeypatch.syspath_prepend(tmp_path)
-    read_entry_points.cache_clear()
-    read_announced.cache_clear()
+    forget()
     found = read_announced((str(tmp_path),))["eyechart.scorers"]
-    assert {name: one.value for name, one in found.items()} == {"a": "first", "b": "third"}
+    forget()
+    assert {name: found[name].value for name in ("a", "b")} == {"a": "first", "b": "third"}
     assert "their" not in sys.modules
-    read_entry_points.cache_clear()
-    read_announced.cache_clear()
 
 
 NAMES = st.text("abcXYZ019._- ", min_size=1, max_size=8).filter(lambda name: name == name.strip())

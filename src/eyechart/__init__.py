@@ -26,8 +26,7 @@ from eyechart.errors import (
     UnknownName,
     UsageError,
 )
-from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
-from eyechart.runs import Run, arun, load, run
+from eyechart.registry import benchmark, callback, exporter, judged_scorer, model, scorer
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,
@@ -54,11 +53,16 @@ from eyechart.types import (
 
 if TYPE_CHECKING:
     from eyechart.report.compare import Comparison
+    from eyechart.report.sweep import Sweep
+    from eyechart.runs.api import Run, arun, load, run
     from eyechart.runs.audit import Audit, audit
     from eyechart.runs.comparison import compare
     from eyechart.runs.estimate import Estimate
     from eyechart.runs.estimate import estimate_run as estimate
     from eyechart.runs.gate import Gate, gate
+    from eyechart.runs.look import Look
+    from eyechart.runs.sweep import sweep
+    from eyechart.runs.watch import watch
 
 __version__ = "0.2.0"
 
@@ -79,6 +83,7 @@ __all__ = [
     "ImageRef",
     "JudgeCall",
     "JudgeFailed",
+    "Look",
     "Message",
     "MissingExtra",
     "Model",
@@ -93,6 +98,7 @@ __all__ = [
     "Scorer",
     "Source",
     "StoreError",
+    "Sweep",
     "UnknownName",
     "Usage",
     "UsageError",
@@ -100,6 +106,7 @@ __all__ = [
     "arun",
     "audit",
     "benchmark",
+    "callback",
     "compare",
     "estimate",
     "exporter",
@@ -111,18 +118,28 @@ __all__ = [
     "score",
     "scorer",
     "stats",
+    "sweep",
+    "watch",
 ]
 
 
 _LAZY = {  # imported when they are first used
+    "Run": ("eyechart.runs.api", "Run"),
+    "run": ("eyechart.runs.api", "run"),
+    "arun": ("eyechart.runs.api", "arun"),
+    "load": ("eyechart.runs.api", "load"),
     "Audit": ("eyechart.runs.audit", "Audit"),
     "audit": ("eyechart.runs.audit", "audit"),
+    "Look": ("eyechart.runs.look", "Look"),
     "Comparison": ("eyechart.report.compare", "Comparison"),
     "compare": ("eyechart.runs.comparison", "compare"),
     "Estimate": ("eyechart.runs.estimate", "Estimate"),
     "Gate": ("eyechart.runs.gate", "Gate"),
     "gate": ("eyechart.runs.gate", "gate"),
+    "Sweep": ("eyechart.report.sweep", "Sweep"),
+    "sweep": ("eyechart.runs.sweep", "sweep"),
     "estimate": ("eyechart.runs.estimate", "estimate_run"),
+    "watch": ("eyechart.runs.watch", "watch"),
 }
 
 
@@ -139,9 +156,7 @@ def _show_html(value: Sample | Result) -> str:
 
 
 Seams.open_image, Seams.show_html = _open_image, _show_html
-sys.meta_path.insert(
-    0, Aliases({"eyechart.run": ("eyechart.runs", run), "eyechart.model": ("eyechart.models", model)})
-)
+sys.meta_path.insert(0, Aliases({"eyechart.run": "eyechart.runs", "eyechart.model": "eyechart.models"}))
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ name must neither replace them nor load a module twice.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -16,10 +16,10 @@ from typing import Any
 class Aliases(MetaPathFinder, Loader):
     """Imports ``eyechart.run.options`` as ``eyechart.runs.options``: one module under both names."""
 
-    def __init__(self, names: dict[str, tuple[str, Callable[..., Any]]]) -> None:
-        """`names`: the former name of a package, its name now, and the function that has the former name."""
+    def __init__(self, names: dict[str, str]) -> None:
+        """`names`: the former name of a package, which a function has now, and its name now."""
         self._names = names
-        for former, (now, _) in names.items():
+        for former, now in names.items():
             sys.modules[former] = import_module(now)
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
@@ -31,7 +31,7 @@ class Aliases(MetaPathFinder, Loader):
 
     def _translate(self, name: str) -> str:
         former = next(one for one in self._names if name.startswith(f"{one}."))
-        return self._names[former][0] + name.removeprefix(former)
+        return self._names[former] + name.removeprefix(former)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module under its name now."""
@@ -46,4 +46,5 @@ class Aliases(MetaPathFinder, Loader):
         module.__spec__ = alias.loader_state
         package, _, name = alias.name.rpartition(".")
         if package in self._names:
-            setattr(self._names[package][1], name, module)
+            parent, _, function = package.rpartition(".")
+            setattr(getattr(import_module(parent), function), name, module)

@@ -8,15 +8,27 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eyechart.errors import EyechartError, join_names
 from eyechart.option import list_options
-from eyechart.terminal import UNSAFE, escape_controls, print_note, print_text, show_status, write
+from eyechart.registry import has_submission
+from eyechart.terminal import (
+    UNSAFE,
+    escape_controls,
+    format_size,
+    print_note,
+    print_text,
+    show_status,
+    to_one_line,
+    write,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -108,8 +120,6 @@ def print_json(value: Any) -> None:
     """Print one JSON value."""
     global n_printed
     n_printed += 1
-    import json
-
     from eyechart.report.rows import to_json_text
 
     text = json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode())
@@ -209,7 +219,6 @@ def _print_comparison(comparison: Comparison, runs: Sequence[Run], *, is_named: 
 
 def print_remarks(done: Run, *, as_json: bool) -> None:
     """Print on stderr what went wrong with a run, what to do next, and where its files are."""
-    from eyechart.registry import has_submission
     from eyechart.runs.results import OFFICIAL
 
     if kind := done.replaced_input:
@@ -226,6 +235,8 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
     if n_unjudged := done.n_unjudged:
         what = "1 reply has" if n_unjudged == 1 else f"{n_unjudged} replies have"
         note(f"{what} no score, because the judge did not answer; run the same command again to ask it")
+    for line in done.list_stale_corrections():
+        note(f"corrections: {line}")
     if done.cache_trouble:
         note(f"the response cache was not used: {done.cache_trouble}")
     if done.report_trouble:
@@ -244,6 +255,10 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
             names = [path.relative_to(folder).as_posix() for path in done.files]
             note(f"result files: {folder} ({join_names(names, 6)})")
         note(f"run folder: {done.folder}")
+        from eyechart.store.folder import REPORT_NAME
+
+        if (page := done.folder / REPORT_NAME).is_file():
+            note(f"page: {page}")
 
 
 def build_changes_table(
@@ -253,8 +268,6 @@ def build_changes_table(
     from rich.console import Group as Stack
     from rich.table import Table
     from rich.text import Text
-
-    from eyechart.terminal import to_one_line
 
     shown = 20
     rest = f", the first {shown}" if len(changes) > shown else ""
@@ -282,8 +295,6 @@ def _has_golds(done: Run) -> bool:
 
 def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
     """An example and a hint for each kind of failure."""
-    from itertools import islice
-
     failed = (result for result in done.samples() if result.outcome == "failed" and result.failure)
     kinds: dict[str, list[str]] = {}
     for result in islice(failed, at_most):
@@ -327,8 +338,6 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.terminal import to_one_line
-
     yield Text(to_one_line(f"{estimate.benchmark} · {estimate.model} (nothing was sent)"), style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
@@ -344,7 +353,6 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     from eyechart.models.prices import format_usd
     from eyechart.report.live import format_duration
-    from eyechart.store.cache import format_size
 
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
     yield "samples", f"{estimate.n:,}{trials}"
@@ -362,6 +370,10 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     )
     if estimate.judge_requests[1]:
         yield "to the judge", f"{_span(*estimate.judge_requests)}, {_span(*estimate.judge_tokens)} tokens"
+    if (looks := estimate.looks).requests:
+        yield "more to look", f"at most {looks.requests:,}, {looks.prompt_tokens:,} tokens in"
+    if looks.searcher_requests:
+        yield "to the searcher", f"at most {looks.searcher_requests:,}, {looks.searcher_tokens:,} tokens in"
     if estimate.images:
         yield "images", f"{estimate.images:,}, about {estimate.image_tokens:,} tokens"
     if estimate.prompt_tokens:

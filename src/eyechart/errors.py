@@ -78,7 +78,7 @@ class ModelError(EyechartError):
 
     `is_retryable`: the same request may succeed later. `is_fatal`: no request can succeed (wrong key,
     unknown model), so further requests would waste time and money. `is_unreachable`: no connection could be
-    made. `was_silent`: nothing came back before the timeout.
+    made. `was_silent`: nothing came back before the timeout. `partial`: the words of a reply that was cut.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class ModelError(EyechartError):
         is_unreachable: bool = False,
         was_silent: bool = False,
         retry_after_s: float | None = None,
+        partial: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
@@ -100,6 +101,7 @@ class ModelError(EyechartError):
         self.is_unreachable = is_unreachable
         self.was_silent = was_silent
         self.retry_after_s = retry_after_s
+        self.partial = partial
 
 
 MAX_QUOTED = 200  # characters of a value that a message repeats
@@ -152,6 +154,18 @@ def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> I
     except EyechartError as err:
         err.message = rename_flags(err.message, names)
         err.hint = translate_hint(err.hint, names, known)
+        err.args = (err.message,)
+        raise
+
+
+@contextmanager
+def reword_errors(reword: Callable[[str], str]) -> Iterator[None]:
+    """Reword the messages and hints of errors raised inside, and the hints that are printed there."""
+    try:
+        with translate_hints(reword):
+            yield
+    except EyechartError as err:
+        err.message, err.hint = reword(err.message), reword(err.hint)
         err.args = (err.message,)
         raise
 

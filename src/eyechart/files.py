@@ -15,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +28,29 @@ _MAX_JSON_BYTES = 64 * 2**20
 
 T = TypeVar("T")
 
+# Where a relative path is looked for besides the current folder: that of the Python file that is being run.
+_beside: ContextVar[Path | None] = ContextVar("beside", default=None)
+
 # By folder, the drafts that were there when we first wrote into it: each folder is listed once.
 _drafts_found: dict[Path, list[str]] = {}
+
+
+@contextmanager
+def look_beside(file: str | Path) -> Iterator[None]:
+    """Let relative paths that are not in the current folder be found beside a Python file, if any."""
+    token = _beside.set(Path(file).resolve().parent if str(file).endswith(".py") else None)
+    try:
+        yield
+    finally:
+        _beside.reset(token)
+
+
+def find_beside(path: Path) -> Path:
+    """The path itself; one that leads nowhere from the current folder, beside the file that is being run."""
+    folder = _beside.get()
+    if folder is None or path.is_absolute() or path.exists() or not (folder / path).exists():
+        return path
+    return folder / path
 
 
 @contextmanager

@@ -11,9 +11,14 @@ whether another value makes another run (`run.options.Options.identity`).
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
+import re
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, field, fields
+from decimal import Decimal
 from pathlib import Path
 from types import UnionType
 from typing import (
@@ -23,12 +28,13 @@ from typing import (
     NamedTuple,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from eyechart.errors import UsageError
+from eyechart.errors import UsageError, reword_errors
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -56,6 +62,7 @@ def option(
     is_path: bool = False,
     is_secret: bool = False,
     is_common: bool = False,
+    bare: str = "",
     separator: str = "-",
 ) -> Any:
     """Declare a field as an option.
@@ -67,13 +74,13 @@ def option(
     runs with another value apart, if not the option itself, e.g. the model's identity. `parse`: from the
     texts of a repeatable flag to the value; `convert`: from the one text of another flag. Kind of value,
     choices and whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`.
-    `is_common`: shown by ``--help`` where that is short (`console.shorten_help`). `separator`: between a
-    flag's words.
+    `is_common`: shown by ``--help`` where that is short (`console.shorten_help`). `bare`: the value of a flag
+    that stands alone. `separator`: between a flag's words.
     """
     told = {
         "help": help, "group": group, "affects": affects, "identified_by": identified_by, "metavar": metavar,
         "parse": parse, "convert": convert, "at_least": at_least, "at_most": at_most, "above": above,
-        "is_path": is_path, "is_common": is_common,
+        "is_path": is_path, "is_common": is_common, "bare": bare,
     }  # fmt: skip
     metadata = {_KEY: (flags, separator, told)}
     if isinstance(default, dict):
@@ -107,6 +114,7 @@ class Option(NamedTuple):
     above: float | None
     is_path: bool
     is_common: bool
+    bare: str
 
     @property
     def flag(self) -> str:
@@ -124,10 +132,58 @@ class Option(NamedTuple):
             told["action"] = "store_false" if self.is_switched_off else "store_true"
         else:
             told |= {"metavar": self.metavar, "choices": self.choices or None}
-            told |= {"type": self.convert or self.kind} if self.convert or self.kind is not str else {}
+            told |= {"type": convert} if (convert := self.convert or _READERS.get(self.kind)) else {}
             told |= {"required": True} if self.default is REQUIRED else {}
             told |= {"action": "append"} if self.is_repeatable else {}
+            told |= {"nargs": "?", "const": self.bare} if self.bare else {}
         parser.add_argument(*self.flags, *more_flags, **told | changes)
+
+
+def read_whole(text: str) -> int:
+    """A whole number; k stands for 1,000 and M for 1,000,000.
+
+    >>> read_whole("250k"), read_whole("0.25M"), read_whole("-3")
+    (250000, 250000, -3)
+    """
+    number = _expand(text)
+    try:
+        return int(text) if number is None else int(number) if number == int(number) else int("")
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a whole number, such as 500, 250k or 1M") from None
+
+
+def read_number(text: str) -> float:
+    """A number; k stands for 1,000 and M for 1,000,000.
+
+    >>> read_number("1.5k"), read_number("0.7")
+    (1500.0, 0.7)
+    """
+    number = _expand(text)
+    try:
+        return float(text) if number is None else float(number)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _expand(text: str) -> Decimal | None:
+    """What a number with a k or M behind it stands for; None for any other text."""
+    found = re.fullmatch(r"\s*([+-]?\d{1,15}(?:\.\d{1,15})?)\s*([kKM])\s*", text)
+    return Decimal(found[1]) * (1_000_000 if found[2] == "M" else 1000) if found else None
+
+
+_READERS: Mapping[type, Callable[[str], Any]] = {int: read_whole, float: read_number}
+
+
+def expand_numbers(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values, with texts such as 250k as numbers where an option is one."""
+    declared = list_options(cls)
+    found = dict(given)
+    for name, value in given.items():
+        if isinstance(value, str) and name in declared and declared[name].kind in _READERS:
+            number = _expand(value)
+            if number is not None:
+                found[name] = int(number) if number == int(number) else float(number)
+    return found
 
 
 _declared: dict[type, Mapping[str, Option]] = {}
@@ -267,14 +323,69 @@ def with_options(cls: type, names: Collection[str] | None = None) -> Callable[[F
             f"        {one.name}: {'if False, ' * (one.default is True)}{one.metadata[_KEY][-1]['help']}"
             for one in shown
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-        function.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), "", "    Options:", *lines, "    "])
-        return function
+
+        @functools.wraps(function)
+        def called(*args: Any, **given: Any) -> Any:
+            with reword_errors(lambda text: name_keywords(text, list_options(cls))):
+                return function(*args, **given)
+
+        called.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        called.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), "", "    Options:", *lines, "    "])
+        return cast("F", called)
 
     return describe
 
 
-# -- parsing the texts of repeatable flags
+_FLAG_AND_VALUE = re.compile(r"(?<![\w-])(--[a-z][\w-]*)(?:[ =]([\w./:@=|-]*[\w/]))?")
+_VALUE = re.compile(r"[A-Z][A-Z|.]*|\d[\w.]*|[\w./:@-]+=.+")  # a placeholder, a number or NAME=VALUE
+
+
+def name_keywords(text: str, declared: Mapping[str, Option]) -> str:
+    """A message with the keywords of Python in place of flags; whole commands stay as they are.
+
+    >>> from eyechart.runs.options import Options
+    >>> declared = list_options(Options)
+    >>> name_keywords("is it up? --base-url names another one; --field question=ask", declared)
+    "is it up? base_url= names another one; fields={'question': 'ask'}"
+    >>> name_keywords("leave out --no-urls or --retries 3, or add --judge MODEL", declared)
+    'leave out allow_urls=False or retries=3, or add judge=MODEL'
+    """
+    if "eyechart " in text:
+        return text
+    by_flag = {flag: one for one in declared.values() for flag in one.flags}
+
+    def rename(found: re.Match[str]) -> str:
+        one, value = by_flag.get(found[1]), found[2] or ""
+        if one is None:
+            return found[0]
+        if one.kind is bool:
+            return f"{one.name}={not one.default}" + found[0].removeprefix(found[1])
+        if value in one.choices:
+            return f"{one.name}={value!r}"
+        if not _VALUE.fullmatch(value):
+            return f"{one.name}=" + found[0].removeprefix(found[1])
+        name, is_pair, content = value.partition("=")
+        return f"{one.name}={{{name!r}: {content!r}}}" if is_pair else f"{one.name}={value}"
+
+    return _FLAG_AND_VALUE.sub(rename, text)
+
+
+# -- parsing the texts of flags
+
+
+def read_points(text: str) -> float:
+    """A share from a text in points or percent: 2 and 2% are both two hundredths.
+
+    >>> read_points("2"), read_points("80%"), read_points("0.5 %")
+    (0.02, 0.8, 0.005)
+    """
+    try:
+        points = float(text.strip().removesuffix("%"))
+    except ValueError:
+        points = math.nan
+    if not 0 <= points <= 100:
+        raise ArgumentTypeError(f"{text!r} is not a number of points from 0 to 100, such as 2 or 2%")
+    return points / 100
 
 
 def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:

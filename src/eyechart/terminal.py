@@ -66,9 +66,16 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 
 def print_note(text: str, *, end: str = "\n") -> None:
-    """Print a note on stderr."""
+    """Print a note on stderr, or where a notebook has its text."""
     shown = escape_controls("\n".join(map(shorten_message, text.split("\n"))))
-    write(sys.stderr, wrap_lines(shown, find_width(sys.stderr)) + end)
+    stream = choose_note_stream()
+    write(stream, wrap_lines(shown, find_width(stream)) + end)
+
+
+def choose_note_stream() -> TextIO:
+    """Where notes and progress go: stderr; stdout in a notebook, which paints stderr like an error."""
+    is_notebook = type(sys.stdout).__module__.partition(".")[0] == "ipykernel"
+    return sys.stdout if is_notebook else sys.stderr
 
 
 def wrap_lines(text: str, width: int | None) -> str:
@@ -130,3 +137,17 @@ def _mark(match: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # Unicode's symbols for control characters
     return "␡" if code == 0x7F else f"<U+{code:04X}>"
+
+
+def format_size(n_bytes: int) -> str:
+    """Bytes for people.
+
+    >>> format_size(0), format_size(20480), format_size(2_000_000_000), format_size(999_960)
+    ('0 bytes', '20.5 KB', '2 GB', '1 MB')
+    """
+    size = float(n_bytes)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if round(size, 1) < 1000:
+            return f"{round(size, 1):g} {unit}"
+        size /= 1000
+    return f"{round(size, 1):g} TB"

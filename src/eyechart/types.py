@@ -21,7 +21,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored",
 )  # fmt: skip
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 Stage = Literal["load", "render", "generate", "score"]  # where a sample can fail
 
 
@@ -116,11 +116,22 @@ Part: TypeAlias = str | ImageRef | Image
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's call of a tool. The arguments are JSON text, which may be broken."""
+
+    name: str
+    arguments: str
+    id: str = ""  # by which the result refers to it; empty if the call was written as text
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn: text and images in the order the model sees them."""
 
     role: Role
     parts: tuple[Part, ...]
+    calls: tuple[ToolCall, ...] = ()  # of the assistant's turn
+    answers: str = ""  # of a tool's turn: the id of the call
 
     @property
     def text(self) -> str:
@@ -260,8 +271,10 @@ class Reply:
     usage: Usage | None = None
     model: str = ""  # as the endpoint calls itself
     latency_s: float = 0.0
+    first_token_s: float | None = None  # until its first words, thoughts included; None: it came at once
     evidence: Mapping[str, Any] = field(default_factory=dict)  # what a baseline saw, a judge said
     earlier: tuple[str, ...] = ()  # what it said in the rounds before the last, where there were several
+    calls: tuple[ToolCall, ...] = ()  # of tools that the request offered
     # What was cut from the content: around the thoughts and the answer, or around the answer alone where the
     # thoughts came in a field of their own. Empty: nothing; None: not known, in journals of earlier versions.
     tags: tuple[str, ...] | None = field(default=None, compare=False)
@@ -274,6 +287,18 @@ class Reply:
             before, between, after = tags
             return cls(text=answer, thinking=thinking, tags=(before + thoughts + between, after), **facts)
         return cls(text=answer, thinking=thinking or thoughts, tags=tags, **facts)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Tokens per second after the first one, of a reply whose first words have a time.
+
+        >>> Reply(text="A", usage=Usage(completion_tokens=5), latency_s=1.5, first_token_s=0.5).tokens_per_s
+        4.0
+        """
+        if self.first_token_s is None or self.usage is None or self.latency_s <= self.first_token_s:
+            return None
+        n = self.usage.completion_tokens - 1
+        return n / (self.latency_s - self.first_token_s) if n > 0 else None
 
     @property
     def content(self) -> str:
@@ -294,6 +319,7 @@ class Failure:
     retryable: bool = False
     status: int | None = None
     attempts: int = 0
+    partial: str = ""  # the words of a reply that was cut: to be looked at, never scored
 
     @property
     def remedy(self) -> str:
@@ -333,6 +359,8 @@ class Request:
     sample: Sample
     trial: int = 0
     more_temperature: float = 0.0  # added to the model's own temperature, if it is called with one
+    tools: tuple[Mapping[str, Any], ...] = ()  # functions the model may call: name, description, parameters
+    originals: tuple[ImageRef, ...] = ()  # of a look run: where the images of the messages are, in order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,6 +444,7 @@ class ModelSettings:
     score_options: Literal["letter", "text"] | None = None  # answer with the most likely option
     timeout_s: float = 600.0
     concurrency: int = 64
+    stream: bool = False  # replies arrive in parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,6 +461,8 @@ class Capabilities:
     # queue is not silence: no request times out.
     usual_concurrency: int | None = None
     scores_options: bool = False  # it can answer with the most likely option (--score-options)
+    takes_messages: bool = True  # it is given turns with their images; others see one text, or the sample
+    takes_tools: bool = False  # it can be offered tools, and its reply has the calls
 
 
 def read_capabilities(model: object) -> Capabilities:
@@ -542,7 +573,7 @@ class Scorer(Protocol):
 class JudgeCall:
     """One question to a judge: which of its prompts, and the texts to fill it with."""
 
-    stage: str  # names the prompt, e.g. "mcqa"; score/judge_prompts.py has our wording of each
+    stage: str  # names the prompt, e.g. "mcqa"; docs/scoring.md has the list
     values: Mapping[str, str]
     prompt: str = ""  # the wording of a stage that is not ours: {names} in it are filled with the values
     more_temperature: float = 0.0  # of a repeated question: added to the judge's temperature, if it has one
@@ -767,6 +798,7 @@ class Card:
     files: tuple[str, ...] = ()  # other names of it
     hub: tuple[str, ...] = ()  # its parts on the hub: ORG/NAME:config/split, or ORG/NAME:file
     copies: tuple[str, ...] = ()  # the same elsewhere on the hub
+    url: str = ""  # of the file, where it is not on the hub
     images: str = ""  # where the hub keeps the images apart: a config/split, or an archive
     metric: str = ""  # the published number, in words
     parity: str = ""  # with which kits the verdicts agree
@@ -797,6 +829,8 @@ class Benchmark:
     cluster: tuple[str, ...] = ()
     circular: Literal["", "headline", "beside"] = ""  # all rotations right: the number, or one beside it
     official: Mapping[str, Any] = field(default_factory=dict)
+    # With what its kit asks, by the names of `Options`: used if the run sets nothing and the model takes it.
+    sampling: Mapping[str, Any] = field(default_factory=dict)
     files: str = ""  # the exporter that writes the pipeline's own result files
     needs_images: bool = False
     # Reads the questions out of a file of replies, where a pipeline copies them there.
@@ -848,6 +882,11 @@ class Export:
     manifest: Mapping[str, Any]  # benchmark, model, trials, settings, ... of the run
     results: Results  # as often as wanted; one trial's rows are cheaper than all
     full_images: bool = False  # files that can contain the images as they were sent should
+    # What else was asked for a result, as the journal keeps it: earlier rounds, judges, searchers.
+    find_calls: Callable[[Result], Sequence[Any]] = lambda result: ()
+    numbers: Mapping[str, Any] = field(default_factory=dict)  # of the run, as ``--json`` prints them
+    started_at: float = 0.0  # when the run was last started, in seconds since 1970
+    settings: Mapping[str, str] = field(default_factory=dict)  # what only its user can say: an organisation
 
 
 Exporter: TypeAlias = Callable[[Export], Sequence[Path]]

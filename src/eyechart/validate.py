@@ -1,20 +1,26 @@
-"""Checks of what plug-ins return: samples and scores.
+"""Checks of what plug-ins return: samples and scores; how a plug-in's scorer is called.
 
 They are checked once, where they come in, because an error would otherwise show up far from its cause.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
 from eyechart.errors import DataError
-from eyechart.types import OUTCOMES, Sample, Score
+from eyechart.types import OUTCOMES, Outcome, Reply, Sample, Score
 
 _LIGHTEST, _HEAVIEST = 1e-9, 1e15  # points: what sums of squares can hold beside each other
 _MAPPING = (dict, Mapping)  # a dict is seen at once; abstract classes take three times as long
 _NUMBER = (int, float)
+# A second parameter of one of these names, or one annotated as a text, is a gold and not a sample.
+_GOLDS = frozenset({
+    "gold", "label", "target", "answer", "reference", "truth", "ground_truth", "gt", "expected",
+})  # fmt: skip
 
 
 def check_sample(sample: Any, number: int) -> Sample:
@@ -61,6 +67,42 @@ def _find_error(sample: Any) -> tuple[str, str] | None:
     return None
 
 
+def apply_scorer(function: Callable[..., Any], reply: Reply, sample: Sample, *, route: str) -> Score:
+    """The score by a function of a reply and a sample, or of a reply's text and a gold: the best over all.
+
+    It may return a `Score`, a truth value or a number from 0 to 1.
+
+    >>> def contains(text, gold):
+    ...     return gold in text
+    >>> asked = Sample(id="1", question="Which animal?", golds=("dog", "cat"))
+    >>> apply_scorer(contains, Reply(text="A cat."), asked, route="contains").outcome
+    'correct'
+    """
+    if not _takes_gold(function):
+        return _read_score(function(reply, sample), reply, route)
+    if not sample.golds:
+        return Score(outcome="unscored", value=0.0, route=route)
+    scores = (_read_score(function(reply.text, gold), reply, route) for gold in sample.golds)
+    return max(scores, key=lambda score: score.value)
+
+
+def _read_score(value: Any, reply: Reply, route: str) -> Score:
+    value = value.item() if hasattr(value, "item") else value  # a number of numpy
+    if isinstance(value, bool | int | float) and 0 <= value <= 1:
+        outcome: Outcome = "correct" if value == 1 else "wrong" if value == 0 else "partial"
+        return Score(outcome=outcome, value=float(value), read=reply.text, route=route)
+    return check_score(value)
+
+
+@lru_cache(maxsize=256)
+def _takes_gold(function: Callable[..., Any]) -> bool:
+    try:
+        second = [*inspect.signature(function).parameters.values()][1]
+    except (TypeError, ValueError, IndexError):  # not to be known: a reply and a sample
+        return False
+    return second.name in _GOLDS or second.annotation in (str, "str")
+
+
 def check_score(score: Score) -> Score:
     """Return a valid score, else raise: scorers may be plug-ins, and scores are stored and read again.
 
@@ -69,7 +111,7 @@ def check_score(score: Score) -> Score:
     ValueError: a score's value must be a number from 0 to 1, not 2
     """
     if not isinstance(score, Score):
-        raise TypeError(f"a scorer must return a Score, not {score!r}")
+        raise TypeError(f"a scorer must return a Score, a bool or a number from 0 to 1, not {score!r}")
     if score.outcome not in OUTCOMES:
         raise ValueError(f"a score's outcome must be one of {', '.join(OUTCOMES)}, not {score.outcome!r}")
     value: object = score.value

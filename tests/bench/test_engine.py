@@ -52,6 +52,13 @@ def test_a_case_is_measured_from_end_to_end(workloads_here: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_kill_is_measured(workloads_here: Path) -> None:
+    measured = row("--only", "kill", "--rows", 800)
+    assert 0 < measured["asked_twice"] <= 800
+    assert measured["may_be_twice"] <= 64 + 200
+
+
+@pytest.mark.slow
 def test_the_table_has_a_line_for_each_case(workloads_here: Path) -> None:
     head, _, line, *_ = engine("--only", "start", "--repeat", 1).splitlines()
     assert head.count("|") == line.count("|")
@@ -87,7 +94,7 @@ def test_what_a_process_cost() -> None:
 
 def test_what_is_measured_when_nothing_is_asked_for() -> None:
     plain = chosen([], is_full=False, has_huge=False)
-    assert plain[-1] == "start"
+    assert plain[-2:] == ["start", "kill"]
     assert {"long", "huge"}.isdisjoint(plain)
     assert set(chosen([], is_full=True, has_huge=False)) - set(plain) == {"long", "huge"}
     assert set(chosen([], is_full=False, has_huge=True)) - set(plain) == {"huge"}
@@ -95,6 +102,8 @@ def test_what_is_measured_when_nothing_is_asked_for() -> None:
 
 
 def test_targets_missed_are_named() -> None:
+    killed = Row(case="kill", asked_twice=80, may_be_twice=70)
+    assert verdict(killed, Targets()) == ["asked twice 80.00 > 70"]
     measured = Row(case="x", rate_ratio=0.9, cpu_ratio=2.0, peak_mb=510.0, overhead_s=2.0)
     targets = Targets(rate=0.95, cpu=1.8, peak_mb=500, overhead_s=1.5)
     missed = ["rate 0.90 < 0.95", "cpu 2.00 > 1.8", "MB 510.00 > 500", "over s 2.00 > 1.5"]

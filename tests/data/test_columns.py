@@ -87,6 +87,19 @@ def test_columns_named_as_options_are_options_where_there_is_an_answer(names: tu
     assert detected({"question": "?", "answer": "x", "answer_1": "x", "answer_2": "y"}).letters == {}
 
 
+@pytest.mark.parametrize("name", ["uid", "UID", "uuid", "Nr", "Nr.", "nr"])
+def test_numbers_that_people_give_are_ids(name: str) -> None:
+    found = detected({"question": "?", name: "7"})
+    assert found.fields["id"] == (name,)
+    assert f"sample ids from {name}; repeats get #2, #3, ..." in found.reasons
+    assert detected({"question": "?", name: "7", "id": "1"}).fields["id"] == ("id",)
+
+
+def test_two_columns_that_may_be_ids_are_left_alone() -> None:
+    assert detected({"question": "?", "Nr": "7", "uid": "1"}).fields["id"] == ("uid",)
+    assert "id" not in detected({"question": "?", "uuid": "7", "uid": "1"}).fields
+
+
 def test_overrides_that_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match=r"did you mean question or question_id\?"):
         detected({"question": "?"}, qestion="question")

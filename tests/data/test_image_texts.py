@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.data.images import texts as module
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.texts import (
     ColumnTexts,
@@ -136,16 +137,15 @@ def test_lines_are_utf8() -> None:
 
 
 def test_what_was_read_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ocr = pytest.importorskip("eyechart.data.images.ocr")
     readings: list[bytes] = []
 
     def read(data: bytes) -> str:
         readings.append(data)
         return "EXIT\n出口"
 
-    monkeypatch.setattr(ocr, "require_reader", lambda: None)
-    monkeypatch.setattr(ocr, "name_reader", lambda: "reader 1")
-    monkeypatch.setattr(ocr, "read_text", read)
+    monkeypatch.setattr(module, "require_reader", lambda: None)
+    monkeypatch.setattr(module, "name_reader", lambda: "reader 1")
+    monkeypatch.setattr(module, "read_text", read)
     (tmp_path / "a.png").write_bytes(picture())
     one = sample(image(str(tmp_path / "a.png")))
     for _ in range(2):
@@ -153,7 +153,7 @@ def test_what_was_read_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(readings) == 1
     (tmp_path / "a.png").write_bytes(picture("blue", (40, 30)))
     OcrTexts(ImageLoader(), tmp_path / "ocr").find(one)
-    monkeypatch.setattr(ocr, "name_reader", lambda: "reader 2")
+    monkeypatch.setattr(module, "name_reader", lambda: "reader 2")
     OcrTexts(ImageLoader(), tmp_path / "ocr").find(one)
     assert len(readings) == 3  # another image, another reader
 

@@ -1,6 +1,7 @@
 """The reader of text in images: read once, in lines, by readers that are made once."""
 
 import os
+import subprocess
 import sys
 import time
 from collections import OrderedDict
@@ -88,3 +89,23 @@ def test_a_receipt_is_read_line_by_line() -> None:
         pen.text((30, y), item, fill="black", font_size=40)
         pen.text((280, y), price, fill="black", font_size=40)
     assert ocr.read_text(encode(picture).data()) == "Tea 5.20\nBread 3.10"
+
+
+_READS = """
+import resource
+from pathlib import Path
+import numpy as np
+from eyechart.data.images import ocr
+rng = np.random.default_rng(0)
+for height, width in ((1000, 1600), (1600, 1200), (800, 1600)):
+    ocr.read_boxes(rng.integers(0, 255, (height, width, 3), dtype=np.uint8))
+print(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
+"""
+
+
+@pytest.mark.ocr
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+def test_what_readers_used_goes_back_to_the_system() -> None:
+    done = subprocess.run([sys.executable, "-c", _READS], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 350e6

@@ -107,6 +107,11 @@ def test_duplicate_ids(tmp_path: Path) -> None:
         list(source)
 
 
+def test_numbers_that_start_again_or_are_missing_are_no_error(tmp_path: Path) -> None:
+    source = tsv(tmp_path / "a.tsv", "Nr\tquestion\tanswer", "7\t?\tx", "7\t?\tx", "\t?\tx")
+    assert [sample.id for sample in source] == ["7", "7#2", "3"]
+
+
 def test_repeated_question_ids_get_numbers(tmp_path: Path) -> None:
     ids = ["a", "a", "a#2", "a", "b"]
     source = open_source(

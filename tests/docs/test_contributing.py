@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 
 from docs.markdown import ROOT
+from eyechart.registry import read_announced
 from test_layers import PACKAGE
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -20,10 +22,15 @@ def test_every_place_exists() -> None:
         assert (PACKAGE / folder).exists(), place
 
 
-def test_every_entry_point_group_is_named_and_no_other() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    groups = {name for name in project["entry-points"] if name.startswith("eyechart.")}
+def test_every_group_of_entry_points_is_named_and_no_other() -> None:
+    groups = {*read_announced(tuple(sys.path)), "eyechart.names"}
     assert set(re.findall(r"`(eyechart\.[a-z_]+)`", TEXT)) == groups
+
+
+def test_parts_are_not_listed_by_hand() -> None:
+    """Those of the package are in names.txt; a group in pyproject.toml would be ignored."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "entry-points" not in project
 
 
 def test_every_make_target_exists() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.engine.retry import Deadlines
 from eyechart.memory import Claim, MemoryBudget, current_claim
+from eyechart.models.streams import Heard
 
 
 async def wait_for(deadlines: Deadlines, seconds: float) -> str:
@@ -113,3 +114,30 @@ def test_time_in_which_an_answer_was_held_up_here_is_not_counted() -> None:
     found, took_s = asyncio.run(work())
     assert found == "too long"
     assert took_s > 0.35
+
+
+async def listen(deadlines: Deadlines, limit_s: float, parts_s: list[float]) -> str:
+    """Wait for a reply whose parts come at these times after each other."""
+    heard = Heard()
+    wait = deadlines.begin(heard)
+    try:
+        for part_s in parts_s:
+            await asyncio.sleep(part_s)
+            heard.is_new = True
+    except asyncio.CancelledError:
+        if not wait.was_ended():
+            raise
+        return f"cut after {wait.waited_s() / limit_s:.0f} limits"
+    finally:
+        deadlines.end(wait)
+    return "whole"
+
+
+@pytest.mark.slow
+def test_a_reply_whose_parts_come_in_time_may_take_longer() -> None:
+    async def work() -> list[str]:
+        limit_s = 0.2
+        waits = ([0.1] * 6, [0.1, 5], [0.1] * 50)  # it ends; it falls silent; it goes on for ever
+        return await asyncio.gather(*(listen(Deadlines(limit_s), limit_s, each) for each in waits))
+
+    assert asyncio.run(work()) == ["whole", "cut after 2 limits", "cut after 6 limits"]

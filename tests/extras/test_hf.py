@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from extras.questions import answer_all, ask, draw, encode, mixed_questions, ope
 from eyechart.errors import ModelError, UsageError
 from eyechart.models.hf.decode import Batch, Decoder, Row
 from eyechart.models.hf.engine import BatchLimits, choose_rows
+from eyechart.models.hf.weights import load_decoder
 
 QUESTIONS = mixed_questions(16)
 
@@ -90,6 +92,14 @@ def test_finished_rows_leave_and_others_join(llava: Path, monkeypatch: pytest.Mo
     assert len({one.usage.completion_tokens for one in alone if one.usage}) > 4
 
 
+def test_replies_have_the_time_of_their_first_token(llava: Path) -> None:
+    for reply in answer_all(open_hf(f"hf/{llava}", max_tokens=5), QUESTIONS[:8]):
+        assert reply.first_token_s is not None
+        assert 0 < reply.first_token_s <= reply.latency_s
+        assert reply.tokens_per_s is not None
+        assert reply.tokens_per_s > 0
+
+
 def test_the_last_rows_do_not_wait_for_those_that_run(llava: Path) -> None:
     """Of 40 places 32 are taken: 2 more rows start if nothing else will come, else they wait for company."""
     model = open_hf(f"hf/{llava}")
@@ -139,6 +149,43 @@ def test_a_short_reply_does_not_wait_for_a_long_one(llava: Path, monkeypatch: py
     answer_all(open_hf(f"hf/{llava}", max_tokens=30), QUESTIONS[:8])
     assert max(n for n, _ in ended) > 1
     assert not any(n_done for _, n_done in ended)  # whoever is done has left
+
+
+def test_tokens_are_decoded_while_later_prompts_run(
+    llava: Path, one_by_one: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, first = Decoder.start, list[Row]()
+
+    def begin(self: Decoder, rows: list[Row]) -> Batch:
+        """The third part waits until a row of the first one has its reply."""
+        if len(first) == 2:
+            wait([row.reply for row in first[:1]], timeout=60)
+            done.append(first[0].reply.done())
+        first.append(rows[0])
+        return start(self, rows)
+
+    done: list[bool] = []
+    monkeypatch.setattr(Decoder, "start", begin)
+    model = open_hf(f"hf/{llava}", max_tokens=12)
+    model.engine._load = lambda: (load_decoder(model._checkpoint)[0], BatchLimits(16, 2**14, 1, 2**30))
+    assert [reply.text for reply in answer_all(model, QUESTIONS)] == one_by_one
+    assert done == [True]
+    assert model.engine.batch_sizes == [1] * len(QUESTIONS)
+    assert model.status == ""
+
+
+def test_the_status_says_what_the_first_reply_waits_for(llava: Path) -> None:
+    model, seen = open_hf(f"hf/{llava}", max_tokens=2), list[str]()
+    load = model.engine._load
+
+    def watch() -> Any:
+        seen.append(model.status)
+        return load()
+
+    model.engine._load = watch
+    answer_all(model, QUESTIONS[:1])
+    assert seen == ["loading the weights"]
+    assert model.status == ""
 
 
 def test_out_of_memory_halves_the_batch(

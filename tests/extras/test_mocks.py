@@ -36,7 +36,7 @@ ANSWERS = {
 PROVIDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "openai/gpt-4o": ("/v1", {"max_tokens": 50, "temperature": 0.5, "seed": 7}),
     "openai-responses/gpt-5": ("/v1", {"max_tokens": 50}),
-    "anthropic/claude-sonnet-4-5": ("", {"max_tokens": 2000, "thinking_budget": 1024}),
+    "anthropic/claude-sonnet-4-6": ("", {"max_tokens": 2000, "thinking_budget": 1024}),
     "google/gemini-2.5-flash": ("", {"max_tokens": 50, "temperature": 0.5, "thinking_budget": 100}),
     "azure/gpt-4o": ("", {"max_tokens": 50}),
     "openrouter/openai/gpt-4o": ("/api/v1", {"max_tokens": 50}),
@@ -89,9 +89,10 @@ def katan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from serve([*command, "--providers", "openai,anthropic"], port, folder / "log")
 
 
-def ask(spec: str, url: str, *messages: Message, **parameters: Any) -> Reply:
+def ask(spec: str, url: str, *messages: Message, stream: bool = False, **parameters: Any) -> Reply:
     async def work() -> Reply:
-        model = make_model(spec, ModelSettings(base_url=url, api_key="test-key", parameters=parameters))
+        settings = ModelSettings(base_url=url, api_key="test-key", parameters=parameters, stream=stream)
+        model = make_model(spec, settings)
         try:
             return await model.reply(Request(messages=messages, sample=Sample(id="q", question="?")))
         finally:
@@ -122,6 +123,9 @@ def test_aimock_answers_every_provider(aimock: str, spec: str, monkeypatch: pyte
     if spec.startswith(("openai/", "azure/", "openrouter/")):  # of others its journal keeps the texts alone
         assert all(one.base64.decode() in sent for one in (draw("red"), draw("blue"), draw("green")))
     thought = ask(spec, aimock + path, Message("user", (draw("red"), "Think.")), **parameters)
+    in_parts = ask(spec, aimock + path, Message("user", (draw("red"), "Think.")), stream=True, **parameters)
+    assert (in_parts.text, in_parts.thinking) == (thought.text, thought.thinking)
+    assert in_parts.first_token_s is not None
     assert (thought.text, thought.thinking) == ("red", "it looks red")
     with pytest.raises(ModelError, match="No fixture matched") as caught:
         ask(spec, aimock + path, Message("user", ("something else",)), **parameters)

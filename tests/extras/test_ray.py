@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore")]  #
 
 from eyechart.baselines import NAMES  # noqa: E402
 from eyechart.errors import MissingExtra, UsageError  # noqa: E402
-from eyechart.runs import run  # noqa: E402
+from eyechart.runs.api import run  # noqa: E402
 from eyechart.runs.results import Run  # noqa: E402
 from support.command import environment, start  # noqa: E402
 from support.files import choice_tsv  # noqa: E402
@@ -69,7 +69,8 @@ def rows(done: Run) -> dict[str, list[Any]]:
     wanted = {
         "samples": "*",
         "asks": "*",
-        "replies": "sample, trial, key, json_remove(CAST(body AS TEXT), '$.latency_s'), attempts, paid",
+        "replies": "sample, trial, key, "
+        "json_remove(CAST(body AS TEXT), '$.latency_s', '$.first_token_s'), attempts, paid",
         "failures": "sample, trial, body",
         "scores": "*",
     }
@@ -278,7 +279,7 @@ def test_local_weights_on_workers(cluster: Any, here: Path, llava: Path) -> None
 def test_what_is_lacking_is_said_before_anything_is_sent(cluster: Any, here: Path) -> None:
     with pytest.raises(UsageError, match="no GPUs") as refused:
         run_on_ray("q.tsv", "python:models.py:Letters", gpus_per_worker=1)
-    assert "leave out --gpus-per-worker" in refused.value.hint
+    assert "leave out gpus_per_worker=" in refused.value.hint
     with pytest.raises(UsageError, match=r"99 workers with 1 CPU each do not fit: the cluster has 4 CPUs"):
         run_on_ray("q.tsv", "python:models.py:Letters", workers=99)
     # A class that a worker cannot make.

@@ -16,7 +16,7 @@ from support.providers import ask, error_of
 from support.server import Answer, Asked, Server
 from support.wire import KEY, anthropic_error, as_json, serve_anthropic
 
-NAME = "anthropic/claude-sonnet-4-5"
+NAME = "anthropic/claude-sonnet-4-6"
 SAFE = {"content": [], "stop_reason": "end_turn"}
 
 
@@ -85,6 +85,19 @@ def test_parameters_of_sampling_and_thinking() -> None:
     assert "thinking" not in put(request(), thinking={"type": "disabled"})[0].thinking
 
 
+def test_sampling_parameters_go_with_the_last_version_that_takes_them() -> None:
+    assert put(request(), top_k=5)[1].headers["anthropic-version"] == "2023-06-01"
+    assert put(request())[1].headers["anthropic-version"] == "2026-10-21"
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-7", "claude-sonnet-5", "claude-haiku-5-5-20260901"])
+def test_a_model_that_refuses_sampling_parameters_is_not_sent_them(model: str) -> None:
+    for name in ("temperature", "top_p", "top_k"):
+        with pytest.raises(UsageError, match=f"{model} takes no {name}"):
+            make_model(f"anthropic/{model}", ModelSettings(api_key=KEY, parameters={name: 0}))
+    make_model(f"anthropic/{model}", ModelSettings(api_key=KEY, parameters={"effort": "low"}))
+
+
 def test_a_budget_that_leaves_no_room_for_an_answer_is_refused() -> None:
     settings = ModelSettings(api_key=KEY, parameters={"thinking_budget": 2048, "max_tokens": 1024})
     with pytest.raises(UsageError, match="max_tokens is 1024, of which thinking may take 2048"):
@@ -102,7 +115,7 @@ def test_seed_is_not_a_parameter() -> None:
 def test_usage_counts_cached_input_and_prices_it() -> None:
     reply, _ = put(request())
     assert reply.usage == Usage(prompt_tokens=18, completion_tokens=7, reasoning_tokens=2, cached_tokens=5)
-    assert reply.model == "claude-sonnet-4-5-20250929"
+    assert reply.model == "claude-sonnet-4-6-20250929"
     price = find_price(NAME, make_model(NAME, ModelSettings(api_key=KEY)).identity)
     assert price is not None
     assert (price.input, price.cached, price.output) == (3.0, 0.3, 15.0)
@@ -175,6 +188,18 @@ def test_a_rate_limit_says_how_long_to_wait() -> None:
     headers = {"retry-after": "7", "anthropic-ratelimit-requests-remaining": "0"}
     error = error_of(NAME, anthropic_error(429, "rate_limit_error", "slow down", **headers))
     assert error.retry_after_s == 7
+
+
+def test_a_wait_in_milliseconds_is_more_precise() -> None:
+    headers = {"retry-after": "1", "retry-after-ms": "350"}
+    assert error_of(NAME, anthropic_error(429, "rate_limit_error", "slow", **headers)).retry_after_s == 0.35
+
+
+@pytest.mark.parametrize(("said", "is_retryable"), [("true", True), ("false", False), ("perhaps", True)])
+def test_whether_to_retry_is_the_servers_to_say(said: str, is_retryable: bool) -> None:
+    error = error_of(NAME, anthropic_error(529, "overloaded_error", "busy", **{"x-should-retry": said}))
+    assert error.is_retryable is is_retryable
+    assert error_of(NAME, anthropic_error(400, "x", "y", **{"x-should-retry": "true"})).is_retryable
 
 
 def test_the_strict_server_refuses_what_the_api_would() -> None:

@@ -27,7 +27,7 @@ def test_it_is_a_fleet_of_one_model() -> None:
     assert isinstance(made, Several)
     assert made.name == "openai/m"
     assert [member.identity["endpoint"] for member in made.members] == list(ADDRESSES)
-    assert made.capabilities == Capabilities(is_endpoint=True, takes_urls=True)
+    assert made.capabilities == Capabilities(is_endpoint=True, takes_urls=True, takes_tools=True)
 
 
 @pytest.mark.parametrize("takes_rounds", [True, False])

@@ -116,6 +116,9 @@ def test_usage_counts_thinking_as_output() -> None:
         ("SAFETY", "content_filter"),
         ("RECITATION", "content_filter"),
         ("PROHIBITED_CONTENT", "content_filter"),
+        ("ESCALATION", "content_filter"),
+        ("MODEL_ARMOR", "content_filter"),
+        ("CONTINUATION", "length"),
         ("SOMETHING_NEW", "stop"),
         ("FINISH_REASON_UNSPECIFIED", ""),
         (None, ""),
@@ -125,6 +128,30 @@ def test_finish_reasons(said: str | None, finish_reason: str) -> None:
     content = {"role": "model", "parts": [{"text": "B"}]}
     reply = read(candidates=[{"content": content, "finishReason": said}])
     assert (reply.text, reply.finish_reason) == ("B", finish_reason)
+
+
+def part(text: str, reason: str, token: str | None = None, **more: Any) -> Answer:
+    usage = {"promptTokenCount": 5, "candidatesTokenCount": 2}
+    ended = {"finishReason": reason, **({"continuationToken": token} if token else {})}
+    content = {"content": {"parts": [{"text": text, **more}]}}
+    return as_json({"candidates": [{**content, **ended}], "usageMetadata": usage})
+
+
+def test_an_incomplete_reply_is_continued() -> None:
+    parts = {None: part("hm", "CONTINUATION", "t1", thought=True), "t1": part("A c", "CONTINUATION", "t2")}
+    with Server(lambda asked: parts.get(asked.body.get("continuationToken"), part("at.", "STOP"))) as server:
+        reply = ask(NAME, server, request())
+    assert [asked.body.get("continuationToken") for asked in server.asked] == [None, "t1", "t2"]
+    assert server.asked[0].body["contents"] == server.asked[2].body["contents"]
+    assert (reply.text, reply.thinking, reply.finish_reason, reply.evidence) == ("A cat.", "hm", "stop", {})
+    assert reply.usage == Usage(prompt_tokens=15, completion_tokens=6)
+
+
+def test_a_reply_that_cannot_be_continued_is_cut_off() -> None:
+    for said in (part("A c", "CONTINUATION"), part("A c", "CONTINUATION", "same")):
+        with Server(lambda asked, said=said: said) as server:  # type: ignore[misc]
+            reply = ask(NAME, server, request())
+        assert (reply.finish_reason, reply.evidence, len(server.asked) < 3) == ("length", {}, True)
 
 
 def test_a_blocked_prompt_is_a_refusal_and_not_a_failure() -> None:

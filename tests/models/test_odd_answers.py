@@ -30,7 +30,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "output": [{"type": "message", "content": [{"type": "output_text", "text": "B"}]}],
         "usage": {"input_tokens": "COUNT", "output_tokens": 2},
     },
-    "anthropic/claude-sonnet-4-5": {
+    "anthropic/claude-sonnet-4-6": {
         "content": [{"type": "text", "text": "B"}], "stop_reason": "end_turn",
         "usage": {"input_tokens": "COUNT", "output_tokens": 2},
     },
@@ -107,7 +107,7 @@ def test_a_content_filter_refuses_at_every_provider(name: str) -> None:
 def test_anthropics_words_for_it() -> None:
     said = {"type": "invalid_request_error", "message": "Output blocked by content filtering policy"}
     body = json.dumps({"type": "error", "error": said}).encode()
-    assert read("anthropic/claude-sonnet-4-5", body, status=400).finish_reason == "content_filter"
+    assert read("anthropic/claude-sonnet-4-6", body, status=400).finish_reason == "content_filter"
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if ANSWERS[name] is CHAT])

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -452,6 +453,29 @@ def test_a_404_guesses_that_v1_is_missing(path: str, is_guessed: bool) -> None:
         with pytest.raises(ModelError) as caught:
             put(make(base_url + path), request())
     assert (f"Try --base-url {base_url}/v1" in caught.value.hint) is is_guessed
+
+
+class ListingServer(Server):
+    """Knows one model, and lists two."""
+
+    def add_routes(self, app: web.Application) -> None:
+        async def list_models(request: web.Request) -> web.Response:
+            return web.json_response({"data": [{"id": "old-ckpt"}, {"id": "new-ckpt"}]})
+
+        app.router.add_get("/v1/models", list_models)
+        super().add_routes(app)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, b"{}"), (400, b'{"error": {"message": "model not found"}}')]
+)
+def test_an_unknown_model_is_answered_with_what_the_server_has(status: int, body: bytes) -> None:
+    with ListingServer(lambda asked: Answer(status=status, body=body)) as server:
+        model = make_model("openai/new-ckp", ModelSettings(base_url=server.base_url, timeout_s=20))
+        assert isinstance(model, OpenAI)
+        with pytest.raises(ModelError) as caught:
+            put(model, request())
+    assert caught.value.hint == f"did you mean new-ckpt? {server.base_url} has: old-ckpt, new-ckpt"
 
 
 @pytest.mark.parametrize(

@@ -375,7 +375,8 @@ def test_a_class_may_ask_for_less() -> None:
 def test_a_class_may_state_its_capabilities(shape: str) -> None:
     stated = Capabilities(is_endpoint=True, takes_urls=True, max_concurrency=3)
     kind = type("Mine", (), {"capabilities": stated, shape: lambda self, messages: "A"})
-    expected = replace(stated, takes_rounds=shape == "generate_answer", takes_urls=False)
+    is_multi = shape == "generate_answer"
+    expected = replace(stated, takes_rounds=is_multi, takes_messages=not is_multi, takes_urls=False)
     assert read_capabilities(adapt(kind(), "python:mine")) == expected, (
         "what it is called with is told by its shape"
     )

@@ -164,6 +164,32 @@ def test_refused_requests_cost_nothing(questions: Path, server: Server) -> None:
     assert done.code == 0, done.err
 
 
+def test_a_price_elsewhere_is_named(questions: Path, server: Server) -> None:
+    done = run_command(questions, server, "--max-cost", 1, model="openai/gpt-4o-mini")
+    assert done.code == 2
+    assert "no price is known for openai/gpt-4o-mini at 127.0.0.1, so --max-cost cannot be" in done.err
+    assert "api.openai.com's own price is input=0.15,output=0.6" in done.err
+    assert not server.asked
+
+
+@pytest.mark.parametrize("limit", [60, 75.5, 101])
+def test_the_limit_is_not_exceeded_where_requests_differ(
+    limit: float, questions: Path, server: Server
+) -> None:
+    sizes = (1, 4, 10)  # the largest come last: an average of those before is too small
+
+    def answer(asked: Asked) -> Answer:
+        usage = {"prompt_tokens": 0, "completion_tokens": 1000 * sizes[len(server.asked) % 3]}
+        choice = {"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}
+        return Answer(body=json.dumps({"choices": [choice], "usage": usage}).encode(), delay_s=0.005)
+
+    server.answer = answer
+    flags = ("--max-cost", limit, "--prices", "input=0,output=1000", "--concurrency", 4)
+    done = run(questions, server, *flags)
+    assert done.code == 1
+    assert limit - 4 * max(sizes) - 10 < done.json["cost"] <= limit
+
+
 def test_a_limit_in_dollars_needs_a_price(questions: Path, server: Server) -> None:
     done = run(questions, server, "--max-cost", 1)
     assert done.code == 2

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import eyechart as ec
-from eyechart.runs.comparison import compare_all, compute_digest
+from eyechart.report.counting import compute_digest
+from eyechart.runs.comparison import compare_all
 from eyechart.runs.options import Options
 from eyechart.runs.replies import score_replies
 from support.files import jsonl, picture
@@ -44,7 +45,7 @@ def right(n: int, *wrong: int) -> list[str | None]:
 
 def test_runs_are_joined_by_id(questions: Path) -> None:
     a, b = score(questions, "a", right(N, 1, 2)), score(questions, "b", right(N, 2, 3, 4))
-    found = ec.compare(a, b)
+    found = ec.compare(b, a)
     assert found.n == N
     assert found.scores == {str(a.folder): 10 / 12, str(b.folder): 9 / 12}
     assert {(flip.id, flip.a, flip.b) for flip in found.flipped} == {("q1", 0, 1), ("q3", 1, 0), ("q4", 1, 0)}
@@ -80,6 +81,29 @@ def test_a_folder_with_several_benchmarks(questions: Path) -> None:
     assert [one.benchmark for one in found] == ["other", "q"]
     with pytest.raises(ec.UsageError, match="several benchmarks: other, q"):
         ec.compare(questions.parent / "runs")
+
+
+def test_runs_of_a_folder_that_do_not_belong_together_are_named(questions: Path) -> None:
+    out = Options.of({"out": questions.parent / "runs"})
+
+    def score_other(name: str, rows: list[dict[str, Any]]) -> ec.Run:
+        (questions.parent / name).mkdir()
+        file = jsonl(questions.parent / name / questions.name, rows)
+        replies = [{"id": row["id"], "reply": "A"} for row in rows]
+        return score_replies(file, jsonl(questions.parent / f"{name}.jsonl", replies), out)
+
+    a, b = score(questions, "a", right(N, 1)), score(questions, "b", right(N, 2, 3))
+    rows = [question(k) for k in range(N)]
+    edited = score_other("edited", [*rows[:3], rows[3] | {"answer": "B"}, *rows[4:]])
+    renamed = score_other("renamed", [row | {"id": f"n{k}"} for k, row in enumerate(rows)])
+    found = ec.compare(questions.parent / "runs")
+    assert set(found.scores) == {str(a.folder), str(b.folder)}
+    said = {line.partition(" is not compared: ")[0]: line for line in found.warnings}
+    assert "1 questions or answers are not those of" in said[str(edited.folder)]
+    assert said[str(edited.folder)].endswith("e.g. sample q3")
+    assert f"0 of its {N} ids are among the {N} of" in said[str(renamed.folder)]
+    with pytest.raises(ec.UsageError, match="did not answer the same questions"):
+        ec.compare(a, b, edited)
 
 
 @pytest.mark.parametrize("given", [["a"], ["a", "a"], ["a", "nowhere"], ["empty"]])
@@ -381,3 +405,34 @@ def test_nothing_of_the_runs_is_changed(questions: Path) -> None:
     json.dumps(ec.compare(a, b).to_json())
     assert all(path.read_bytes() == content for path, content in before.items())
     assert replace(ec.compare(a, b), warnings=()) == ec.compare(a, b)
+
+
+def test_failed_questions_are_in_the_bounds_and_those_not_asked_are_not(tmp_path: Path) -> None:
+    """A has no reply where it would be wrong: on the rest it is better, and the verdict is withheld."""
+    rows = [question(k) for k in range(60)]
+    file = jsonl(tmp_path / "q.jsonl", rows)
+
+    def answer(wrong: set[int], fails: set[int]) -> Any:
+        def reply(text: str, images: Sequence[Any]) -> str:
+            k = int(text.split("Question ")[1].split("?")[0])
+            if k in fails:
+                raise ValueError("no reply")
+            return "ABC"[(k + (k in wrong)) % 3]
+
+        return reply
+
+    a = run_here(file, answer(set(), set(range(20))), out=tmp_path / "a", retries=0, give_up_after=100)
+    b = run_here(file, answer(set(range(12, 40)), set()), out=tmp_path / "b")
+    found = ec.compare(b, a)
+    pair = found.pairs[0]
+    assert (found.n, pair.n_failed) == (40, 20)
+    assert pair.difference == 0.5
+    assert pair.p < 0.05
+    low, high = pair.ci95_with_failures or (0, 0)
+    assert low < 0 < high
+    assert found.verdict.count(" are not distinguishable: ") == 1
+    assert "20 questions failed" in found.verdict
+    assert found.by["category"]["x"].pairs[0].n_failed == 10
+    part = ec.compare(b, run_here(file, answer(set(), set()), out=tmp_path / "c", limit=30))
+    assert part.pairs[0].n_failed == 0
+    assert part.pairs[0].ci95_with_failures is None

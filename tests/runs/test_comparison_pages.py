@@ -15,7 +15,7 @@ from support.runs import StubModel, run_here, write_model
 
 def test_flips_come_first_with_the_replies_of_both(tmp_path: Path) -> None:
     questions = choice_tsv(tmp_path / "q.tsv", 8)
-    runs = [run_here(questions, StubModel(letter), out=tmp_path / letter) for letter in ("A", "D")]
+    runs = [run_here(questions, StubModel(letter), out=tmp_path / letter) for letter in ("D", "A")]
     found = compare(*runs)
     write_comparison_html(found, tmp_path / "c.html")
     page = read_blocks(tmp_path / "c.html")

@@ -12,10 +12,11 @@ import pytest
 
 import eyechart
 from eyechart.option import list_options, option
+from eyechart.runs import plan
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import DATA, PROMPT, QUESTIONS, REQUESTS, RUN, SCORING, Options
 from eyechart.runs.plan import make_plan
-from eyechart.store import folder as folders
+from eyechart.store import folder
 from support.files import choice_tsv, picture
 
 VECTORS = Path(__file__).parents[1] / "golden" / "run_folders.jsonl"
@@ -63,12 +64,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "sk-none")
     write_sources(tmp_path)
-    name_folder = folders.name_folder
+    name_folder = folder.name_folder
 
     def name_here(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
         return name_folder(root, benchmark, model, _without_path(identity, str(tmp_path)))
 
-    monkeypatch.setattr(folders, "name_folder", name_here)
+    monkeypatch.setattr(plan, "name_folder", name_here)
     return tmp_path
 
 
@@ -109,5 +110,5 @@ def test_a_new_option_makes_another_folder_unless_it_says_that_no_request_depend
 def test_every_option_says_what_it_affects() -> None:
     source = Path(inspect.getsourcefile(Options) or "").read_text(encoding="utf-8")
     assert source.count(" affects=") == len(list_options(Options))
-    known = {"", "model", "endpoint", "benchmark", "options", "requests"}
+    known = {"", "model", "endpoint", "benchmark", "options", "requests", "look"}
     assert {one.identified_by for one in list_options(Options).values()} <= known

@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.data.source import open_source
 from eyechart.errors import UsageError
-from eyechart.runs import run
+from eyechart.runs.api import run
 from eyechart.runs.estimate import estimate_run
 from eyechart.runs.sources import make_custom_benchmark
 from eyechart.types import Message
@@ -241,7 +241,7 @@ def test_a_prompt_that_sends_no_images(questions: Path, server: Server) -> None:
     )
     for kind in ("blank", "shuffled", "caption"):
         more = {"captions": "note"} if kind == "caption" else {}
-        with pytest.raises(UsageError, match=f"--input {kind} replaces images, but the prompt sends none"):
+        with pytest.raises(UsageError, match=f"input='{kind}' replaces images, but the prompt sends none"):
             run(
                 benchmark,
                 "openai/m",

@@ -411,9 +411,9 @@ def test_an_estimate_counts_every_judge(questions: Path, server: Server) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"), [(("--judge-param", "temperature=0"), [0, 0.5, 1.0]), ((), [None, None, None])]
+    ("given", "sent"), [((), [0, 0.5, 1.0]), (("--judge-param", "temperature=0.2"), [0.2, 0.7, 1.2])]
 )
-def test_a_repeated_question_is_asked_at_a_higher_temperature_if_the_judge_has_one(
+def test_a_repeated_question_is_asked_at_a_higher_temperature(
     given: tuple[str, ...], sent: list[float | None], questions: Path, server: Server
 ) -> None:
     said = iter(["half", "a half", "0.5"])
@@ -433,3 +433,32 @@ def test_doubled_braces_in_a_prompt_are_told(questions: Path, server: Server) ->
     assert done.code == 0, done.err
     assert "j.yaml: the prompt of verdict has doubled braces" in done.err
     assert any("\\boxed{{...}}" in asked.text for asked in server.asked)
+
+
+def temperatures(server: Server) -> list[object]:
+    return [asked.body.get("temperature", "none") for asked in server.asked if asked.body["model"] != "m"]
+
+
+def test_a_judge_is_asked_at_temperature_0_and_a_reasoning_model_at_its_own(
+    questions: Path, server: Server
+) -> None:
+    SAYS["o3-mini"] = SAYS["a"]
+    assert run(questions, server, "a", flags=("--fresh",)).code == 0
+    assert temperatures(server) == [0] * 4
+    server.asked.clear()
+    assert run(questions, server, "o3-mini", flags=("--fresh",)).code == 0
+    assert temperatures(server) == ["none"] * 4
+
+
+def test_a_run_of_an_earlier_version_keeps_its_judge(
+    questions: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was sent no temperature: all verdicts stay those of one judge, and none is asked for again."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr("eyechart.runs.plan.takes_temperature", lambda spec: False)
+        begun = run(questions, server, "a", flags=("--limit", "2"))
+    assert temperatures(server) == ["none"] * 2
+    again = run(questions, server, "a", flags=("--limit", "2"))
+    assert (again.json["run"], temperatures(server)) == (begun.json["run"], ["none"] * 2)
+    assert run(questions, server, "a", flags=("--limit", "2", "--fresh")).code == 0
+    assert temperatures(server) == ["none", "none", 0, 0]

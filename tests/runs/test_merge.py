@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import StoreError, UsageError
-from eyechart.runs import run
+from eyechart.runs.api import run
 from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.options import Options
 from eyechart.runs.rescore import rescore

@@ -406,7 +406,7 @@ def test_a_restart_of_a_few_seconds_is_survived(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", ["--concurrency 1", "--concurrency 64"])
 @pytest.mark.parametrize(
-    ("switch", "status", "hint"), [("wrong_key", 401, "key"), ("wrong_model", 404, "name")]
+    ("switch", "status", "hint"), [("wrong_key", 401, "key"), ("wrong_model", 404, "has: bench")]
 )
 def test_a_wrong_key_or_model_ends_it_at_the_first_answer(
     tmp_path: Path, switch: str, status: int, hint: str, flags: str

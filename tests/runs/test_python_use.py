@@ -224,7 +224,7 @@ def test_a_gate_looks_at_the_interval() -> None:
     assert (unclear.result, bool(unclear)) == ("unclear", False)
     assert ec.gate(few, at_least=0.8, unclear="pass")
     assert ec.gate(few.folder, at_least=0.99).result == "failed"
-    assert "90.0%" in repr(unclear)
+    assert "90.0 %" in repr(unclear)
     worse = make_run(60, 100, "many")
     assert ec.gate(worse, baseline=many, max_drop=0.02).result == "failed"
     assert ec.gate(many, baseline=worse).result == "passed"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.runs import run
+from eyechart.runs.api import run
 from eyechart.runs.results import Run
 from eyechart.runs.shards import Shard, find_whole, merge_runs
 from support.command import eyechart

@@ -145,7 +145,7 @@ def test_a_published_file_in_the_current_folder_is_found(
     assert len(list(find_benchmark("mmbench-dev-en", Options()).source)) == 2
     with pytest.raises(DataError, match="mmbench-dev-cn: MMBench_DEV_CN") as caught:
         list(find_benchmark("mmbench-dev-cn", Options()).source)
-    assert "put MMBench_DEV_CN.tsv into" in caught.value.hint
+    assert "eyechart data get mmbench-dev-cn" in caught.value.hint
 
 
 def test_a_file_that_holds_rotations_is_not_cut_between_them(tmp_path: Path) -> None:

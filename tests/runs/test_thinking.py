@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.runs import run
+from eyechart.runs.api import run
 from eyechart.runs.options import Options
 from eyechart.runs.replies import score_replies
 from eyechart.runs.rescore import rescore

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import eyechart as ec
+from eyechart.report.run_page import hide_folders
 from eyechart.report.unread import find_unread
 from support.command import eyechart
 from support.files import choice_tsv, jsonl
@@ -89,7 +90,8 @@ def test_a_verdict_comes_with_it_if_the_difference_is_smaller(folder: Path, tmp_
     for model in ("chatty", "terse"):
         line = f"openai/{model}: {line_of(folder, model)}"
         assert line in done.out.splitlines()
-        assert line in read_blocks(tmp_path / "c.html")["data"]["comparison"]["verdict"]
+        verdict = read_blocks(tmp_path / "c.html")["data"]["comparison"]["verdict"]
+        assert hide_folders(line) in verdict
     found = eyechart("compare", *runs, "--json", cwd=folder).json
     assert {one["n"] for one in found["unread"].values()} == {10, 7}
     assert line_of(folder) in found["verdict"]
@@ -156,3 +158,15 @@ def test_several_models_have_each_line_once(folder: Path, tmp_path: Path) -> Non
     said = " ".join(done.out.split())
     assert said.count("openai/chatty: 10 of 20 replies") == 1
     assert said.count("openai/terse: 7 of 20 replies") == 1
+
+
+def test_contradictions_are_counted_and_shown(tmp_path: Path) -> None:
+    rows = [{"question": f"Question {k}?", "A": "cat", "B": "dog", "answer": "B"} for k in range(20)]
+    with Server(lambda asked: "The answer is B. cat" if number_of(asked) == 3 else "B") as server:
+        done = run_command(jsonl(tmp_path / "q.jsonl", rows), server)
+    assert done.code == 0, done.err
+    line = "1 contradiction: a letter beside the words of another option, not read"
+    [folder] = tmp_path.glob("runs/q/*")
+    assert line in " ".join(eyechart("report", folder, cwd=tmp_path).out.split())
+    assert ec.Run(folder).summary.to_json()["contradictions"] == 1
+    assert line in str(read_blocks(folder / "report.html"))

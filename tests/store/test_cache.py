@@ -26,10 +26,10 @@ from eyechart.store.cache import (
     FILE_NAME,
     ResponseCache,
     clear_cache,
-    format_size,
     inspect_cache,
     parse_size,
 )
+from eyechart.terminal import format_size
 from eyechart.types import Reply, Usage
 
 MODEL = "openai/some-model"
@@ -414,7 +414,7 @@ def test_a_file_that_lost_its_tables_is_replaced(tmp_path: Path) -> None:
 def test_a_fresh_file_is_not_set_aside_for_an_older_ones_damage(tmp_path: Path) -> None:
     fill(tmp_path, range(5))
     path = tmp_path / FILE_NAME
-    assert cache_module._set_aside(path, (0, 0))
+    assert cache_module._set_aside(path, tmp_path.stat())
     assert path.exists()
     assert not cache_module._set_aside(path, None)
 

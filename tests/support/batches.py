@@ -201,7 +201,7 @@ class AnthropicBatchServer(BatchServer):
         if (failed := self._fail()) is not None:
             return failed
         self._check(request.headers.get("x-api-key") == "k", "no key")
-        self._check(request.headers.get("anthropic-version") == "2023-06-01", "no version")
+        self._check(request.headers.get("anthropic-version") == "2026-10-21", "no version")
         self._check(request.headers.get("Content-Type") == "application/json", "no content type")
         said = await request.json()
         self._check(said.keys() == {"requests"}, str(said.keys()))

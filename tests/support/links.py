@@ -6,11 +6,12 @@ import asyncio
 import itertools
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from eyechart.engine.cluster import ClusterExecutor, ClusterSettings
+from eyechart.engine.look import LookSetup
 from eyechart.engine.peers import LinkLost
-from eyechart.engine.prepare import ImageSource, Preparer
+from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer
 from eyechart.engine.remote import RemoteWorker, WorkerSetup
 from eyechart.engine.retry import EngineSettings
 from eyechart.store.journal import Journal
@@ -96,6 +97,7 @@ def run_cluster(
     meanwhile: Callable[[ClusterExecutor], Any] | None = None,
     notes: list[str] | None = None,
     parts: dict[str, Any] | None = None,
+    look: LookSetup | None = None,
     **settings: Any,
 ) -> ClusterExecutor:
     """One whole start of a run on workers in this process."""
@@ -112,14 +114,16 @@ def run_cluster(
         make_images=by_number(lambda: worker_pictures or here),
         identity=identity,
         settings=chosen,
+        look=look,
     )
+    preparer = LookPreparer(prompt, cast("Any", here), identity) if look else Preparer(prompt, here, identity)
 
     async def drive() -> ClusterExecutor:
         made = ClusterExecutor(
             links if links is not None else [LocalLink() for _ in range(n_workers)],
             setup,
             model,
-            Preparer(prompt, here, identity),
+            preparer,
             journal,
             SameText(),
             chosen,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.runs import run
+from eyechart.runs.api import run
 from eyechart.runs.results import Run
 from eyechart.types import Message
 from support.command import Outcome, eyechart

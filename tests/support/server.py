@@ -127,14 +127,17 @@ class Server:
                 await asyncio.to_thread(answer.after.wait, 100)
         finally:
             self._at_once -= 1
-        if answer.cut:
+        is_cut = answer.cut and not asked.body.get("stream")
+        if is_cut:
             await self._cut(request)
-        if answer.drop or answer.cut:
+        if answer.drop or is_cut:
             if request.transport is not None:
                 request.transport.abort()
         elif answer.status == 200 and answer.body is None:
             self.answered[asked.text] += 1
         n = int(asked.body.get("n", 1))
+        if asked.body.get("stream") and answer.status == 200 and answer.body is None:
+            return await self._stream(request, json.loads(self._completion(answer, n)), is_cut=answer.cut)
         body = answer.body if answer.body is not None else self._completion(answer, n)
         return web.Response(
             status=answer.status, body=body, headers=answer.headers, content_type="application/json"
@@ -145,6 +148,31 @@ class Server:
         response = web.StreamResponse(headers={"Content-Length": "1000"})
         await response.prepare(request)
         await response.write(b'{"choices": [{"message": {"content": "A"')
+
+    @staticmethod
+    async def _stream(
+        request: web.Request, completion: dict[str, Any], *, is_cut: bool
+    ) -> web.StreamResponse:
+        """The completion letter by letter; cut: all but its end."""
+        usage, choices = completion.pop("usage"), completion.pop("choices")
+        said = [
+            {"index": one["index"], "delta": {"content": letter}}
+            for one in choices
+            for letter in one["message"]["content"]
+        ]
+        ends = [{**one, "message": None, "delta": {}} for one in choices]
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for choice in said if is_cut else [*said, *ends]:
+            await response.write(b"data: %b\n\n" % json.dumps({**completion, "choices": [choice]}).encode())
+        if is_cut:
+            await asyncio.sleep(0.01)
+            assert request.transport is not None
+            request.transport.abort()
+        else:
+            last = json.dumps({**completion, "choices": [], "usage": usage}).encode()
+            await response.write(b"data: %b\n\ndata: [DONE]\n\n" % last)
+        return response
 
     @staticmethod
     def _completion(answer: Answer, n: int) -> bytes:

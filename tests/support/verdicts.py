@@ -114,7 +114,7 @@ def means(name: str, rows: Iterable[ScoredRow]) -> dict[str, object]:
 
 def domains(found: MetricTable) -> dict[str, object]:
     """The table of lmms-eval: every domain, then its subjects; rounded to five decimals."""
-    from eyechart.score.aggregates.subjects import DOMAINS
+    from eyechart.catalogue.mmmu import DOMAINS
 
     def line(group: str) -> dict[str, object]:
         one = found.get(group, {"n": 0, "accuracy": 0})

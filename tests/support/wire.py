@@ -178,7 +178,9 @@ def serve_anthropic(asked: Asked) -> Answer:
 
 def _answer_anthropic(asked: Asked) -> Answer:
     require_header(asked, "x-api-key", KEY)
-    require_header(asked, "anthropic-version", "2023-06-01")
+    version = asked.headers["anthropic-version"]
+    if version not in ("2023-06-01", "2026-10-21"):
+        raise Refused(f"anthropic-version: {version} is not a valid version")
     if asked.path != "/v1/messages":
         return anthropic_error(404, "not_found_error", "Not found")
     request = decode(asked, AnthropicRequest)
@@ -186,6 +188,9 @@ def _answer_anthropic(asked: Asked) -> Answer:
         return anthropic_error(404, "not_found_error", f"model: {request.model}")
     if request.messages[0].role != "user":
         raise Refused("messages: first message must use the user role")
+    for name in ("temperature", "top_p", "top_k"):
+        if version > "2023-06-01" and getattr(request, name) is not UNSET:
+            raise Refused(f"{name}: Extra inputs are not permitted")
     thinking = request.thinking if request.thinking is not UNSET else AnthropicThinking(type="disabled")
     if thinking.type == "enabled":
         if thinking.budget_tokens is UNSET or thinking.budget_tokens >= request.max_tokens:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra, UnknownName, UsageError
+from eyechart.models.hf import open_model
 from eyechart.registry import model, suggest_name
 from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request
 
@@ -33,8 +34,6 @@ def make_baseline(name: str, settings: ModelSettings) -> Model:
         hint = suggest_name(name, list(NAMES), otherwise=f"known: {', '.join(NAMES)}")
         raise UnknownName(f"no baseline named {name!r}", hint=hint)
     if name == "tiny-vlm":
-        from eyechart.models.hf import open_model
-
         return open_model(str(Path(__file__).parent / "tiny_vlm"), "baseline/tiny-vlm", settings)
     refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
     if refused:
@@ -73,7 +72,7 @@ class Baseline(ABC):
     """A model that is a plain function of the request. Subclasses define `kind` and `answer`."""
 
     kind: str
-    capabilities = Capabilities(is_free=True)
+    capabilities = Capabilities(is_free=True, takes_messages=False)
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed

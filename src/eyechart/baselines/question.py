@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rapidfuzz import fuzz
+
 from eyechart.baselines import Answer
 from eyechart.baselines.shapes import compare_colours, read_colour, read_shape
 
@@ -227,8 +229,6 @@ def _one_in_the_other(found: str, option: str) -> bool:
 
 
 def _alike(found: str, option: str) -> bool:
-    from rapidfuzz import fuzz
-
     a, b = squeeze(found), squeeze(option)
     has_digits = any(c.isdigit() for c in a + b)  # 2.45 and 2.46 are not alike
     return len(a) > 3 and not has_digits and fuzz.ratio(a, b) >= FUZZY

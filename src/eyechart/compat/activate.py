@@ -24,6 +24,8 @@ from types import FrameType, ModuleType
 from typing import Any, Literal
 
 from eyechart.errors import DataError
+from eyechart.pipelines.insight_o3.benchmark import find_data_folder
+from eyechart.registry import packages
 from eyechart.terminal import print_note
 
 Provider = Literal["eyechart", "installed"]
@@ -327,8 +329,6 @@ def find_local_copy(place: str) -> Path | None:
     It is ``NAME`` or ``ORG/NAME`` below ``$EYECHART_DATA`` (``data`` unless set), or a clone ``NAME`` in the
     current folder; the library itself finds ``ORG/NAME`` there.
     """
-    from eyechart.pipelines.insight_o3.benchmark import find_data_folder
-
     if not _REPOSITORY.fullmatch(place) or Path(place).exists():
         return None
     name = place.rpartition("/")[2]
@@ -344,4 +344,6 @@ def _holds_data(folder: Path) -> bool:
 
 
 _FINDER = _Finder()
+for _name in PACKAGES:
+    packages.record(_name, activate)
 activate()

@@ -6,12 +6,14 @@ import argparse
 import builtins
 import runpy
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from eyechart.compat.activate import PROVIDED, activate, prefer_local_copies, provide_in_children
 from eyechart.console import load_dotenv
 from eyechart.errors import EyechartError, UsageError
 from eyechart.registry import Execute, command
@@ -54,8 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the script. Its exceptions are shown as by Python, without frames of eyechart."""
-    from eyechart.compat.activate import PROVIDED, activate, prefer_local_copies, provide_in_children
-
     load_dotenv()
     path = Path(args.script).expanduser()
     if not args.module and not path.is_file():
@@ -121,8 +121,6 @@ def _tell(name: str, provider: str) -> None:
 
 def _show(err: BaseException) -> None:
     """Print the traceback as Python prints it for the script alone."""
-    import traceback
-
     sys.stdout.flush()
     shown = traceback.TracebackException.from_exception(err)
     shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if not _is_ours(one.filename)])

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from eyechart.data.columns.image_columns import ImageCells, RowReference, is_path_column, select_image_cells
-from eyechart.data.columns.meaning import REPEATING_IDS, Detection, parse_row
+from eyechart.data.columns.meaning import Detection, is_loose_id, parse_row
 from eyechart.data.files.rows import OnProblem, Reader, Row, name_row
 from eyechart.data.images.search import ImageSearch
 from eyechart.errors import DataError
@@ -110,7 +110,7 @@ class SampleReader:
         if first == row.number:
             return sample_id
         column = self.detection.fields["id"][0]
-        if column.lower() not in REPEATING_IDS:
+        if not is_loose_id(column):
             raise DuplicateId(
                 f"{where}: {column} {sample_id!r} is already used by row {first}",
                 hint=f"give every row a unique {column}",

@@ -33,7 +33,7 @@ from eyechart.data.columns.meaning import (
 )
 from eyechart.data.columns.names import find_candidates
 from eyechart.data.files.formats import SUFFIXES, find_file, guess_format
-from eyechart.data.files.hub import is_hub, parse_hub
+from eyechart.data.files.hub import HubReader, fetch_file, is_hub, open_hub, parse_hub
 from eyechart.data.files.json_files import JsonLinesReader, JsonReader
 from eyechart.data.files.nested import NestedReader, list_paths
 from eyechart.data.files.parquet import ParquetReader
@@ -136,8 +136,6 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         named = parse_hub(str(spec))
         if not named.is_file:
             return _open_hub(str(spec), options)
-        from eyechart.data.files.hub import fetch_file
-
         spec, options = fetch_file(named), replace(options, allow_absolute=False)
     found = find_file(spec)
     path = found.path
@@ -167,10 +165,10 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     if layout is not None and (commas := _find_decimal(layout, text_reader, detection, options)):
         detection = replace(detection, has_decimal_commas=True)
         remarks += [f"numbers in the answers have a decimal comma: {commas}"] * (options.decimal is None)
-    told = [
+    facts = [
         remark for remark in remarks if not remark.startswith("columns: ")
     ]  # reasons name them one by one
-    reasons = (f"{format}: {why}", *detection.reasons, *told)
+    reasons = (f"{format}: {why}", *detection.reasons, *facts)
     detection = replace(detection, reasons=reasons, remarks=tuple(remarks))
     return _search_images(FileSource(found.name, path, detection, options, reader))
 
@@ -321,15 +319,11 @@ def _find_decimal(layout: Layout, reader: Reader, detection: Detection, options:
 def peek_columns(spec: str | Path, options: SourceOptions) -> tuple[str, ...]:
     """The columns of a source, whatever they mean."""
     if is_hub(spec) and not parse_hub(str(spec)).is_file:
-        from eyechart.data.files.hub import open_hub
-
         hub = open_hub(str(spec))
         reader: Reader = (
             ChangedRows(hub, options.change_row, hub.image_columns()) if options.change_row else hub
         )
     else:
-        from eyechart.data.files.hub import fetch_file
-
         path = fetch_file(parse_hub(str(spec))) if is_hub(spec) else find_file(spec).path
         format = options.format or guess_format(path)[0]
         plain = SourceOptions(change_row=options.change_row, change_formats=options.change_formats)
@@ -344,8 +338,6 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     """Open one split. It is untrusted: it may not refer to local files."""
     if options.format or options.encoding or options.cells != "text":
         raise UsageError(f"{spec}: --format, --encoding and --cells apply to files, not to a hub data set")
-    from eyechart.data.files.hub import open_hub
-
     hub = open_hub(spec)
     images = hub.image_columns()
     reader: Reader = hub
@@ -517,8 +509,6 @@ def _has_id(row: Row) -> bool:
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
     if source.detection.format == "hub":
-        from eyechart.data.files.hub import HubReader
-
         reader = source._reader.reader if isinstance(source._reader, ChangedRows) else source._reader
         assert isinstance(reader, HubReader)
         return reader.path_rules(options.image_root)

@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 _SPOOL = ".batch-"
 _FIRST_LOOK_S = 1.0
-_LONGEST_LOOK_S = 60.0
-_LOOKS_GROW = 1.5
+MAX_POLL_S = 60.0
+POLL_BACKOFF = 1.5
 _LONG_REPLY = 1000  # tokens, where no limit is set: for the budget
 _LIMITS = ("max_completion_tokens", "max_tokens")
 # Wrong key, not allowed, no such API: a server that says so about a batch and about the list has made none.
@@ -267,7 +267,7 @@ class BatchExecutor(LocalExecutor):
                 return
             await self.stop.wait(delay_s)
             self._raise_if_stopped()
-            delay_s = min(_LOOKS_GROW * delay_s, _LONGEST_LOOK_S)
+            delay_s = min(POLL_BACKOFF * delay_s, MAX_POLL_S)
 
     async def _collect(self, batch: Batch, state: BatchState) -> None:
         """Write the results of a batch, then cross it out."""

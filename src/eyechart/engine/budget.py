@@ -86,8 +86,9 @@ class BudgetGate:
 class Budget:
     """Counts what is spent, and says whether one more request fits. For the event loop alone.
 
-    Requests in flight are taken to cost as much as an average one. If `has_room` says no, either the limit is
-    reached, and `why_spent` says how; or the requests in flight may reach it, and the next one has to wait.
+    Requests in flight and the next one are taken to cost as much as the dearest one so far. If `has_room`
+    says no, either the limit is reached, and `why_spent` says how; or the requests in flight may reach it,
+    and the next one has to wait.
 
     >>> budget = Budget(max_cost=1.0, max_tokens=None, prices={"model": Price(input=1, output=1)})
     >>> budget.count("model", Usage(prompt_tokens=400_000))
@@ -140,10 +141,13 @@ class Budget:
         spent = self._by_role.setdefault(role, _Spent())
         spent.n += n_requests
         spent.tokens += used.total_tokens
+        spent.most_tokens = max(spent.most_tokens, used.total_tokens / max(1, n_requests))
         if price is None:
             self._is_cost_known = False
         else:
-            spent.cost += price.cost(used)
+            cost = price.cost(used)
+            spent.cost += cost
+            spent.most_cost = max(spent.most_cost, cost / max(1, n_requests))
 
     def has_room(self, in_flight: int) -> bool:
         """Whether one more request may be sent while `in_flight` are under way."""
@@ -186,20 +190,22 @@ class Budget:
         return None
 
     def _limit_reached(self, n_more: int) -> Literal["cost", "tokens", ""]:
-        """The limit that `n_more` requests would break, each an average one of the role that takes most."""
-        seen = [one for one in self._by_role.values() if one.n]
-        more_cost = n_more * max((one.cost / one.n for one in seen), default=0.0)
+        """The limit that `n_more` requests could break, each as large as the largest of any role."""
+        seen = self._by_role.values()
+        more_cost = n_more * max((one.most_cost for one in seen), default=0.0)
         if self._max_cost is not None and self._known_cost + more_cost > self._max_cost:
             return "cost"
-        more_tokens = n_more * max((one.tokens / one.n for one in seen), default=0.0)
+        more_tokens = n_more * max((one.most_tokens for one in seen), default=0.0)
         if self._max_tokens is not None and self.tokens + more_tokens > self._max_tokens:
             return "tokens"
         return ""
 
 
 class _Spent(msgspec.Struct):
-    """What one role has taken. Averages are per role: a judge's short texts say nothing about images."""
+    """What one role has taken; of requests of an earlier start, the average stands for the largest."""
 
     n: int = 0
     tokens: int = 0
     cost: float = 0.0
+    most_tokens: float = 0.0  # of one request
+    most_cost: float = 0.0

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from eyechart import __version__
-from eyechart.engine.budget import BudgetGate, BudgetSpent
+from eyechart.engine.budget import BudgetGate, BudgetSpent, Role
 from eyechart.engine.executor import Progress, Recorder, find_quantile
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
 from eyechart.engine.peers import Link, LinkLost, Peer, PendingJob, choose_gather_s, divide, needs_no_worker
@@ -68,11 +68,11 @@ from eyechart.types import (
 
 # So many workers may die with a sample in flight, among others; then it is asked alone. And so many may die
 # while it is alone; then it has failed. One more than once, in case that another process was the cause.
-IN_COMPANY = 2
-ALONE = 2
+MAX_SHARED_CRASHES = 2
+MAX_SOLO_CRASHES = 2
 _EARLY_DEATHS = 3  # of a worker in a row, before it has settled anything: it cannot run
 _NOTE_AFTER_S = 20.0  # workers that are not ready by then are mentioned
-_AGAIN_S = 0.2  # before a worker that died is opened again
+RESTART_DELAY_S = 0.2  # before a worker that died is opened again
 _RECENT = 256  # latencies, as the local executor shows
 
 
@@ -381,7 +381,7 @@ class ClusterExecutor:
 
     def _give(self, peer: Peer, job: PendingJob) -> None:
         peer.jobs[job.ticket] = job
-        if job.needs_rounds and self._has_calls:
+        if (job.needs_rounds or self._setup.look is not None) and self._has_calls:
             self._aside_task(self._give_with_rounds(peer, job))
         else:
             self._post(peer, Job(job.ticket, job.slim_item()))
@@ -394,7 +394,7 @@ class ClusterExecutor:
         for task in job.tasks.values():
             calls = await asyncio.to_thread(self._journal.calls, task.sample.id, task.trial)
             rounds |= {
-                (call.trial, call.key): call.reply for call in calls if call.purpose.startswith("round:")
+                (call.trial, call.key): call.reply for call in calls if not call.purpose.startswith("judge:")
             }
         if job.ticket in peer.jobs:
             self._post(peer, Job(job.ticket, job.slim_item(), rounds))
@@ -428,7 +428,7 @@ class ClusterExecutor:
                     await self._receive(peer, report)
             except LinkLost as lost:
                 self._lose(peer, str(lost), is_node=lost.is_node)
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(RESTART_DELAY_S)
             if peer.trouble is not None:
                 return
 
@@ -442,6 +442,11 @@ class ClusterExecutor:
             raise UsageError(
                 f"{info.node} has eyechart {info.version}, this machine {__version__}",
                 hint="install the same version on all nodes",
+            )
+        if not info.reads_files and self._setup.look is not None:
+            raise UsageError(
+                f"{info.node} cannot read the images, which a look run cuts crops from",
+                hint="put them where all nodes read them, under the same path",
             )
         if not info.reads_files and not self._ships:
             self._ships = True
@@ -469,7 +474,7 @@ class ClusterExecutor:
         peer.end(is_early=not is_node and not jobs)
         for job in jobs:
             if not is_node:
-                job.n_alone += job.n_deaths >= IN_COMPANY
+                job.n_alone += job.n_deaths >= MAX_SHARED_CRASHES
                 job.n_deaths += 1
             self._retry(job, reason)
         if peer.n_early_deaths >= _EARLY_DEATHS and not is_node:
@@ -480,7 +485,7 @@ class ClusterExecutor:
         """Another worker gets it, alone if it may be the cause; or it has failed."""
         if self.stop.is_set:
             self._forget(job)
-        elif job.n_alone >= ALONE:
+        elif job.n_alone >= MAX_SOLO_CRASHES:
             failure = Failure(
                 stage="generate",
                 reason=f"its worker died {job.n_deaths} times while it was asked, {job.n_alone} times "
@@ -498,7 +503,7 @@ class ClusterExecutor:
                         hint="all replies are kept; --give-up-after N allows more failures",
                     )
                 )
-        elif job.n_deaths >= IN_COMPANY:
+        elif job.n_deaths >= MAX_SHARED_CRASHES:
             self._suspects.append(job)
         else:
             self._again.append(job)
@@ -656,10 +661,10 @@ class ClusterExecutor:
 
     def _note(self, peer: Peer, notice: Notice) -> None:
         if notice.kind == "paid":
-            [usage] = notice.arguments
+            role, usage = notice.arguments
             peer.n_admitted -= 1
             assert self._gate is not None
-            self._gate.release("model", usage)
+            self._gate.release(role, usage)
         elif notice.kind == "used":
             reservation, used = notice.arguments
             with contextlib.suppress(ValueError):
@@ -669,7 +674,7 @@ class ClusterExecutor:
         elif notice.kind == "call":
             sample, trial, ask, purpose, reply, attempts, paid, model = notice.arguments
             self._has_calls = True
-            self._count(paid)
+            self._count(paid, "searcher" if purpose.startswith("search:") else "model")
             self._journal.append_call(
                 sample, trial, ask, purpose, reply, attempts=attempts, paid=paid, model=model
             )
@@ -680,10 +685,10 @@ class ClusterExecutor:
             name = peer.info.node if peer.info is not None else ""
             self._say(f"{name}: {notice.arguments[0]}")
 
-    def _count(self, paid: Usage | None) -> None:
+    def _count(self, paid: Usage | None, role: Role = "model") -> None:
         """Count what a request took, where workers do not ask for it."""
         if paid is not None and self._gate is not None and not self._is_budget_limited:
-            self._gate.budget.count("model", paid)
+            self._gate.budget.count(role, paid)
 
     def _forget(self, job: PendingJob) -> None:
         """The job has its outcome, or none: free its place."""

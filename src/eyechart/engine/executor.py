@@ -18,15 +18,16 @@ import msgspec
 
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
+from eyechart.engine.look import Looker, LookSetup
 from eyechart.engine.pool import EndpointPool, RateLimits, Stopped, StopSignal
-from eyechart.engine.prepare import Prefetcher, Prepared, Preparer
-from eyechart.engine.retry import EngineSettings, RetryingClient
+from eyechart.engine.prepare import OriginalImages, Prefetcher, Prepared, Preparer
+from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, JournalCalls, KnownReplies, SampleRunner, Settled
 from eyechart.errors import StoreError
 from eyechart.memory import Claim, current_claim
-from eyechart.store.journal import Journal
+from eyechart.store.journal import Ask, Journal
 from eyechart.store.reader import Task
-from eyechart.types import Model, Score, Scorer, Snapshot, read_capabilities
+from eyechart.types import Model, Request, Score, Scorer, Snapshot, read_capabilities
 
 
 class Executor(Protocol):
@@ -82,6 +83,8 @@ class LocalExecutor:
         is_circular: bool = False,
         known: KnownReplies | None = None,
         gate: BudgetGate | None = None,
+        look: LookSetup | None = None,
+        originals: OriginalImages | None = None,  # of a look run
     ) -> None:
         self.progress = Progress()
         self.stop = StopSignal()
@@ -97,7 +100,17 @@ class LocalExecutor:
             model, settings, self.stop, gate=None if is_free else gate, is_proven=journal.has_replies()
         )
         self._n_workers = self._client.pool.limit
-        self._runner = SampleRunner(self._client, known, calls)
+        self._looker: Looker | None = None
+        self._searcher: RetryingClient | None = None
+        if look is not None and originals is not None:
+            if look.searcher is not None:
+                is_free = read_capabilities(look.searcher).is_free
+                own_gate = None if is_free else gate
+                self._searcher = RetryingClient.open(
+                    look.searcher, settings, self.stop, gate=own_gate, role="searcher"
+                )
+            self._looker = Looker(look, originals, calls, self._searcher)
+        self._runner = SampleRunner(self._client, known, calls, self._looker)
         self.scoring = Scoring(
             journal,
             scorer,
@@ -142,6 +155,13 @@ class LocalExecutor:
 
     def close(self) -> None:
         self._call_store.close()
+        if self._looker is not None:
+            self._looker.close()
+
+    async def ask_again(self, task: Task, preparer: Preparer) -> Settled:
+        """Ask a task whatever is known of it; nothing is kept."""
+        item = await asyncio.to_thread(preparer.prepare, task)
+        return await SampleRunner(self._client, KnownReplies(), Calls(_NoCalls())).run([item])
 
     async def run(self, tasks: Iterable[Task]) -> None:
         """Settle all tasks, or stop. Raises only what makes going on pointless."""
@@ -209,10 +229,27 @@ class LocalExecutor:
             trials = settled.left
 
     def _write(self, settled: Settled) -> None:
-        self._recorder.write(settled, sent=self._client.sent, retried=self._client.retried)
+        self._recorder.write(settled, **self._sent())
 
     def _count_requests(self) -> None:
-        self._recorder.count_requests(sent=self._client.sent, retried=self._client.retried)
+        self._recorder.count_requests(**self._sent())
+
+    def _sent(self) -> dict[str, int]:
+        clients = [one for one in (self._client, self._searcher) if one is not None]
+        return {
+            "sent": sum(one.sent for one in clients),
+            "retried": sum(one.retried for one in clients),
+        }
+
+
+class _NoCalls:
+    """Calls that are not found again."""
+
+    def find(self, sample: str, trial: int, key: str) -> None:
+        """Nothing is known."""
+
+    def append(self, request: Request, ask: Ask, purpose: str, result: RequestResult, *, model: str) -> None:
+        """Nothing is kept."""
 
 
 # -- What every executor does with a result: count it, write it, score it.
@@ -251,6 +288,8 @@ class Recorder(msgspec.Struct, frozen=True):
         for failed in settled.failures:
             progress.failed += 1
             journal.append_failure(failed.task.sample.id, failed.task.trial, failed.failure, ask=failed.ask)
+            if progress.on_outcome is not None:
+                progress.on_outcome(failed.task, None)
 
     async def score(self, settled: Settled) -> None:
         """Score the replies, which are written."""
@@ -258,6 +297,8 @@ class Recorder(msgspec.Struct, frozen=True):
             task = kept.task
             score = await self.scoring.score(task.sample, task.trial, kept.ask.key, kept.reply)
             self.progress.count_score(score, task.sample.weight)
+            if self.progress.on_outcome is not None:
+                self.progress.on_outcome(task, score)
 
     def count_requests(self, *, sent: int, retried: int) -> None:
         """Keep how many were sent so far, with what is written next."""
@@ -268,7 +309,7 @@ class Recorder(msgspec.Struct, frozen=True):
 
 # -- Progress: plain counters that the live line reads from another thread.
 
-_WINDOW_S = 10.0  # the rate shown is that of the last seconds, so that it follows the endpoint
+_WINDOW_S = 10.0  # the rate shown is that of the last replies, so that it follows the endpoint
 
 
 class Progress(msgspec.Struct):
@@ -284,8 +325,11 @@ class Progress(msgspec.Struct):
     retried: int = 0
     score_sum: float = 0.0
     weight_sum: float = 0.0
+    shows_score: bool = True  # False: until all is scored
+    on_outcome: Callable[[Task, Score | None], None] | None = None  # told of each score, and each failure
     started_at: float = msgspec.field(default_factory=time.monotonic)
-    _recent: deque[float] = msgspec.field(default_factory=deque)
+    _recent: deque[float] = msgspec.field(default_factory=deque)  # when the replies of the last seconds came
+    _earlier: float = 0.0  # when the last one before them came, if any
 
     @property
     def done(self) -> int:
@@ -297,7 +341,7 @@ class Progress(msgspec.Struct):
         now = time.monotonic()
         self._recent.append(now)
         while self._recent[0] < now - _WINDOW_S:
-            self._recent.popleft()
+            self._earlier = self._recent.popleft()
 
     def count_score(self, score: Score | None, weight: float = 1.0) -> None:
         """One reply is scored; None: the scorer failed. What has no public answer does not move the mean."""
@@ -321,15 +365,16 @@ class Progress(msgspec.Struct):
         """Where the run stands now, its endpoints and its budget included."""
         now = time.monotonic()
         elapsed = now - self.started_at
-        recent = sum(1 for at in tuple(self._recent) if at >= now - _WINDOW_S)
-        rate = recent / min(elapsed, _WINDOW_S) if elapsed > 0 else 0.0
+        # Since the reply before them: many replies at once are no higher rate than they took to come.
+        taken_s = now - (self._earlier or self.started_at)
+        rate = len(self._recent) / taken_s if taken_s > 0 else 0.0
         left = max(0, self.total - self.done)
         latencies = sorted(pool.latencies) if pool else []
         return Snapshot(
             done=self.done,
             total=self.total,
             resumed=self.resumed,
-            score=self.score_sum / self.weight_sum if self.weight_sum else None,
+            score=self.score_sum / self.weight_sum if self.weight_sum and self.shows_score else None,
             score_name=score_name,
             waiting=waiting,
             in_flight=pool.in_flight if pool else 0,

@@ -27,7 +27,7 @@ from eyechart.errors import EyechartError, StoreError
 from eyechart.registry import scorers
 from eyechart.score.judged import CHECK, REPEAT, Aside, Opinion, decide_by_majority, render_call
 from eyechart.score.thinking import Thinking, find_thinking, show_reply
-from eyechart.store.journal import Journal
+from eyechart.store.journal import Journal, ScorerName
 from eyechart.store.reader import Answered
 from eyechart.types import (
     Failure,
@@ -80,6 +80,9 @@ class Scoring(msgspec.Struct, frozen=True):
     async def score_by(self, scorer: Scorer, item: Answered, *, use_judge: bool = True) -> Score | None:
         """Write the score of one scorer, by the judge where it asks one."""
         reply = item.reply
+        if (unanswered := _score_unanswered(reply, item.sample)) is not None:
+            self.journal.append_score(item.sample.id, item.trial, item.key, scorer, unanswered)
+            return unanswered
         is_large = len(reply.text) + len(reply.thinking) > _LARGE
         if is_large and not scorer.parity:
             reply = replace(reply, text=_cut_middle(reply.text), thinking=_cut_middle(reply.thinking))
@@ -147,11 +150,36 @@ class Scoring(msgspec.Struct, frozen=True):
             item.sample.id, item.trial, item.key, named, score, is_provisional=is_provisional
         )
 
+    async def score_beside(self, item: Answered, name: str) -> None:
+        """Write the score of another reply to a request, under another name than the scorer's."""
+        scorer, is_provisional = self.scorer, False
+        if self.judge is not None and isinstance(scorer, JudgedScorer):
+            score, is_provisional = await self.judge.score(scorer, item)
+        else:
+            score = scorer(show_reply(item.reply, scorer), item.sample)
+        named = ScorerName(name, scorer.version)
+        self.journal.append_score(
+            item.sample.id, item.trial, item.key, named, score, is_provisional=is_provisional
+        )
+
     async def wait_for_disk(self) -> None:
         """Until the journal's writer has caught up: what waits for it is memory. One waits for all."""
         async with self._disk_lock:
             if self.journal.is_behind:
                 await asyncio.to_thread(self.journal.wait_for_room)
+
+
+def _score_unanswered(reply: Reply, sample: Sample) -> Score | None:
+    """The score of a look dialogue that ended without an answer: there is nothing that a scorer could read.
+
+    A reply that was cut off or withheld is left to the scorer, which says so.
+    """
+    look = reply.evidence.get("look")
+    if not isinstance(look, Mapping) or look.get("answered") or not sample.golds:
+        return None
+    if reply.finish_reason in ("length", "content_filter", "refusal"):
+        return None
+    return Score(outcome="unparsed", value=0.0, route=f"look:{look.get('stop') or 'failed'}")
 
 
 def _cut_middle(text: str) -> str:

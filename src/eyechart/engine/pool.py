@@ -79,23 +79,21 @@ class EndpointPool:
         """Nothing has ever come back from any endpoint, not even an error."""
         return self.is_unproven and self.last_refusal is None
 
-    def try_acquire(
-        self, rather_not: Endpoint | None = None, refusals: Sequence[Refusal] = ()
-    ) -> Endpoint | None:
+    def try_acquire(self, avoid: Endpoint | None = None, refusals: Sequence[Refusal] = ()) -> Endpoint | None:
         """A place at an endpoint, if one is free; the caller reports how it went, or releases it."""
-        endpoint = self._find_free(rather_not, refusals)
+        endpoint = self._find_free(avoid, refusals)
         if endpoint is not None:
             endpoint.in_flight += 1
         return endpoint
 
-    async def acquire(self, rather_not: Endpoint | None = None, refusals: Sequence[Refusal] = ()) -> Endpoint:
+    async def acquire(self, avoid: Endpoint | None = None, refusals: Sequence[Refusal] = ()) -> Endpoint:
         """A place at an endpoint, once one is free or the run is ending."""
-        while (endpoint := self.try_acquire(rather_not, refusals)) is None:
+        while (endpoint := self.try_acquire(avoid, refusals)) is None:
             if self._is_over:
                 endpoint = self.members[0]
                 endpoint.in_flight += 1
                 break
-            await self._wait(is_choosy=bool(refusals))
+            await self._wait(has_exclusions=bool(refusals))
         return endpoint
 
     def release(self, endpoint: Endpoint) -> None:
@@ -185,7 +183,7 @@ class EndpointPool:
         while self._waiting:
             _wake(self._waiting.popleft())
 
-    def _find_free(self, rather_not: Endpoint | None, refusals: Sequence[Refusal]) -> Endpoint | None:
+    def _find_free(self, avoid: Endpoint | None, refusals: Sequence[Refusal]) -> Endpoint | None:
         now = self._clock()
         if self._is_paused:
             return None
@@ -195,17 +193,17 @@ class EndpointPool:
         if refusals:  # the next opinion should come from an endpoint in good standing
             free = [member for member in self.find_others(refusals) if member in free]
             return min(free, key=lambda member: (member.is_suspect, member.in_flight), default=None)
-        return min(free, key=lambda member: (member is rather_not, member.in_flight), default=None)
+        return min(free, key=lambda member: (member is avoid, member.in_flight), default=None)
 
-    async def _wait(self, *, is_choosy: bool) -> None:
+    async def _wait(self, *, has_exclusions: bool) -> None:
         place = asyncio.get_running_loop().create_future()
         self._waiting.append(place)
         self._set_alarm()
-        self._n_choosy += is_choosy
+        self._n_choosy += has_exclusions
         try:
             await place
         finally:
-            self._n_choosy -= is_choosy
+            self._n_choosy -= has_exclusions
 
     def _set_alarm(self) -> None:
         """Look again when the first of the resting endpoints has rested."""
@@ -494,7 +492,7 @@ _LOOK_AGAIN_S = 0.2  # a wait for tokens may become shorter, once other requests
 
 
 class RateLimit:
-    """So many per minute, evenly.
+    """N per minute, evenly spaced.
 
     >>> rate = RateLimit(120, clock=lambda: 0.0)
     >>> rate.reserve(), rate.reserve(), rate.reserve()

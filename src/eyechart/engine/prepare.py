@@ -26,7 +26,18 @@ from eyechart.errors import EyechartError, ImageError
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.store.journal import Ask
 from eyechart.store.reader import Task
-from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request, Sample, Stage
+from eyechart.types import (
+    MODELS_TURN,
+    Failure,
+    Image,
+    ImageRef,
+    Message,
+    Part,
+    Prompt,
+    Request,
+    Sample,
+    Stage,
+)
 
 _LOCAL = frozenset({"file", "cell", "data"})
 _SMALL_CELL = 512 * 1024
@@ -45,6 +56,16 @@ class ImageSource(Protocol):
 
     def close(self) -> None:
         """Close what is kept open; called when no thread loads any more."""
+
+
+class OriginalImages(ImageSource, Protocol):
+    """What a look run needs besides: images as they are in their files."""
+
+    def describe(self, ref: ImageRef) -> Image:
+        """Size and content, without the pixels."""
+
+    def open(self, ref: ImageRef) -> Any:
+        """The pixels, as Pillow has them."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +148,7 @@ class Preparer:
             )
         except Exception as err:  # image decoders raise all sorts of errors
             return _join_trials([Prepared(task=task, failure=_failure("load", err)) for task in trials])
-        written = [_write_turn(turn) for turn in loaded]
+        written = [write_turn(turn) for turn in loaded]
         n_bytes = sum(len(part.base64) for turn in loaded for part in turn.parts if isinstance(part, Image))
         prepared: list[Prepared] = []
         for task in trials:
@@ -137,12 +158,15 @@ class Preparer:
                 prepared.append(Prepared(task=task, is_answered=True, n_bytes=held))
                 continue
             ask = Ask(key=self._make_key(written, task.trial), recipe=recipes[task.trial], messages=written)
-            request = Request(messages=loaded, sample=rendered.sample, trial=task.trial)
+            request = self._make_request(loaded, rendered, task.trial)
             is_answered = ask.key in task.keys
             prepared.append(
                 Prepared(task=task, request=request, ask=ask, is_answered=is_answered, n_bytes=held)
             )
         return _join_trials(prepared)
+
+    def _make_request(self, messages: tuple[Message, ...], rendered: Rendered, trial: int) -> Request:
+        return Request(messages=messages, sample=rendered.sample, trial=trial)
 
     def _load(self, part: Part) -> Part:
         if not isinstance(part, ImageRef) or self._is_passed(part):
@@ -187,7 +211,33 @@ class SlowPreparer(Preparer):
         return False
 
 
-def _write_turn(turn: Message) -> dict[str, Any]:
+class LookPreparer(Preparer):
+    """Prepares tasks of a look run: the loop itself loads images, from their originals (engine/look.py)."""
+
+    def __init__(self, prompt: Prompt, images: OriginalImages, identity: Mapping[str, Any]) -> None:
+        super().__init__(prompt, images, identity)
+        self._originals = images
+
+    @staticmethod
+    def is_quick(task: Task) -> bool:
+        return False
+
+    def load(self, rendered: Rendered) -> Prepared:
+        if MODELS_TURN not in rendered.messages:
+            return super().load(rendered)
+        failure = Failure(stage="render", reason="a question in rounds cannot be asked with --look")
+        tasks = (rendered.task, *rendered.task.siblings)
+        return _join_trials([Prepared(task=task, failure=failure) for task in tasks])
+
+    def _make_request(self, messages: tuple[Message, ...], rendered: Rendered, trial: int) -> Request:
+        originals = [ref for turn in rendered.messages for ref in turn.images if isinstance(ref, ImageRef)]
+        return Request(messages=messages, sample=rendered.sample, trial=trial, originals=tuple(originals))
+
+    def _load(self, part: Part) -> Part:
+        return self._originals.describe(part) if isinstance(part, ImageRef) else part
+
+
+def write_turn(turn: Message) -> dict[str, Any]:
     """A turn as the journal keeps it: text in full, images by their record."""
     parts: list[dict[str, Any]] = []
     for part in turn.parts:
@@ -196,7 +246,8 @@ def _write_turn(turn: Message) -> dict[str, Any]:
         else:
             sent = {"url": part.location} if isinstance(part, ImageRef) else part.record()
             parts.append({"image": sent})
-    return {"role": turn.role, "parts": parts}
+    calls = [{"name": one.name, "arguments": one.arguments} for one in turn.calls]
+    return {"role": turn.role, "parts": parts, **({"calls": calls} if calls else {})}
 
 
 def _read_content(part: Mapping[str, Any]) -> object:

@@ -6,6 +6,7 @@ to others meanwhile (cluster.py). Ray is imported when a run asks for it, never 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -274,8 +275,6 @@ class RayLink:
         """Let the model go of what it holds; the actor itself ends with the cluster's block."""
         if self._actor is not None:
             with contextlib.suppress(Exception):
-                import asyncio
-
                 await asyncio.wait_for(asyncio.wrap_future(self._actor.close.remote().future()), timeout=5)
 
     def kill(self) -> None:

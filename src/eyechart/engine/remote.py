@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import hashlib
 import itertools
 import os
 import pickle
@@ -26,14 +27,15 @@ import msgspec
 
 from eyechart import __version__
 from eyechart.engine.budget import BudgetSpent, Role
+from eyechart.engine.look import Looker, LookSetup
 from eyechart.engine.pool import Stopped, StopSignal, TokenReservation
-from eyechart.engine.prepare import ImageSource, Prepared, Preparer, Rendered
+from eyechart.engine.prepare import ImageSource, LookPreparer, Prepared, Preparer, Rendered
 from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, SampleRunner, Settled, is_cacheable
 from eyechart.errors import EyechartError
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.store.journal import Ask
-from eyechart.types import Failure, ImageRef, Message, Model, Reply, Request, Sample, Usage
+from eyechart.types import Failure, ImageRef, Message, Model, Reply, Request, Sample, Usage, read_capabilities
 
 _HEARTBEAT_S = 20.0  # an exchange without news ends after this time
 _PATIENCE_S = 0.03  # from a report to the driver's next exchange: several times what an idle driver takes
@@ -62,6 +64,8 @@ class WorkerSetup(msgspec.Struct, frozen=True, kw_only=True):
     gather_s: float = 0.01
     probes: Sequence[Probe] = ()
     folder: str = ""  # the driver's current folder, to which paths may be relative
+    look: LookSetup | None = None  # of a look run, without its searcher
+    make_searcher: Callable[[], Model] | None = None
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -237,9 +241,14 @@ class _Open:
         self._patience: asyncio.TimerHandle | None = None  # with a driver that has its report
         self.stop = StopSignal()
         self.model = setup.make_model()
-        self._preparer = Preparer(
-            _refuse_to_render, setup.make_images(), setup.identity, pass_urls=setup.pass_urls
-        )
+        self._preparer: Preparer
+        if setup.look is None:
+            self._preparer = Preparer(
+                _refuse_to_render, setup.make_images(), setup.identity, pass_urls=setup.pass_urls
+            )
+        else:
+            originals: Any = setup.make_images()
+            self._preparer = LookPreparer(_refuse_to_render, originals, setup.identity)
         self.client = RetryingClient.open(
             self.model,
             setup.settings,
@@ -250,7 +259,20 @@ class _Open:
         )
         self.client.pool.announce = lambda text: self.tell("say", text)
         self.stop.on_stop(self._end)
-        self._runner = SampleRunner(self.client, self._known, Calls(self._rounds, self._known))
+        calls = Calls(self._rounds, self._known)
+        self._looker = self._open_looker(setup, calls) if setup.look is not None else None
+        self._runner = SampleRunner(self.client, self._known, calls, self._looker)
+
+    def _open_looker(self, setup: WorkerSetup, calls: Calls) -> Looker:
+        assert setup.look is not None
+        originals: Any = setup.make_images()
+        if setup.make_searcher is None:
+            return Looker(setup.look, originals, calls)
+        searcher = setup.make_searcher()
+        is_counted = setup.has_budget and not read_capabilities(searcher).is_free
+        gate = _DriversBudget(self, is_limited=setup.is_budget_limited) if is_counted else None
+        client = RetryingClient.open(searcher, setup.settings, self.stop, gate=gate, role="searcher")
+        return Looker(setup.look, originals, calls, client)
 
     def accept(self, messages: Sequence[Job | Answer | Stop]) -> None:
         for message in messages:
@@ -290,10 +312,11 @@ class _Open:
         self._news.clear()
         client = self.client
         throttled = client.pool.throttled
+        searcher = self._looker.searcher if self._looker else None
         return Report(
             items=items,
-            sent=client.sent,
-            retried=client.retried,
+            sent=client.sent + (searcher.sent if searcher else 0),
+            retried=client.retried + (searcher.retried if searcher else 0),
             waiting=client.n_waiting,
             in_flight=client.pool.in_flight,
             limit=client.pool.limit,
@@ -400,6 +423,10 @@ class _Open:
             task.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
         self._preparer.close()
+        if self._looker is not None:
+            self._looker.close()
+            if self._looker.searcher is not None:
+                await self._looker.searcher.model.close()
         await self.model.close()
 
 
@@ -438,7 +465,7 @@ class _DriversBudget:
 
     def release(self, role: Role, usage: Usage | None) -> None:
         if self._is_limited:
-            self._worker.tell("paid", usage)
+            self._worker.tell("paid", role, usage)
 
     def wake_all(self) -> None:
         return
@@ -521,8 +548,6 @@ def can_read(probe: Probe) -> bool:
 
 def _digest(path: str, offset: int, length: int) -> str:
     """Of the file's size and some of its bytes; empty if it cannot be read."""
-    import hashlib
-
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path as the data wrote it
             size = os.fstat(file.fileno()).st_size

@@ -38,6 +38,7 @@ from eyechart.engine.pool import (
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
 from eyechart.models.prices import guess_usage
+from eyechart.models.streams import Heard, current_stream
 from eyechart.types import (
     Capabilities,
     Message,
@@ -383,14 +384,20 @@ class RetryingClient:
 
     async def _send(self, endpoint: Endpoint, call: _Call) -> list[Reply]:
         self.sent += 1
-        pending = self.deadlines.begin()
+        heard = Heard()
+        current_stream.set(heard)
+        pending = self.deadlines.begin(heard)
         try:
             said = await call(endpoint.model)
         except asyncio.CancelledError as err:
             if pending.was_ended():
                 message = f"no answer within {self.settings.timeout_s:g} s"
+                if heard.text:
+                    message = f"the reply was cut: it was not complete after {pending.waited_s():.0f} s"
                 hint = "--timeout allows more"
-                raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
+                raise ModelError(
+                    message, hint=hint, is_retryable=True, was_silent=not heard.text, partial=heard.text
+                ) from None
             if pending.task.cancelling():
                 raise
             raise self._wrap_error(err) from err  # it was the model itself that cancelled
@@ -564,6 +571,7 @@ def make_plain_question(request: Request) -> Request:
 
 _QUEUE_S = 30 * 24 * 3600.0  # for models that queue requests themselves
 _LATE_S = 0.1
+_MAX_EXTENSIONS = 5  # of a reply that arrives in parts: an hour in all, as a request may take ten minutes
 
 
 class Deadlines:
@@ -579,12 +587,12 @@ class Deadlines:
         self._pending: OrderedDict[PendingRequest, None] = OrderedDict()  # in the order in which they are due
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> PendingRequest:
+    def begin(self, heard: Heard | None = None) -> PendingRequest:
         """The current task waits for a reply from now on; `end` must follow, however it goes."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None, "only a task can be ended"
-        pending = PendingRequest(task, loop.time() + self._limit_s)
+        pending = PendingRequest(task, loop.time() + self._limit_s, self._limit_s, heard or Heard())
         self._pending[pending] = None
         if self._timer is None:
             self._set_timer(loop, pending.due)
@@ -622,22 +630,46 @@ class Deadlines:
 class PendingRequest:
     """A request in flight, and when it is due."""
 
-    __slots__ = ("_cancelling", "_extended_s", "claim", "due", "is_over", "task")
+    __slots__ = (
+        "_cancelling",
+        "_extended_s",
+        "_heard",
+        "_limit_s",
+        "_n_heard",
+        "claim",
+        "due",
+        "is_over",
+        "task",
+    )
 
-    def __init__(self, task: asyncio.Task[object], due: float) -> None:
+    def __init__(self, task: asyncio.Task[object], due: float, limit_s: float, heard: Heard) -> None:
         self.task = task
         self.due = due
+        self._limit_s = limit_s
+        self._heard = heard
+        self._n_heard = 0
         self.claim = current_claim.get()
         self._extended_s = self.claim.waited_s if self.claim is not None else 0.0
         self.is_over = False  # it took too long, and was cancelled for that
         self._cancelling = task.cancelling()
 
     def extend(self) -> bool:
-        """Allow as much more time as its reply had to wait for memory on our side; whether it had to."""
+        """Allow the time its reply waited for memory on our side, and the limit again if parts of it came.
+
+        Returns whether there was a reason.
+        """
         waited_s = self.claim.total_wait_s() if self.claim is not None else 0.0
         more_s, self._extended_s = waited_s - self._extended_s, waited_s
+        if self._heard.is_new and self._n_heard < _MAX_EXTENSIONS:
+            self._heard.is_new = False
+            self._n_heard += 1
+            more_s += self._limit_s
         self.due += more_s
         return more_s > 0
+
+    def waited_s(self) -> float:
+        """How long it was allowed to take."""
+        return self._limit_s * (1 + self._n_heard) + self._extended_s
 
     def was_ended(self) -> bool:
         """Whether the deadline ended it, and nothing else did at the same time. To be asked once."""

@@ -16,6 +16,7 @@ import msgspec
 
 from eyechart.engine.prepare import Prepared
 from eyechart.engine.retry import NoReply, RequestResult, RetryingClient
+from eyechart.errors import ImageError
 from eyechart.memory import mark_claim_idle
 from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import EarlierRuns
@@ -62,6 +63,14 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     left: Sequence[Prepared] = ()  # to be run next
 
 
+class Conversing(Protocol):
+    """Plays a dialogue instead of one request: `engine.look.Looker`."""
+
+    async def converse(
+        self, client: RetryingClient, request: Request, ask: Ask
+    ) -> tuple[RequestResult, Ask]: ...
+
+
 @dataclass(slots=True)
 class SampleRunner:
     """Runs the trials of samples, any number of samples at once."""
@@ -69,6 +78,7 @@ class SampleRunner:
     client: RetryingClient
     known: ReplyStore
     calls: Calls
+    looker: Conversing | None = None  # of a look run
     _takes_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +100,7 @@ class SampleRunner:
                 resumed.append(trial)
             elif trial.failure is not None:
                 failures.append(TrialFailure(task=trial.task, failure=trial.failure))
-            elif (reply := self._find(trial)) is not None:
+            elif self.looker is None and (reply := self._find(trial)) is not None:
                 assert trial.ask is not None
                 self.client.pool.is_proven = True
                 replies.append(TrialReply(task=trial.task, ask=fill_rounds(trial.ask, reply), reply=reply))
@@ -108,9 +118,11 @@ class SampleRunner:
         request, asks = trials[0].request, [item.ask for item in trials if item.ask is not None]
         assert request is not None
         is_conversation = has_rounds(request.messages)
-        n = 1 if is_conversation or self.client.gives_one_reply else len(trials)
+        n = 1 if is_conversation or self.looker or self.client.gives_one_reply else len(trials)
         try:
-            if is_conversation and not self._takes_rounds:
+            if self.looker is not None:
+                result, asks[0] = await self.looker.converse(self.client, request, asks[0])
+            elif is_conversation and not self._takes_rounds:
                 result, asks[0] = await converse(self.client, self.calls, request, asks[0])
             else:
                 result = await self.client.ask(request, n)
@@ -119,9 +131,13 @@ class SampleRunner:
                     self.client.gives_one_reply = True
         except NoReply as failed:
             return Settled(failures=[_failure(item, failed) for item in trials[:n]], left=trials[n:])
+        except ImageError as err:  # of an image that is first decoded here
+            failure = Failure(stage="load", reason=str(err))
+            return Settled(failures=[TrialFailure(task=trials[0].task, failure=failure)], left=trials[1:])
         replies = []
         for nth, (item, ask, reply) in enumerate(zip(trials[:n], asks, result.replies, strict=False)):
-            self.known.put(self.client.model, ask.key, request, _with_share(reply, nth, result))
+            if self.looker is None:
+                self.known.put(self.client.model, ask.key, request, _with_share(reply, nth, result))
             # The endpoint counts the tokens of all replies to a request together.
             own, paid = (reply, result.paid) if nth == 0 else (replace(reply, usage=None), None)
             replies.append(
@@ -138,6 +154,7 @@ def _failure(item: Prepared, failed: NoReply) -> TrialFailure:
         retryable=error.is_retryable,
         status=error.status,
         attempts=failed.attempts,
+        partial=error.partial,
     )
     return TrialFailure(task=item.task, failure=failure, ask=item.ask)
 
@@ -275,8 +292,19 @@ class Calls:
         purpose: str,
     ) -> Reply:
         """The reply to `request`; raises what the client raises."""
+        return (await self.ask(client, request, key, written, purpose))[0]
+
+    async def ask(
+        self,
+        client: RetryingClient,
+        request: Request,
+        key: str,
+        written: Sequence[Mapping[str, Any]],
+        purpose: str,
+    ) -> tuple[Reply, int]:
+        """The same, with the number of attempts; 0: it was known."""
         if (found := self._store.find(request.sample.id, request.trial, key)) is not None:
-            return found
+            return found, 0
         reply = self._known.find(client.model, key, request)
         if reply is not None:
             client.pool.is_proven = True
@@ -287,7 +315,7 @@ class Calls:
             self._known.put(client.model, key, request, result.replies[0])
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
         self._store.append(request, ask, purpose, result, model=client.model.name)
-        return result.replies[0]
+        return result.replies[0], result.attempts
 
 
 class JournalCalls:

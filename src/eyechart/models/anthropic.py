@@ -9,11 +9,21 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, get_detail, join_system
+from eyechart.models.chat import (
+    Attachments,
+    ChatEndpoint,
+    ImageLimits,
+    get_detail,
+    join_system,
+    read_arguments,
+)
+from eyechart.models.specs import SAMPLING, refuses_sampling
+from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Image, ImageRef, Message, Part, Reply, Usage
+from eyechart.types import Capabilities, Image, ImageRef, Message, Part, Reply, ToolCall, Usage
 
-_VERSION = "2023-06-01"
+_VERSION = "2026-10-21"
+_VERSION_WITH_SAMPLING = "2023-06-01"  # later ones refuse temperature, top_p and top_k for every model
 _DEFAULT_MAX_TOKENS = 4096  # the API requires one; every Claude model with vision accepts this
 _FINISHED = {  # others, such as tool_use and pause_turn, by their own name
     None: "",
@@ -25,9 +35,52 @@ _FINISHED = {  # others, such as tool_use and pause_turn, by their own name
 }
 
 
+class _Events(StreamedAnswer):
+    """The events of a message: its beginning, its blocks part by part, and how it ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole, self._usage = Fields(), Fields()
+        self._blocks: dict[int, Fields] = {}
+
+    def add(self, event: Event) -> None:
+        match event.get("type"):
+            case "message_start":
+                self._whole.add(event["message"])
+                self._usage.add(event["message"].get("usage") or {})
+            case "content_block_start":
+                block = self._blocks[event["index"]] = Fields("text", "thinking", "signature", "partial_json")
+                self._add_block(block, event["content_block"])
+            case "content_block_delta":
+                delta = {name: value for name, value in event["delta"].items() if name != "type"}
+                self._add_block(self._blocks[event["index"]], delta)
+            case "message_delta":
+                self._whole.add(event["delta"])
+                self._usage.add(event.get("usage") or {})
+            case "message_stop":
+                self.is_complete = True
+            case "error":
+                self._whole.add({"error": event["error"]})
+
+    def _add_block(self, block: Fields, part: Event) -> None:
+        block.add(part)
+        if isinstance(words := part.get("text"), str):
+            self.texts.append(words)
+        self.note(*map(part.get, ("text", "thinking", "partial_json")))
+
+    def join(self) -> Event:
+        blocks = []
+        for _, block in sorted(self._blocks.items()):
+            blocks.append(joined := block.join())
+            if written := joined.pop("partial_json", ""):
+                joined["input"] = msgspec.json.decode(written)
+        usage = self._usage.join()
+        return {**self._whole.join(), "content": blocks, **({"usage": usage} if usage else {})}
+
+
 @model("anthropic")
 class Anthropic(ChatEndpoint):
-    """A Claude model: ``anthropic/claude-sonnet-4-5``."""
+    """A Claude model: ``anthropic/claude-sonnet-4-6``."""
 
     provider = "anthropic"
     vendor = "Anthropic"
@@ -38,6 +91,8 @@ class Anthropic(ChatEndpoint):
     max_temperature = 1.0
     url_variables = ("ANTHROPIC_BASE_URL",)
     batch_api = "AnthropicBatches"
+    capabilities = Capabilities(is_endpoint=True, takes_urls=True, takes_tools=True)
+    streamed = _Events
     parameters = frozenset({
         "max_tokens", "temperature", "top_p", "top_k", "stop", "stop_sequences", "thinking",
         "thinking_budget", "effort", "service_tier", "metadata", "extra_body",
@@ -55,10 +110,16 @@ class Anthropic(ChatEndpoint):
         return base if re.search(r"/v\d+$", base) else f"{base}/v1"
 
     def build_headers(self, api_key: str | None) -> dict[str, str]:
-        return {**({"x-api-key": api_key} if api_key else {}), "anthropic-version": _VERSION}
+        version = _VERSION_WITH_SAMPLING if SAMPLING & self._fields.keys() else _VERSION
+        return {**({"x-api-key": api_key} if api_key else {}), "anthropic-version": version}
 
     def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         fields = {**parameters}
+        if refuses_sampling(self.model) and (refused := SAMPLING & fields.keys()):
+            raise UsageError(
+                f"{self.name} takes no {min(refused)}",
+                hint="leave it out: Claude models from Opus 4.7 on refuse temperature, top_p and top_k",
+            )
         budget = fields.pop("thinking_budget", None)
         if budget is not None:
             if "thinking" in fields:
@@ -81,21 +142,42 @@ class Anthropic(ChatEndpoint):
         return super().build_fields(fields, extra)
 
     def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
-        turns = [
-            {"role": turn.role, "content": content}
-            for turn in messages
-            if turn.role != "system" and (content := self._content(turn, attachments))
-        ]
+        turns: list[dict[str, Any]] = []
+        after_tool = False
+        for turn in messages:
+            if turn.role == "system" or not (
+                content := self._content(turn, attachments, after_tool=after_tool)
+            ):
+                continue
+            role = "user" if turn.role == "tool" else turn.role
+            if role == "user" and after_tool:  # what follows the result of a tool belongs to the same turn
+                turns[-1]["content"] += content
+            else:
+                turns.append({"role": role, "content": content})
+            after_tool = turn.role == "tool" or (after_tool and role == "user")
         system = join_system(messages)
         return {"messages": turns, **({"system": system} if system else {})}
 
-    def _content(self, turn: Message, attachments: Attachments) -> str | list[dict[str, Any]]:
+    def _content(
+        self, turn: Message, attachments: Attachments, *, after_tool: bool = False
+    ) -> str | list[dict[str, Any]]:
         """The parts of a turn. The API refuses blank texts, which an empty earlier reply would be."""
-        if len(turn.parts) == 1 and isinstance(turn.parts[0], str):
-            return turn.parts[0] if turn.parts[0].strip() else ""
-        return [
+        parts = [
             _build_part(part, attachments) for part in turn.parts if not isinstance(part, str) or part.strip()
         ]
+        if turn.answers:
+            return [{"type": "tool_result", "tool_use_id": turn.answers, "content": parts}]
+        if turn.calls:
+            return [*parts, *map(_build_call, turn.calls)]
+        if len(turn.parts) == 1 and isinstance(turn.parts[0], str) and not after_tool:
+            return turn.parts[0] if turn.parts[0].strip() else ""
+        return parts
+
+    def build_tools(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"tools": [
+            {"name": one["name"], "description": one["description"], "input_schema": one["parameters"]}
+            for one in tools
+        ]}  # fmt: skip
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
@@ -110,6 +192,11 @@ class Anthropic(ChatEndpoint):
                 model=said.model,
                 latency_s=latency_s,
                 evidence=_explain_refusal(said.stop_details),
+                calls=tuple(
+                    ToolCall(block.name, msgspec.json.encode(block.input).decode(), block.id)
+                    for block in said.content
+                    if block.type == "tool_use"
+                ),
             )
         ]
 
@@ -122,6 +209,10 @@ def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     return {"type": "image", "source": _build_source(part, attachments)}
+
+
+def _build_call(call: ToolCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": read_arguments(call)}
 
 
 def _build_source(image: Image | ImageRef, attachments: Attachments) -> dict[str, Any]:
@@ -137,6 +228,9 @@ class _Block(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
+    name: str = ""  # of a call, as the two below
+    id: str = ""
+    input: Any = None
 
 
 class _Answer(msgspec.Struct):

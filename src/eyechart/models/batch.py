@@ -16,6 +16,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote, urlencode
@@ -518,8 +519,6 @@ def _not_found_in_time(name: str) -> ModelError:
 
 
 def _read_time(text: str) -> float:
-    from datetime import datetime
-
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:

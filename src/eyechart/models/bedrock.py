@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, join_system
+from eyechart.models.streams import AmazonEvents, Event, Fields, StreamedAnswer
 from eyechart.registry import model
 from eyechart.types import Capabilities, Image, Message, Part, Reply, Usage
 
@@ -34,6 +35,53 @@ _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _UNKNOWN_MODEL = re.compile(r"model identifier is invalid", re.IGNORECASE)
 
 
+class _Events(StreamedAnswer):
+    """The events of a conversation: blocks part by part, how it ended, and what it used."""
+
+    framing = AmazonEvents
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole = Fields()
+        self._blocks: dict[int, dict[str, Fields]] = {}
+
+    def add(self, event: Event) -> None:
+        [(name, said)] = event.items()
+        if name in ("contentBlockStart", "contentBlockDelta"):
+            block = self._blocks.setdefault(said["contentBlockIndex"], {})
+            for kind, part in (said.get("delta") or said.get("start") or {}).items():
+                fields = block.setdefault(kind, Fields("text", "signature", "input"))
+                fields.add({"text": part} if kind == "text" else part)
+                self.note(part if kind == "text" else part.get("text"))
+                if kind == "text":
+                    self.texts.append(part)
+        elif name == "messageStop":
+            self._whole.add({"stopReason": said.get("stopReason")})
+            self.is_complete = True
+        elif name == "metadata":
+            self._whole.add({"usage": said.get("usage")})
+        elif name == "error" or name.endswith("Exception"):
+            self._whole.add({"error": said})
+
+    def join(self) -> Event:
+        content = [self._join_block(block) for _, block in sorted(self._blocks.items())]
+        return {"output": {"message": {"role": "assistant", "content": content}}, **self._whole.join()}
+
+    @staticmethod
+    def _join_block(block: Mapping[str, Fields]) -> Event:
+        joined: dict[str, Any] = {}
+        for kind, fields in block.items():
+            said = fields.join()
+            if kind == "text":
+                joined[kind] = said.get("text", "")
+            elif kind == "reasoningContent":
+                is_shown = "text" in said or "signature" in said
+                joined[kind] = {"reasoningText": said} if is_shown else said
+            else:
+                joined[kind] = {**said, "input": msgspec.json.decode(said.get("input") or "{}")}
+        return joined
+
+
 @model("bedrock")
 class Bedrock(ChatEndpoint):
     """A model at Bedrock: ``bedrock/us.amazon.nova-pro-v1:0``. Requests are not signed: a key is needed."""
@@ -43,6 +91,9 @@ class Bedrock(ChatEndpoint):
     server = "a server of Bedrock's Converse API"
     official_url = ""  # every region has its own
     path = "/model/{model}/converse"
+    stream_path = "/model/{model}/converse-stream"
+    streamed = _Events
+    stream_fields: ClassVar[Mapping[str, Any]] = {}
     key_variable = "AWS_BEARER_TOKEN_BEDROCK"
     max_temperature = 1.0
     url_variables = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)
@@ -66,7 +117,8 @@ class Bedrock(ChatEndpoint):
         return f"https://bedrock-runtime.{region}.amazonaws.com"
 
     def build_url(self) -> str:
-        return self.base_url + self.path.format(model=quote(self.model, safe=""))  # it may be an ARN
+        path = self.stream_path if self.streams else self.path
+        return self.base_url + path.format(model=quote(self.model, safe=""))  # it may be an ARN
 
     def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         given = {**parameters}

@@ -8,7 +8,9 @@ limits and budgets are the engine's.
 
 from __future__ import annotations
 
+import asyncio
 import codecs
+import contextlib
 import errno
 import json
 import math
@@ -25,24 +27,31 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
 
-from eyechart.errors import ModelError, UsageError
+from eyechart.errors import ModelError, UsageError, join_names
 from eyechart.models import environment
-from eyechart.models.http import Broken, Http, Response, Unreachable, check_headers
+from eyechart.models.http import OK, Broken, Http, Response, Unreachable, check_headers
 from eyechart.models.redact import is_unlike_answers, list_written_forms, redact_parameters
 from eyechart.models.specs import find_proxy, refuse_unknown, split_address, strip_password
-from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
+from eyechart.models.streams import MALFORMED, StreamedAnswer
+from eyechart.registry import suggest_name
+from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request, ToolCall
 
 if TYPE_CHECKING:
     from eyechart.models.proxy import ProxiedHttp
 
 _encode = msgspec.json.Encoder().encode
 _MARK = b"\0"  # never occurs in JSON: in a string it is escaped
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+# An answer of more tokens may take more than ten minutes, at the speed that Anthropic's client reckons with.
+MAX_SILENT_TOKENS = 21_333
+_LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _FATAL = frozenset({401, 403, 404}) | _MOVED
+_LISTING_S, _MAX_LISTING = 5.0, 1_000_000  # for the list of a server's models: seconds, bytes
 _NOT_IMPLEMENTED = frozenset({501, 505})  # about the request itself: a retry would fail, too
+_RETRY_SAYS = {"true": True, "false": False}  # of x-should-retry, which OpenAI and Anthropic send
 
 # An unknown model is HTTP 404 at most servers; LiteLLM, OpenRouter, DeepSeek and Mistral say 400.
 _UNKNOWN_MODEL = re.compile(
@@ -142,6 +151,11 @@ class ChatEndpoint(ABC):
     limits: ClassVar[ImageLimits | None] = None
     batch_api: ClassVar[str] = ""  # the class in models/batch.py; empty: it has none
     max_temperature: ClassVar[float] = 2.0
+    streamed: ClassVar[type[StreamedAnswer] | None] = (
+        None  # how an answer is joined; None: it does not stream
+    )
+    stream_path: ClassVar[str] = ""  # where streams are asked for, if not at `path`
+    stream_fields: ClassVar[Mapping[str, Any]] = MappingProxyType({"stream": True})
     capabilities = Capabilities(is_endpoint=True, takes_urls=True)
 
     # -- what a provider defines
@@ -157,6 +171,10 @@ class ChatEndpoint(ABC):
         Malformed content may raise `DecodeError`, `KeyError` and the like; a response without a usable reply
         raises `self.no_reply(...)`.
         """
+
+    def build_tools(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The fields that offer tools, for an API whose `capabilities` say that it takes them."""
+        raise NotImplementedError
 
     def build_headers(self, api_key: str | None) -> dict[str, str]:
         """The header with the key, and others that the API requires."""
@@ -175,9 +193,15 @@ class ChatEndpoint(ABC):
         """The base URL that the environment names, if it does."""
         return environment.find_address(self.url_variables)
 
+    @property
+    def ends_silent_requests(self) -> bool:
+        """Whether the endpoint, or what lies before it, ends requests on which nothing comes for minutes."""
+        return True
+
     def build_url(self) -> str:
         """Where requests go."""
-        return self.base_url + self.path.format(model=quote(self.model, safe="/:@"))
+        path = (self.stream_path if self.streams else "") or self.path
+        return self.base_url + path.format(model=quote(self.model, safe="/:@"))
 
     def read_error(self, content: bytes) -> str:
         """The message in an error body of any shape, on one line."""
@@ -215,8 +239,13 @@ class ChatEndpoint(ABC):
         return status == 400 and _FILTERED.search(said) is not None
 
     def retry_after_s(self, response: Response) -> float | None:
-        """How long the server asks to wait, if it does."""
-        return read_retry_after_s(response.headers.get("retry-after", ""))
+        """How long the server asks to wait, if it does; in milliseconds it is more precise."""
+        precise_ms = read_retry_after_s(response.headers.get("retry-after-ms", ""))
+        return (
+            read_retry_after_s(response.headers.get("retry-after", ""))
+            if precise_ms is None
+            else precise_ms / 1000
+        )
 
     # -- construction
 
@@ -252,6 +281,7 @@ class ChatEndpoint(ABC):
         self._fields = self.build_fields(dict(parameters), extra)
         self._parameters, self._extra = parameters, extra
         self._encoded = {name: msgspec.Raw(_encode(value)) for name, value in self._fields.items()}
+        self.streams = self._choose_streaming(settings)
         self._url = self.build_url()
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
         self._headers |= self.build_headers(api_key)
@@ -260,7 +290,18 @@ class ChatEndpoint(ABC):
         self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
         self._proxy = find_proxy(self.base_url)
         self._http: Http | ProxiedHttp | None = None
+        self._served: list[str] = []  # the names of its models, asked for where ours is unknown
         self._last_server_error = ""  # explains why a server can no longer be reached
+
+    def _choose_streaming(self, settings: ModelSettings) -> bool:
+        """Whether replies arrive in parts: as the run says, or because one may take very long."""
+        if self.streamed is None:
+            if settings.stream:
+                raise UsageError(f"{self.name} does not stream", hint="leave out --stream")
+            return False
+        limits = [fields.get(name) for fields in (self._fields, self._parameters) for name in _LENGTHS]
+        longest = max((limit for limit in limits if isinstance(limit, int)), default=0)
+        return settings.stream or (longest > MAX_SILENT_TOKENS and self.ends_silent_requests)
 
     @classmethod
     def normalise_url(cls, url: str) -> str:
@@ -287,14 +328,15 @@ class ChatEndpoint(ABC):
     async def reply(self, request: Request) -> Reply:
         return (await self.ask(request))[0]
 
-    async def ask(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[Reply]:
+    async def ask(self, request: Request, more: Mapping[str, Any] = NOTHING) -> list[Reply]:
         """Send one request, with `more` fields in its body; returns at least one reply."""
-        pieces = self.encode_request(request, more)
+        answer = self.streamed() if self.streams and self.streamed is not None else None
+        pieces = self.encode_request(request, more if answer is None else {**more, **self.stream_fields})
         start = time.perf_counter()
         if self._http is None:
             self._http = self._connect()
         try:
-            response = await self._http.post(pieces)
+            response = await self._http.post(pieces, None if answer is None else answer.feed)
         except Unreachable as err:
             why = _reason(err)
             is_ours = os.strerror(errno.EMFILE) in why
@@ -310,16 +352,33 @@ class ChatEndpoint(ABC):
                 is_retryable=True,
                 is_unreachable=True,
             ) from err
+        except asyncio.CancelledError:
+            if answer is not None:
+                answer.leave(self._without_key(answer.text))
+            raise
         except Broken as err:
+            if answer is not None and answer.has_events:
+                raise self._build_cut(answer, _reason(err)) from err
             raise ModelError(f"no response from {self.base_url}: {_reason(err)}", is_retryable=True) from err
-        if response.status != 200:
-            return [self._read_refusal(response, time.perf_counter() - start)]
-        return self._read(response.content, time.perf_counter() - start)
+        latency_s = time.perf_counter() - start
+        if response.status != OK:
+            if response.status == 404 or self.is_unknown_model(
+                response.status, self._explain(response.content)
+            ):
+                self._served = await self._list_served()
+            return [self._read_refusal(response, latency_s)]
+        if answer is not None and not response.content.lstrip().startswith(b"{"):
+            answer.feed(response.content)  # what could not be read while it came
+        if answer is None or not answer.has_events:  # some servers do not stream
+            return self._read(response.content, latency_s)
+        return self._read_stream(answer, start, latency_s)
 
-    def encode_request(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
+    def encode_request(self, request: Request, more: Mapping[str, Any] = NOTHING) -> list[bytes]:
         """The body in pieces; raises if it exceeds a limit of the API."""
         if request.more_temperature:
             more = {**self._raise_temperature(request.more_temperature), **more}
+        if request.tools:
+            more = {**self.build_tools(request.tools), **more}
         pieces = self.encode_body(request.messages, more)
         if self._limits is not None and (problem := self.find_problem(request, sum(map(len, pieces)))):
             raise ModelError(problem[0], hint=problem[1])
@@ -346,7 +405,7 @@ class ChatEndpoint(ABC):
         problem = self._limits.find_problem(images, body_bytes)
         return problem and (f"beyond the limits of {self.vendor}'s API: {problem[0]}", problem[1])
 
-    def encode_body(self, messages: Sequence[Message], more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
+    def encode_body(self, messages: Sequence[Message], more: Mapping[str, Any] = NOTHING) -> list[bytes]:
         """The body in pieces. Its messages win over those of an `extra_body`."""
         attachments = Attachments()
         body = self.build_body(messages, attachments)
@@ -409,6 +468,30 @@ class ChatEndpoint(ABC):
             ) from err
         return [self._redact(reply) for reply in replies] if self._is_key_in_no_answer else replies
 
+    def _read_stream(self, answer: StreamedAnswer, start: float, latency_s: float) -> list[Reply]:
+        """The replies of a stream that has ended."""
+        try:
+            joined = answer.finish()
+        except MALFORMED as err:
+            raise self._build_cut(answer, f"a part is not what the API documents ({err})") from err
+        if not answer.is_complete and not joined.get("error"):
+            raise self._build_cut(answer, "it ended before the reply did")
+        try:
+            replies = self._read(_encode(joined), latency_s)
+        except ModelError as err:
+            err.partial = self._without_key(answer.text)
+            raise
+        first_s = None if answer.first_at is None else answer.first_at - start
+        return [replace(reply, first_token_s=first_s) for reply in replies]
+
+    def _build_cut(self, answer: StreamedAnswer, why: str) -> ModelError:
+        """The error for a stream that did not come to its end; its words are no reply."""
+        return ModelError(
+            f"the reply from {self.base_url} was cut: {why}",
+            is_retryable=True,
+            partial=self._without_key(answer.text),
+        )
+
     def raise_error(self, error: Any) -> None:
         """Raise the error that came with status 200, in place of an answer or beside it, if there is one."""
         if not error:
@@ -470,11 +553,15 @@ class ChatEndpoint(ABC):
             hint = f"check the key ({self.key_variable} or --api-key)"
         if is_unknown:
             hint = f"check the model's name: {self.base_url}/models lists the served models"
+        if self._served and self.model not in self._served:
+            near = suggest_name(self.model, self._served)
+            hint = f"{near} {self.base_url} has: {join_names(self._served, 8)}".strip()
         if is_out_of_credit:
             hint = "the account has no credit left"
         if status >= 500:
             self._last_server_error = f"HTTP {status}: {_shorten(said)}"
         retry_after_s, is_retryable = self.retry_after_s(response), self.is_retryable(status, said)
+        is_retryable = _RETRY_SAYS.get(response.headers.get("x-should-retry", ""), is_retryable)
         if status in _MOVED:
             location = response.headers.get("location", "(no location given)")
             said = f"redirected to {self._without_key(location)}"
@@ -488,11 +575,40 @@ class ChatEndpoint(ABC):
             retry_after_s=retry_after_s,
         )
 
+    async def _list_served(self) -> list[str]:
+        """What an OpenAI-compatible server says that it serves; empty if it does not say."""
+        import aiohttp
+
+        found: list[str] = []
+        with contextlib.suppress(aiohttp.ClientError, OSError, ValueError):
+            async with (
+                aiohttp.ClientSession(headers=self.list_headers()) as session,
+                session.get(
+                    f"{self.base_url}/models",
+                    proxy=self.proxy,
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=_LISTING_S),
+                ) as response,
+            ):
+                content = await response.content.read(_MAX_LISTING)
+                found = [one.id for one in msgspec.json.decode(content, type=_Listing).data]
+        return [self._without_key(name) for name in found]
+
     def _hint_for_404(self) -> str:
         hint = f"check the model's name and the URL: requests go to {self._url}"
         if not urlsplit(self.base_url).path and (version := urlsplit(self.official_url).path):
             return f"{hint}. Is {version} missing? Try --base-url {self.base_url}{version}"
         return hint
+
+
+class _Listed(msgspec.Struct):
+    id: str
+
+
+class _Listing(msgspec.Struct):
+    """The answer of ``/models``."""
+
+    data: list[_Listed] = []
 
 
 class _Withheld(Exception):
@@ -534,15 +650,41 @@ def join_system(messages: Sequence[Message]) -> str:
     return "\n\n".join(turn.text for turn in system)
 
 
+def read_calls(found: object) -> tuple[ToolCall, ...]:
+    """Calls as OpenAI's APIs write them, flat or in `function`; what has no name is left out.
+
+    >>> read_calls([{"id": "1", "function": {"name": "zoom", "arguments": "{"}}, {}, None])
+    (ToolCall(name='zoom', arguments='{', id='1'),)
+    """
+    calls = []
+    for one in found if isinstance(found, list) else ():
+        call = one.get("function", one) if isinstance(one, dict) else None
+        if not isinstance(call, dict) or not isinstance(name := call.get("name"), str) or not name:
+            continue
+        said = call.get("arguments")
+        arguments = said if isinstance(said, str) else _encode(said).decode()
+        calls.append(ToolCall(name, arguments, str(one.get("call_id") or one.get("id") or "")))
+    return tuple(calls)
+
+
+def read_arguments(call: ToolCall) -> Any:
+    """The arguments of a call as an object, for APIs that want it back as one; empty if they are none."""
+    try:
+        arguments = msgspec.json.decode(call.arguments)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
 def read_retry_after_s(said: str) -> float | None:
     """Seconds to wait, from a header that holds seconds or a date."""
+    from email.utils import parsedate_to_datetime
+
     said = said.strip()
     try:
         return max(0.0, float(said))
     except ValueError:
         pass
-    from email.utils import parsedate_to_datetime
-
     try:
         until = parsedate_to_datetime(said)
     except (ValueError, OverflowError):

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+import pybase64
+
 from eyechart.errors import ModelError
 from eyechart.types import MODELS_TURN, Image, Message, Model, Part, Reply, Request, Sample, read_capabilities
 
@@ -172,7 +174,6 @@ def match_words(pattern: str) -> Callable[[str], bool]:
 @functools.cache  # the largest one takes a third of a second
 def make_plain_image(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
     """An image of one colour."""
-    import pybase64
     from PIL import Image as Pictures
 
     # A palette of one colour keeps 108 megapixels within some kilobytes.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import msgspec
 
-from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, join_system
+from eyechart.models.chat import NOTHING, Attachments, ChatEndpoint, ImageLimits, join_system, read_arguments
 from eyechart.models.http import Response
+from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Capabilities, Image, Message, Part, Reply, Usage
+from eyechart.types import Capabilities, Image, Message, Part, Reply, Request, ToolCall, Usage
 
 # Names of `generationConfig`, by the name that other providers use.
 _CONFIG = {
@@ -28,6 +30,7 @@ _FINISHED: dict[str | None, str] = {
     None: "",
     "FINISH_REASON_UNSPECIFIED": "",
     "MAX_TOKENS": "length",
+    "CONTINUATION": "length",  # and no token with which to go on
     **dict.fromkeys(
         (
             "SAFETY",
@@ -37,12 +40,45 @@ _FINISHED: dict[str | None, str] = {
             "SPII",
             "IMAGE_SAFETY",
             "IMAGE_PROHIBITED_CONTENT",
+            "IMAGE_RECITATION",
             "LANGUAGE",
+            "ESCALATION",
+            "PUP_LIMITED_DISABLED",
+            "MODEL_ARMOR",
         ),
         "content_filter",
     ),
 }
+_REST = "continuationToken"
+_MAX_PARTS = 64  # of one reply
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+
+
+class _Chunks(StreamedAnswer):
+    """Answers with some parts of the content each; facts about the whole come last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole, self._candidate = Fields(), Fields()
+        self._parts: list[Event] = []
+        self._has_candidate = False
+
+    def add(self, event: Event) -> None:
+        self._whole.add({name: value for name, value in event.items() if name != "candidates"})
+        for candidate in (event.get("candidates") or ())[:1]:
+            self._has_candidate = True
+            self._candidate.add({name: value for name, value in candidate.items() if name != "content"})
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                self._parts.append(part)
+                self.note(part.get("text"))
+                if not part.get("thought"):
+                    self.texts.append(part.get("text") or "")
+            self.is_complete = self.is_complete or bool(candidate.get("finishReason"))
+        self.is_complete = self.is_complete or bool((event.get("promptFeedback") or {}).get("blockReason"))
+
+    def join(self) -> Event:
+        candidate = {**self._candidate.join(), "content": {"parts": self._parts}}
+        return {**self._whole.join(), **({"candidates": [candidate]} if self._has_candidate else {})}
 
 
 @model("google")
@@ -54,6 +90,9 @@ class Google(ChatEndpoint):
     server = "a server of Google's Gemini API"
     official_url = "https://generativelanguage.googleapis.com/v1beta"
     path = "/models/{model}:generateContent"
+    stream_path = "/models/{model}:streamGenerateContent?alt=sse"
+    streamed = _Chunks
+    stream_fields: ClassVar[Mapping[str, Any]] = {}
     key_variable = "GEMINI_API_KEY"
     other_key_variables = ("GOOGLE_API_KEY",)
     url_variables = ("GOOGLE_GEMINI_BASE_URL",)
@@ -64,7 +103,7 @@ class Google(ChatEndpoint):
         max_images=3600,
         max_body_bytes=100 * 10**6,
     )
-    capabilities = Capabilities(is_endpoint=True)
+    capabilities = Capabilities(is_endpoint=True, takes_tools=True)
 
     @classmethod
     def normalise_url(cls, url: str) -> str:
@@ -93,20 +132,33 @@ class Google(ChatEndpoint):
         }
 
     def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
-        contents = [
-            {
-                "role": "model" if turn.role == "assistant" else "user",
-                "parts": parts,
-            }
-            for turn in messages
-            if turn.role != "system"
-            and (parts := [_build_part(part, attachments) for part in turn.parts if part])
-        ]
+        contents: list[dict[str, Any]] = []
+        names = {call.id: call.name for turn in messages for call in turn.calls}
+        for turn in messages:
+            if turn.role == "system" or not (parts := _build_parts(turn, names, attachments)):
+                continue
+            role = "model" if turn.role == "assistant" else "user"
+            if contents and contents[-1]["role"] == role == "user" and turn.role == "tool":
+                contents[-1]["parts"] += parts  # all results of a turn come together
+            else:
+                contents.append({"role": role, "parts": parts})
         system = join_system(messages)
         return {
             "contents": contents,
             **({"systemInstruction": {"parts": [{"text": system}]}} if system else {}),
         }
+
+    async def ask(self, request: Request, more: Mapping[str, Any] = NOTHING) -> list[Reply]:
+        """Ask for the rest as long as the reply is not complete: each request has a limit of its own."""
+        parts = await super().ask(request, more)
+        while (token := parts[-1].evidence.get(_REST)) and len(parts) < _MAX_PARTS:
+            parts += await super().ask(request, {**more, _REST: token})
+            if parts[-1].evidence.get(_REST) == token:  # it would be the same part again
+                break
+        return [_join(parts)] if len(parts) > 1 or token else parts
+
+    def build_tools(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"tools": [{"functionDeclarations": [dict(one) for one in tools]}]}
 
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
@@ -118,7 +170,8 @@ class Google(ChatEndpoint):
         parts = candidate.content.parts if candidate.content else []
         finish_reason = _FINISHED.get(candidate.finish_reason, "stop")
         text = "".join(part.text for part in parts if not part.thought)
-        if not text and finish_reason == "stop" and candidate.finish_reason != "STOP":
+        called = [part.function_call for part in parts if part.function_call is not None]
+        if not text and not called and finish_reason == "stop" and candidate.finish_reason != "STOP":
             raise self.no_reply(f"with nothing, for the reason {candidate.finish_reason!r}")
         return [
             Reply.read(
@@ -128,9 +181,11 @@ class Google(ChatEndpoint):
                 usage=_read_usage(said.usage_metadata),
                 model=said.model_version,
                 latency_s=latency_s,
-                evidence={"withheld": blocked or candidate.finish_reason}
-                if finish_reason == "content_filter"
-                else {},
+                evidence=_note(blocked, candidate, finish_reason),
+                calls=tuple(
+                    ToolCall(one.name, msgspec.json.encode(one.args).decode(), one.id or f"call-{number}")
+                    for number, one in enumerate(called)
+                ),
             )
         ]
 
@@ -155,6 +210,16 @@ class Google(ChatEndpoint):
         return super().retry_after_s(response)
 
 
+def _build_parts(turn: Message, names: Mapping[str, str], attachments: Attachments) -> list[dict[str, Any]]:
+    """The parts of a turn; `names` are those of the tools that were called, by the ids of the calls."""
+    if turn.answers:
+        name, response = names.get(turn.answers, ""), {"result": turn.text}
+        images = [_build_part(part, attachments) for part in turn.images]
+        return [{"functionResponse": {"name": name, "response": response}}, *images]
+    calls = [{"functionCall": {"name": one.name, "args": read_arguments(one)}} for one in turn.calls]
+    return [*(_build_part(part, attachments) for part in turn.parts if part), *calls]
+
+
 def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
     if isinstance(part, str):
         return {"text": part}
@@ -165,9 +230,16 @@ def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
 # -- what comes back
 
 
+class _Call(msgspec.Struct):
+    name: str
+    args: Any = {}
+    id: str = ""
+
+
 class _Part(msgspec.Struct, rename="camel"):
     text: str = ""
     thought: bool = False
+    function_call: _Call | None = None
 
 
 class _Content(msgspec.Struct, rename="camel"):
@@ -177,6 +249,7 @@ class _Content(msgspec.Struct, rename="camel"):
 class _Candidate(msgspec.Struct, rename="camel"):
     content: _Content | None = None
     finish_reason: str | None = None
+    continuation_token: str | None = None
 
 
 class _Feedback(msgspec.Struct, rename="camel"):
@@ -202,6 +275,30 @@ class _Failed(msgspec.Struct, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Answer).decode
+
+
+def _note(blocked: str | None, candidate: _Candidate, finish_reason: str) -> dict[str, str]:
+    """Why a reply was withheld; and with what to ask for the rest of one that is not complete."""
+    if finish_reason == "content_filter":
+        return {"withheld": blocked or candidate.finish_reason or ""}
+    is_open = candidate.finish_reason == "CONTINUATION"
+    return {_REST: candidate.continuation_token} if is_open and candidate.continuation_token else {}
+
+
+def _join(parts: Sequence[Reply]) -> Reply:
+    """A reply that took several requests, each of which is paid for."""
+    counted = [part.usage for part in parts if part.usage is not None]
+    last = parts[-1]
+    return replace(
+        last,
+        text="".join(part.text for part in parts),
+        thinking="".join(part.thinking for part in parts),
+        calls=tuple(call for part in parts for call in part.calls),
+        usage=sum(counted, Usage()) if len(counted) == len(parts) else None,
+        latency_s=sum(part.latency_s for part in parts),
+        first_token_s=parts[0].first_token_s,
+        evidence={name: value for name, value in last.evidence.items() if name != _REST},
+    )
 
 
 def _read_failure(content: bytes) -> _Error:

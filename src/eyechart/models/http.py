@@ -33,6 +33,9 @@ SLICE = 1024 * 1024  # of a larger one: what may wait in a socket's buffer while
 COPIES = 4  # of an answer at its worst moment: as it came, as one text, decoded, and written to the journal
 IDLE_S = 4.0  # servers close idle connections after five seconds or more; a request must not meet that
 
+OK = 200
+Sink = Callable[[bytes], int]  # takes what came; returns how many bytes it holds in all
+
 _CONNECT_S = 30.0
 _CLOSE_S = 2.0
 _BUFFER = 16 * 1024  # of each connection, for what comes in: answers are short
@@ -76,11 +79,14 @@ class Http:
         self._open: set[Connection] = set()
         self._is_closed = False
 
-    async def post(self, pieces: Sequence[bytes]) -> Response:
-        """Send a body, and wait for the answer; raises `Unreachable` or `Broken`."""
+    async def post(self, pieces: Sequence[bytes], sink: Sink | None = None) -> Response:
+        """Send a body, and wait for the answer; raises `Unreachable` or `Broken`.
+
+        An answer of events goes to the `sink` as it comes, and is no part of the response.
+        """
         connection = self._take() or await self._connect()
         try:
-            response = await connection.exchange(self._head, pieces)
+            response = await connection.exchange(self._head, pieces, sink)
         except BaseException:  # also when we were told to wait no longer: the answer may still come
             connection.abort()
             connection.forget_answer()
@@ -199,13 +205,15 @@ class Connection(asyncio.BufferedProtocol):
         self._body: list[bytes] = []
         self._n_bytes = 0
         self._is_head_read = False
+        self._sink: Sink | None = None
+        self._is_streamed = False
         self._claim: Claim | None = None
         self._n_claimed = 0  # for this answer
         self._n_allowed = 0  # that may come in before more is asked for
 
     # -- a request ---------------------------------------------------------------------------------
 
-    async def exchange(self, head: bytes, pieces: Sequence[bytes]) -> Response:
+    async def exchange(self, head: bytes, pieces: Sequence[bytes], sink: Sink | None = None) -> Response:
         """Send a request, and wait for its answer."""
         transport = self._transport
         if transport is None or not self.is_open:
@@ -215,6 +223,7 @@ class Connection(asyncio.BufferedProtocol):
         self._n_claimed = 0
         self._n_allowed = LARGE_BYTES
         self._claim = current_claim.get()
+        self._sink, self._is_streamed = sink, False
         answer: asyncio.Future[Response] = self._loop.create_future()
         self._answer = answer
         n_bytes = sum(map(len, pieces))
@@ -327,9 +336,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_head_read = True
+        is_fine = self._sink is not None and self._parser.get_status_code() == OK
+        self._is_streamed = is_fine and is_event_stream(self._headers)
 
     def on_body(self, body: bytes) -> None:
-        self._body.append(body)
+        if self._is_streamed and self._sink is not None:
+            self._n_bytes = self._sink(body)  # what it holds counts against the limits
+        else:
+            self._body.append(body)
 
     def on_message_complete(self) -> None:
         if 100 <= self._parser.get_status_code() < 200:
@@ -409,6 +423,12 @@ class Connection(asyncio.BufferedProtocol):
             answer.set_result(Response(status, self._headers, content))
         if self._room is not None:
             self.resume_writing()
+
+
+def is_event_stream(headers: Mapping[str, str]) -> bool:
+    """Whether an answer comes in events that can be read at once: server-sent, or Amazon's."""
+    is_packed = is_compressed(headers.get("content-encoding", ""))
+    return "event" in headers.get("content-type", "").lower() and not is_packed
 
 
 def is_compressed(encoding: str) -> bool:

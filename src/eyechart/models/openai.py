@@ -8,10 +8,78 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from eyechart.models.chat import Attachments, ChatEndpoint, get_detail
+from eyechart.models.chat import Attachments, ChatEndpoint, get_detail, read_calls
 from eyechart.models.environment import ADDRESSES, KEY
+from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Message, Reply, Request, Usage
+from eyechart.types import Capabilities, Message, Reply, Request, Usage
+
+# -- an answer in parts
+
+
+class _Chunks(StreamedAnswer):
+    """The chunks of a chat completion."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole = Fields()
+        self._choices: dict[int, _ChoiceInParts] = {}
+
+    def add(self, event: Event) -> None:
+        self._whole.add({name: event[name] for name in ("model", "usage", "error") if name in event})
+        for said in event.get("choices") or ():
+            choice = self._choices.setdefault(said.get("index") or 0, _ChoiceInParts())
+            delta = said.get("delta") or {}
+            choice.add(said, delta)
+            if not said.get("index") and isinstance(words := delta.get("content"), str):
+                self.texts.append(words)
+            self.note(*map(delta.get, _SPOKEN), *_list_arguments(delta))
+        ended = [choice.is_complete for choice in self._choices.values()]
+        self.is_complete = self.is_complete or (bool(ended) and all(ended))
+
+    def join(self) -> Event:
+        return {
+            "choices": [choice.join() for _, choice in sorted(self._choices.items())],
+            **self._whole.join(),
+        }
+
+
+_SPOKEN = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+class _ChoiceInParts:
+    def __init__(self) -> None:
+        self._facts = Fields()
+        self._message = Fields(*_SPOKEN)
+        self._calls: dict[int, tuple[Fields, Fields]] = {}
+        self.is_complete = False
+
+    def add(self, said: Event, delta: Event) -> None:
+        self._facts.add({name: said[name] for name in ("finish_reason", "error") if name in said})
+        self.is_complete = self.is_complete or bool(said.get("finish_reason"))
+        if isinstance(content := delta.get("content"), list):  # in parts, as some servers answer
+            delta = {**delta, "content": _join_parts(content)}
+        self._message.add({name: value for name, value in delta.items() if name != "tool_calls"})
+        for number, call in enumerate(delta.get("tool_calls") or ()):
+            index = call.get("index", number)
+            whole, function = self._calls.setdefault(index, (Fields(), Fields("arguments")))
+            whole.add({name: value for name, value in call.items() if name not in ("index", "function")})
+            function.add(call.get("function") or {})
+
+    def join(self) -> dict[str, Any]:
+        calls = [
+            {**whole.join(), "function": function.join()}
+            for _, (whole, function) in sorted(self._calls.items())
+        ]
+        message = {"role": "assistant", **self._message.join(), **({"tool_calls": calls} if calls else {})}
+        return {"message": message, **self._facts.join()}
+
+
+def _list_arguments(delta: Event) -> list[object]:
+    return [(call.get("function") or {}).get("arguments") for call in delta.get("tool_calls") or ()]
+
+
+# -- the provider
 
 
 @model("openai")
@@ -26,6 +94,9 @@ class OpenAI(ChatEndpoint):
     key_variable = KEY
     url_variables: ClassVar[tuple[str, ...]] = ADDRESSES
     batch_api: ClassVar[str] = "OpenAIBatches"
+    capabilities = Capabilities(is_endpoint=True, takes_urls=True, takes_tools=True)
+    streamed = _Chunks
+    stream_fields: ClassVar[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
     # What OpenAI's chat completions and the common servers (vLLM, SGLang) document, less what eyechart sets
     # itself.
     # fmt: off
@@ -53,16 +124,29 @@ class OpenAI(ChatEndpoint):
         return self.is_official
 
     @property
+    def ends_silent_requests(self) -> bool:
+        return self.is_official  # others are mostly people's own servers
+
+    @property
     def identity(self) -> Mapping[str, Any]:
         detail = {"image_detail": self._detail} if self._detail else {}
         return {**super().identity, **detail}
 
     def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
-        return {
-            "messages": [
-                {"role": turn.role, "content": self._content(turn, attachments)} for turn in messages
+        return {"messages": [self._build_turn(turn, attachments) for turn in messages]}
+
+    def _build_turn(self, turn: Message, attachments: Attachments) -> dict[str, Any]:
+        built: dict[str, Any] = {"role": turn.role, "content": self._content(turn, attachments)}
+        if turn.calls:
+            built["tool_calls"] = [
+                {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+                for one in turn.calls
             ]
-        }
+            built["content"] = built["content"] or None
+        return built | ({"tool_call_id": turn.answers} if turn.answers else {})
+
+    def build_tools(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"tools": [{"type": "function", "function": dict(tool)} for tool in tools]}
 
     def _content(self, turn: Message, attachments: Attachments) -> str | list[dict[str, Any]]:
         if all(isinstance(part, str) for part in turn.parts):
@@ -107,6 +191,7 @@ class _Message(msgspec.Struct):
     refusal: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
+    tool_calls: Any = None
 
 
 class _Choice(msgspec.Struct):
@@ -130,7 +215,7 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
     message = choice.message
     content = message.content or ""
     if isinstance(content, list):  # some servers answer in parts
-        content = "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
+        content = _join_parts(content)
     refusal = _text_of(message.refusal)
     reply = Reply.read(
         content,
@@ -140,9 +225,14 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
         model=_text_of(completion.model),
         latency_s=latency_s,
         evidence=_note_oddities(message, refusal),
+        calls=read_calls(message.tool_calls),
     )
     is_refused = bool(refusal) and not reply.text
     return replace(reply, text=refusal, finish_reason="refusal") if is_refused else reply
+
+
+def _join_parts(content: Sequence[str | Mapping[str, Any]]) -> str:
+    return "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
 
 
 def _note_oddities(message: _Message, refusal: str) -> dict[str, Any]:
@@ -172,5 +262,5 @@ def _read_usage(said: Any) -> Usage | None:
 
 def _is_failure(reply: Reply) -> bool:
     """Whether it is an error in the shape of an answer: aborted, or finished without content."""
-    is_null = bool(reply.evidence.get("null_content")) and not reply.thinking
+    is_null = bool(reply.evidence.get("null_content")) and not reply.thinking and not reply.calls
     return reply.finish_reason in ("error", "abort") or (reply.finish_reason in ("stop", "") and is_null)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from eyechart.errors import UsageError
+from eyechart.files import read_yaml
 from eyechart.types import ImageRef, Model, Part, Reply, Request, Usage
 
 _MILLION = 1_000_000
@@ -47,7 +48,7 @@ def find_price(
         if not is_judge:
             return given
         given = ()
-    names, hosts = _list_names(model), _find_hosts(identity)
+    names, hosts = _list_names(model), find_hosts(identity)
     for entries in (given, _read_built_in()):
         fitting = [one for one in entries if any(one.fits(name, hosts) for name in names)]
         if fitting:
@@ -65,7 +66,21 @@ def _list_names(model: str) -> tuple[str, ...]:
     return tuple("/".join(parts[n:]) for n in range(len(parts)))
 
 
-def _find_hosts(identity: Mapping[str, Any]) -> frozenset[str]:
+def find_listed(model: str) -> tuple[str, str] | None:
+    """Where a model has a known price, and the price as ``--prices`` takes it; None where it has none.
+
+    >>> find_listed("openai/gpt-4o-mini")
+    ('api.openai.com', 'input=0.15,output=0.6')
+    """
+    names = _list_names(model)
+    fitting = [one for one in _read_built_in() if any(one.fits(name, one.hosts) for name in names)]
+    if not fitting:
+        return None
+    best = max(fitting, key=lambda one: len(one.pattern.rstrip("*")))
+    return min(best.hosts, default="its vendor"), f"input={best.price.input:g},output={best.price.output:g}"
+
+
+def find_hosts(identity: Mapping[str, Any]) -> frozenset[str]:
     """Where a model is served. Several endpoints are one vendor's only if all of them are."""
     said = [identity.get(name) for name in ("endpoint", "endpoints")]
     urls = [url for one in said if one for url in (one if isinstance(one, list | tuple) else [one])]
@@ -187,8 +202,6 @@ def read_prices(override: str | None = None) -> Price | tuple[PriceEntry, ...]:
 
 def read_price_file(path: str | Path) -> tuple[PriceEntry, ...]:
     """The entries of a file: one table, or several under `tables`, in JSON or YAML."""
-    from eyechart.files import read_yaml
-
     if not _is_file(path):
         raise UsageError(f"prices: no such file: {str(path)!r}", hint=_HINT)
     return read_tables(read_yaml(path), str(path))

@@ -173,7 +173,7 @@ def list_served(port: int, timeout_s: float = 1.0) -> list[str]:
 
 def _get(port: int, path: str, timeout_s: float) -> tuple[int, bytes]:
     """The status and the content of a page; 0 if no server answers. Never through a proxy."""
-    import http.client  # takes its time, and every run imports this module
+    import http.client
 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
     try:

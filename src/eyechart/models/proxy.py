@@ -18,14 +18,17 @@ from eyechart.models.http import (
     COPIES,
     IDLE_S,
     MAX_ANSWER_BYTES,
+    OK,
     SLICE,
     SMALL,
     Broken,
     Response,
+    Sink,
     Unreachable,
     check_headers,
     describe_os_error,
     is_compressed,
+    is_event_stream,
     unpack,
 )
 
@@ -53,7 +56,7 @@ class ProxiedHttp:
             cookie_jar=aiohttp.DummyCookieJar(),  # endpoints know us by our key
         )
 
-    async def post(self, pieces: Sequence[bytes]) -> Response:
+    async def post(self, pieces: Sequence[bytes], sink: Sink | None = None) -> Response:
         """Send a body, and wait for the answer; raises `Unreachable` or `Broken`."""
         own = Claim("answer")
         is_small = sum(map(len, pieces)) < SMALL
@@ -62,7 +65,9 @@ class ProxiedHttp:
             async with self._session.post(
                 self._url, data=body, proxy=self._proxy, allow_redirects=False
             ) as response:
-                content = await _whole(response, current_claim.get() or own)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                is_streamed = response.status == OK and is_event_stream(headers)
+                content = await _whole(response, current_claim.get() or own, sink if is_streamed else None)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as err:
             raise Unreachable(_reason(err)) from err
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as err:
@@ -71,7 +76,6 @@ class ProxiedHttp:
             own.release()
             if isinstance(body, Pieces):
                 body.forget()
-        headers = {name.lower(): value for name, value in response.headers.items()}
         return Response(response.status, headers, content)
 
     async def close(self) -> None:
@@ -87,13 +91,16 @@ def _reason(err: aiohttp.ClientError) -> str:
     return said
 
 
-async def _whole(response: aiohttp.ClientResponse, claim: Claim) -> bytes:
+async def _whole(response: aiohttp.ClientResponse, claim: Claim, sink: Sink | None) -> bytes:
     parts = []
     n_bytes = 0
     n_allowed = LARGE_BYTES
     async for part in response.content.iter_any():
-        parts.append(part)
-        n_bytes += len(part)
+        if sink is None:
+            parts.append(part)
+            n_bytes += len(part)
+        else:
+            n_bytes = sink(part)
         if n_bytes > MAX_ANSWER_BYTES:
             raise Broken(f"the response exceeds {MAX_ANSWER_BYTES // 2**20} MB")
         if n_bytes > n_allowed:

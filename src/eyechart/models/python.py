@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from importlib.abc import Loader
 from pathlib import Path
 from secrets import token_hex
 from types import ModuleType
@@ -41,6 +42,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyechart.errors import ModelError, UsageError, join_names
+from eyechart.files import look_beside
 from eyechart.models.batching import Batcher
 from eyechart.models.redact import (
     Secrets,
@@ -51,7 +53,7 @@ from eyechart.models.redact import (
     redact_parameters,
 )
 from eyechart.models.specs import refuse_unknown
-from eyechart.registry import Registry, model, suggest_name
+from eyechart.registry import Registry, model, packages, suggest_name
 from eyechart.terminal import print_note
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, read_capabilities
 
@@ -125,11 +127,24 @@ def load_module(place: str) -> ModuleType:
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # the file's neighbours, as when it is run as a script
     try:
-        spec.loader.exec_module(module)
+        with look_beside(path):
+            _execute(spec.loader, module)
     except (Exception, SystemExit) as err:  # a script may end itself
         del sys.modules[spec.name]
         raise UsageError(f"{place} cannot be loaded: {describe_error(err)}") from err
     return module
+
+
+def _execute(loader: Loader, module: ModuleType) -> None:
+    """Run a module; where it imports a kit that is not installed and that we can provide, with that."""
+    try:
+        loader.exec_module(module)
+    except ModuleNotFoundError as err:
+        kit = str(err.name).partition(".")[0]
+        if kit not in packages.names():
+            raise
+        packages.get(kit)()
+        loader.exec_module(module)
 
 
 def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
@@ -260,6 +275,7 @@ class _Adapter:
         self.capabilities = replace(
             stated,
             takes_rounds=shape.takes_rounds,
+            takes_messages=shape.takes_messages,
             takes_urls=shape.takes_urls,
             wants_urls=shape.wants_urls,
             max_concurrency=n,
@@ -442,6 +458,7 @@ class Shape(msgspec.Struct, frozen=True):
     n_arguments: int
     answer: Callable[[Any], Any] = lambda returned: returned
     takes_rounds: bool = False
+    takes_messages: bool = False
     takes_urls: bool = False
     wants_urls: bool = False
     usual_concurrency: int | None = None  # where the object states none; None: what the run allows
@@ -471,7 +488,7 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     if called not in ("", "__call__", "generate", "generate_batch"):
         shape = shapes.get(called)
     elif _takes_messages(signature):
-        shape = Shape(lambda request, folder: (list(request.messages),), 1, is_batch=is_batch)
+        shape = Shape(_pass_messages, 1, is_batch=is_batch, takes_messages=True)
     else:
         form = _image_form(thing, signature)
         shape = Shape(
@@ -574,6 +591,10 @@ def _writes_urls(kind: Any) -> bool:
     except (OSError, TypeError, KeyError):
         around = own
     return "image_url" in own and "data:" not in around
+
+
+def _pass_messages(request: Request, folder: Path) -> tuple[Any, ...]:
+    return (list(request.messages),)
 
 
 def _text_and_images(form: _ImageForm, request: Request, folder: Path) -> tuple[Any, ...]:

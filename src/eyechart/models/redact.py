@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 from eyechart.errors import EyechartError, ModelError
 from eyechart.types import Model, Reply, Request
@@ -63,8 +64,6 @@ def is_unlike_answers(secret: str) -> bool:
 
 def list_written_forms(secret: str) -> tuple[str, ...]:
     """A secret as it is, and as Python, JSON and addresses write it; the longest first."""
-    from urllib.parse import quote, quote_plus
-
     quoted = {repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret)}
     return tuple(sorted({secret, *quoted}, key=lambda form: (-len(form), form)))
 
@@ -134,8 +133,8 @@ class Secrets:
         except Exception as err:
             if not self:
                 raise
-            told = "".join(traceback.format_exception(err))  # with its causes, which others may show
-            if self.hide(told) == told:
+            trace = "".join(traceback.format_exception(err))  # with its causes, which others may show
+            if self.hide(trace) == trace:
                 raise
             if not isinstance(err, EyechartError):
                 raise ModelError(f"{who} raised {type(err).__name__}: {self.hide(str(err))}") from None

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.models.chat import Attachments, ChatEndpoint, get_detail
+from eyechart.models.chat import Attachments, ChatEndpoint, get_detail, read_calls
 from eyechart.models.environment import ADDRESSES, KEY
+from eyechart.models.streams import Event, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Message, Reply, Usage
+from eyechart.types import Capabilities, Message, Reply, Usage
 
 _FLAGGED = re.compile("invalid_prompt|policy_violation|bio_policy|content_filter")
 _PASSING = ("server_error", "rate_limit_exceeded")  # errors that a retry may not meet again
@@ -22,6 +23,33 @@ _NESTED = {
     "reasoning_summary": ("reasoning", "summary"),
     "verbosity": ("text", "verbosity"),
 }
+
+
+class _Events(StreamedAnswer):
+    """The events of a response; the last one has the whole of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole: Event = {}
+
+    def add(self, event: Event) -> None:
+        kind = event.get("type")
+        if kind in _ENDS:
+            self._whole, self.is_complete = event["response"], True
+        elif kind == "error":
+            said = event.get("error") or event
+            error = {name: said[name] for name in ("code", "message") if isinstance(said.get(name), str)}
+            self._whole, self.is_complete = {"output": [], "error": error}, True
+        elif str(kind).endswith(".delta"):
+            if kind == "response.output_text.delta":
+                self.texts.append(event["delta"])
+            self.note(event.get("delta"))
+
+    def join(self) -> Event:
+        return self._whole
+
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
 @model("openai-responses")
@@ -36,6 +64,8 @@ class OpenAIResponses(ChatEndpoint):
     key_variable = KEY
     url_variables = ADDRESSES
     batch_api = "OpenAIBatches"
+    capabilities = Capabilities(is_endpoint=True, takes_urls=True, takes_tools=True)
+    streamed = _Events
     parameters = frozenset({
         "temperature", "top_p", "max_tokens", "max_output_tokens", "reasoning", "text", *_NESTED,
         "truncation", "service_tier", "store", "metadata", "include", "top_logprobs", "user",
@@ -65,9 +95,21 @@ class OpenAIResponses(ChatEndpoint):
         return {**super().identity, **({"image_detail": self._detail} if self._detail != "auto" else {})}
 
     def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
-        return {
-            "input": [{"role": turn.role, "content": self._content(turn, attachments)} for turn in messages]
-        }
+        return {"input": [item for turn in messages for item in self._build_items(turn, attachments)]}
+
+    def _build_items(self, turn: Message, attachments: Attachments) -> list[dict[str, Any]]:
+        """A turn; calls of tools and their results are items of their own."""
+        content = self._content(turn, attachments)
+        if turn.answers:
+            return [{"type": "function_call_output", "call_id": turn.answers, "output": content}]
+        calls = [
+            {"type": "function_call", "call_id": one.id, "name": one.name, "arguments": one.arguments}
+            for one in turn.calls
+        ]
+        return [*([{"role": turn.role, "content": content}] if content or not calls else []), *calls]
+
+    def build_tools(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"tools": [{"type": "function", **tool} for tool in tools]}
 
     def _content(self, turn: Message, attachments: Attachments) -> str | list[dict[str, Any]]:
         if all(isinstance(part, str) for part in turn.parts):
@@ -104,6 +146,13 @@ class OpenAIResponses(ChatEndpoint):
                 usage=_read_usage(said.usage),
                 model=said.model,
                 latency_s=latency_s,
+                calls=read_calls(
+                    [
+                        {"name": item.name, "arguments": item.arguments, "id": item.call_id}
+                        for item in said.output
+                        if item.type == "function_call"
+                    ]
+                ),
             )
         ]
 
@@ -133,6 +182,9 @@ class _Item(msgspec.Struct):
     type: str
     content: list[_Part] | None = None
     summary: list[_Part] | None = None
+    name: str = ""  # of a call, as the two below
+    arguments: str = ""
+    call_id: str = ""
 
 
 class _Incomplete(msgspec.Struct):

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -14,6 +14,32 @@ from urllib.parse import SplitResult, urlsplit
 from eyechart.errors import UnknownName, UsageError
 from eyechart.registry import models, suggest_name
 from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request, Several, read_capabilities
+
+SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+# Claude from Opus 4.7 on, OpenAI's reasoning models: any vendor's name of them.
+_WITHOUT_SAMPLING = re.compile(r"claude-(?:opus-4-[7-9]|[a-z]+-(?:[5-9]|[1-9]\d)\b)|\b(?:o[1-9]|gpt-[5-9])\b")
+
+
+def refuses_sampling(model: str) -> bool:
+    """Whether a model is known to refuse temperature, top_p and top_k.
+
+    >>> refuses_sampling("claude-opus-5-5"), refuses_sampling("anthropic/claude-opus-4.7")
+    (True, True)
+    >>> refuses_sampling("o3-mini"), refuses_sampling("claude-sonnet-4-20250514")
+    (True, False)
+    """
+    return _WITHOUT_SAMPLING.search(model.replace(".", "-")) is not None
+
+
+def takes_temperature(spec: str) -> bool:
+    """Whether a model is of a provider over HTTP that documents the parameter, and not known to refuse it.
+
+    >>> takes_temperature("openai/m"), takes_temperature("openai/o3"), takes_temperature("baseline/random")
+    (True, False, False)
+    """
+    provider, name = split_spec(spec)
+    documented: Collection[str] = getattr(models.get(provider), "parameters", ())
+    return "temperature" in documented and not refuses_sampling(name)
 
 
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
@@ -48,6 +74,7 @@ class Fleet:
             is_endpoint=all(one.is_endpoint for one in stated),
             takes_rounds=all(one.takes_rounds for one in stated),
             takes_urls=all(one.takes_urls for one in stated),
+            takes_tools=all(one.takes_tools for one in stated),
         )
         self._turns = itertools.cycle(self.members)
         self._has_places = "endpoint" in self.members[0].identity
@@ -201,10 +228,10 @@ def split_address(url: str) -> SplitResult | None:
 
 def find_proxy(url: str) -> str | None:
     """The proxy that the environment names. Call it once: it takes longer than a request."""
-    if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
-        return None  # nothing to look up, and urllib.request takes its time to import
     from urllib.request import getproxies, proxy_bypass
 
+    if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None  # nothing to look up, and urllib.request takes its time to import
     target = urlsplit(url)
     said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
     if not said:

@@ -11,20 +11,39 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
+from eyechart.circular import rotate_sample
+from eyechart.data.wrappers import ChangedSource
 from eyechart.errors import UsageError
+from eyechart.files import atomic_write
+from eyechart.prompt import inputs
+from eyechart.registry import suggest_name
+from eyechart.report import audit as report
+from eyechart.report.audit import (
+    AuditedCondition,
+    AuditedQuestions,
+    AuditNumbers,
+    Leakage,
+    compute_interval,
+    find_blind_solvable,
+    group_rotations,
+    merge_versions,
+)
+from eyechart.report.chance import compute_chance
+from eyechart.report.letters import compute_letter_bias
+from eyechart.report.rows import to_json_text
+from eyechart.runs.estimate import Estimate, drop_keys, estimate
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.inputs import IN_PLACE, check_input
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import SET_BY_CONDITIONS, Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run, iterate_values
+from eyechart.store.folder import prepare_folder, write_json
+from eyechart.store.journal import FILE_NAME
+from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
-
-if TYPE_CHECKING:
-    from eyechart.report.audit import AuditedCondition, AuditedQuestions, AuditNumbers, Leakage
-    from eyechart.runs.estimate import Estimate
 
 Condition = Literal["none", "blank", "shuffled", "caption", "ocr", "rotations", "rewordings"]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
@@ -158,8 +177,6 @@ def plan_audit(
     needs_keys: bool = True,
 ) -> AuditPlan:
     """Plan the runs of an audit. Writes nothing, spends nothing. An estimate needs no keys."""
-    from eyechart.runs.estimate import drop_keys
-
     texts = {name: options.get(name) for name in ("captions", "ocr_texts")}
     names = choose_conditions(conditions, texts)
     given = {name: value for name, value in options.items() if name not in texts}
@@ -191,8 +208,6 @@ def plan_audit(
 
 
 def _refuse_fixed_options(plan: Plan) -> None:
-    from eyechart.circular import rotate_sample
-
     if not any(sample.circle or len(rotate_sample(sample)) > 1 for sample in plan.benchmark.source):
         raise UsageError(
             "rotations: no question has options that can be rotated", hint="leave out this condition"
@@ -200,8 +215,6 @@ def _refuse_fixed_options(plan: Plan) -> None:
 
 
 def _find_journal(folder: Path) -> Path:
-    from eyechart.store.journal import FILE_NAME
-
     return folder / FILE_NAME
 
 
@@ -216,8 +229,6 @@ def choose_conditions(given: Sequence[str] | None, texts: Mapping[str, Any]) -> 
     if given is None:
         wanted = {*USUAL, *asked}
     else:
-        from eyechart.registry import suggest_name
-
         wanted = set(CONDITIONS[:3] + CONDITIONS[5:]) | asked if "all" in given else {*given} - {IMAGE}
         for name in sorted(wanted - {*CONDITIONS}):
             hint = suggest_name(name, list(CONDITIONS), otherwise=f"known: all, {', '.join(CONDITIONS)}")
@@ -233,8 +244,6 @@ def choose_conditions(given: Sequence[str] | None, texts: Mapping[str, Any]) -> 
 
 def _list_options(condition: str, common: Options, texts: Mapping[str, Any]) -> Iterator[Options]:
     """The options of the runs of one condition, as ``eyechart run`` would have them."""
-    from eyechart.prompt import inputs
-
     if condition in _TEXT_ONLY:  # as in a run of their own, where options for images are refused
         common = replace(common, max_pixels=None, max_side=None, jpeg_quality=None, pass_urls=False)
     if condition == IMAGE:
@@ -262,18 +271,15 @@ def _text(texts: Mapping[str, Any], name: str) -> str | None:
 
 def estimate_audit(plan: AuditPlan) -> list[tuple[str, Estimate]]:
     """What each run of an audit would send and cost."""
-    from eyechart.runs.estimate import estimate
-
-    told: set[str] = set()
+    notes_shown: set[str] = set()
     return [
-        (name, estimate(_drop_first_rotations(one) if name == "rotations" else one, told=told))
+        (name, estimate(_drop_first_rotations(one) if name == "rotations" else one, notes_shown=notes_shown))
         for name, one in plan.runs
     ]
 
 
 def _drop_first_rotations(plan: Plan) -> Plan:
     """The plan without the questions as they are, which the run with the images asks."""
-    from eyechart.data.wrappers import ChangedSource
 
     def choose(samples: Iterable[Sample]) -> Iterator[Sample]:
         return (sample for sample in samples if sample.meta.get("rotation"))
@@ -290,16 +296,14 @@ def _drop_first_rotations(plan: Plan) -> Plan:
 
 def run_audit(plan: AuditPlan) -> Audit:
     """Run the conditions one after the other, until one is stopped, then count and write what was found."""
-    from eyechart.terminal import print_note
-
     runs: dict[str, list[Run]] = {}
-    told: set[str] = set()
+    notes_shown: set[str] = set()
     is_complete = True
     for number, (name, one) in enumerate(plan.runs, start=1):
         if one.options.progress:
             worded = f" ({one.options.reword})" if one.options.reword else ""
             print_note(f"audit, run {number} of {len(plan.runs)}: {name}{worded}, {one.model.name}")
-        done = evaluate(one, told=told)
+        done = evaluate(one, notes_shown=notes_shown)
         runs.setdefault(name, []).append(done)
         if done.is_interrupted or done.trouble is not None:
             is_complete = False
@@ -321,9 +325,6 @@ def run_audit(plan: AuditPlan) -> Audit:
 
 def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
     """All numbers of an audit, from the journals of its runs."""
-    from eyechart.report import audit as report
-    from eyechart.report.letters import compute_letter_bias
-
     [image] = runs[IMAGE]
     questions = _read_questions(runs)
     folders = {name: [str(run.folder) for run in several] for name, several in runs.items()}
@@ -344,8 +345,6 @@ def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
 
 def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
     """The value under every condition of every question with an image, with the clusters of these images."""
-    from eyechart.report.audit import AuditedQuestions, group_rotations, merge_versions
-
     [image] = runs[IMAGE]
     chances = _compute_chances(image)
     ids, weights, clusters, own = [], [], [], []
@@ -384,8 +383,6 @@ def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
 
 def _compute_chances(image: Run) -> dict[str, float]:
     """What guessing scores on every question with an image; with rotations, all of them must be guessed."""
-    from eyechart.report.chance import compute_chance
-
     is_merged = image.manifest.get("circular") == "headline"
     found: dict[str, float] = {}
     for result in image.counted():
@@ -399,8 +396,6 @@ def _compute_chances(image: Run) -> dict[str, float]:
 def _find_leakage(
     runs: Mapping[str, Sequence[Run]], questions: AuditedQuestions, blind: Sequence[str]
 ) -> Leakage | None:
-    from eyechart.report.audit import Leakage, compute_interval, find_blind_solvable
-
     if TEXT_MODEL not in runs:
         return None
     [run] = runs[TEXT_MODEL]
@@ -420,10 +415,6 @@ def _find_leakage(
 
 def write_audit(found: Audit) -> None:
     """Write audit.json and, where a model was asked without images, the questions that it solved."""
-    from eyechart.files import atomic_write
-    from eyechart.report.rows import to_json_text
-    from eyechart.store.folder import prepare_folder, write_json
-
     prepare_folder(found.folder)
     write_json(found.folder / AUDIT_NAME, found.to_json())
     if not found.runs.keys() & {"none", TEXT_MODEL}:
@@ -435,8 +426,6 @@ def write_audit(found: Audit) -> None:
 
 def _list_blind_solvable(runs: Mapping[str, Sequence[Run]]) -> Iterator[dict[str, Any]]:
     """A line per question that a model solves without the image, in the benchmark's order."""
-    from eyechart.report.chance import compute_chance
-
     solved = {
         str(run.manifest.get("model", "")): {one.id for one in iterate_values(run) if one.value == 1}
         for name in ("none", TEXT_MODEL)

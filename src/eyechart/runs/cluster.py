@@ -19,12 +19,18 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from eyechart.data.images.substitutes import BlankImages
 from eyechart.engine.cluster import ClusterExecutor, ClusterSettings
+from eyechart.engine.look import LookSetup
 from eyechart.engine.prepare import ImageSource
 from eyechart.engine.ray_cluster import RayCluster, open_ray
 from eyechart.engine.remote import Probe, WorkerSetup, make_probe
 from eyechart.errors import UsageError
 from eyechart.models import environment
+from eyechart.models.python import adapt, load_object, make_python_model
+from eyechart.models.specs import make_model
 from eyechart.runs.inputs import make_loader
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_preparer, passes_urls
@@ -80,8 +86,6 @@ def make_executor(
 
 def make_setup(plan: Plan, journal: Journal, settings: EngineSettings) -> WorkerSetup:
     """What is sent to every worker. The key of an endpoint travels with it, and is written nowhere."""
-    import msgspec
-
     # How images are loaded; no key.
     pictures = {
         name: getattr(plan.options, name)
@@ -90,12 +94,23 @@ def make_setup(plan: Plan, journal: Journal, settings: EngineSettings) -> Worker
     return WorkerSetup(
         make_model=_choose_maker(plan),
         make_images=partial(make_images, pictures),
-        identity={"model": plan.model.name, **plan.model.identity},
+        identity=plan.asked_identity,
         settings=msgspec.structs.replace(settings, rpm=None, tpm=None),  # the driver's
         pass_urls=passes_urls(plan),
         probes=[] if plan.options.ship_images else list_probes(journal),
         folder=str(Path.cwd()),
+        **_choose_look(plan),
     )
+
+
+def _choose_look(plan: Plan) -> dict[str, Any]:
+    """How workers look; each makes its own searcher."""
+    if plan.look is None:
+        return {}
+    look = LookSetup(rules=plan.look.rules, words=plan.look.words)
+    spec, settings = plan.options.searcher, plan.options.make_role_settings("searcher")
+    maker = spec and partial(make_named_model, spec, settings, environment.get_state())
+    return {"look": look, "make_searcher": maker}
 
 
 def list_probes(journal: Journal) -> list[Probe]:
@@ -116,8 +131,6 @@ def make_images(options: Mapping[str, Any]) -> ImageSource:
     chosen = Options(**options)
     loader = make_loader(chosen)
     if chosen.input == "blank":
-        from eyechart.data.images.substitutes import BlankImages
-
         return BlankImages(loader)
     return loader
 
@@ -148,9 +161,6 @@ def make_named_model(
     spec: str, settings: ModelSettings, state: environment.State, file: UserFile | None = None
 ) -> Model:
     """The model that a user named, with the driver's keys and URLs."""
-    from eyechart.models.python import load_object, make_python_model
-    from eyechart.models.specs import make_model
-
     environment.restore_state(state)
     if file is None:
         return make_model(spec, settings)
@@ -185,8 +195,6 @@ def _remove_on_close(model: Model, folder: Path) -> None:
 
 def make_pickled_model(data: bytes, name: str, settings: ModelSettings) -> Model:
     """A model that was made on the driver: a user's object, or one that has studied the benchmark."""
-    from eyechart.models.python import adapt
-
     thing = pickle.loads(data)  # noqa: S301 - of our own driver
     return adapt(thing, name, settings, is_ready_made=True)
 

@@ -15,6 +15,7 @@ from typing import Any
 from eyechart.errors import UsageError, join_names, shorten
 from eyechart.option import list_options
 from eyechart.report.conditions import list_options_apart, tell_judges
+from eyechart.report.voting import is_voted
 from eyechart.runs.options import BENCHMARK, DATA, IMAGES, PROMPT, Options
 from eyechart.runs.results import Run
 
@@ -57,8 +58,6 @@ def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None) 
 
 def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
     """Refuse questions that count once with all rotations beside questions that were asked once."""
-    from eyechart.report.voting import is_voted
-
     votes = ["vote" if is_voted(run.manifest) else "each trial" for run in runs]
     if len(set(votes)) > 1:
         raise UsageError(
@@ -107,8 +106,8 @@ def _list_asked_apart(
             return
         texts = ["\n".join(_list_texts(turns)) for turns in asked]
         if len(set(texts)) > 1 and not has_other_prompt:
-            told = _tell_values(_cut_to_difference(texts), labels)
-            yield f"the prompts differ, e.g. of sample {name}: {told}"
+            values_shown = _tell_values(_cut_to_difference(texts), labels)
+            yield f"the prompts differ, e.g. of sample {name}: {values_shown}"
             return
         sizes = [", ".join(_list_sizes(turns)) or "no image" for turns in asked]
         if len(set(sizes)) > 1 and not has_other_size:

@@ -9,14 +9,16 @@ sampling or judge weaken a comparison: they become warnings that name every valu
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
 
 from eyechart.circular import merge_rotations
 from eyechart.errors import UsageError, join_names, shorten
@@ -29,17 +31,28 @@ from eyechart.report.compare import (
     compare_values,
     limit_groups,
 )
-from eyechart.report.counting import NO_VALUE, compute_credit, group_trials, name_group
+from eyechart.report.counting import (
+    NO_GROUPS,
+    bound_credit,
+    check_groups,
+    compute_credit,
+    compute_digest,
+    find_group,
+    group_trials,
+)
 from eyechart.report.unread import find_unread
+from eyechart.runs.callbacks import Callbacks
 from eyechart.runs.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
 from eyechart.runs.listing import find_run, find_runs
+from eyechart.runs.options import Options
+from eyechart.runs.replies import score_replies
 from eyechart.runs.results import Run
+from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import show_status
 
 if TYPE_CHECKING:
     from eyechart.types import Result, Sample
 
-NO_GROUPS = "none"  # as a key: no groups
 _STEP = 5000  # samples between two status lines
 _PEEK = 1000  # samples whose columns are suggested for an unknown key
 
@@ -53,15 +66,16 @@ def compare(
     cluster: str | None = None,
     benchmark: str | None = None,
     out: str | Path = "runs",
+    track: Sequence[str] = (),
 ) -> Comparison:
     """Compare two runs or more on the questions that all of them scored.
 
     `runs` are `Run` objects, run folders, folders with runs, or files of replies to `benchmark`, which are
     scored into a run folder below `out`. `by` names the keys to compare by (default: the benchmark's own;
-    "none": no groups); `baseline` is the run that all others are compared with (default: of two the second,
+    "none": no groups); `baseline` is the run that all others are compared with (default: of two the first,
     of several the one with the highest score); `scorer` is one that scored every run; `correction` is how
     p-values are corrected for several tests: "holm", "bh" (Benjamini-Hochberg) or "none"; `cluster` is a
-    column or "none".
+    column or "none"; `track` names trackers that are told of the comparison.
 
     >>> import tempfile, eyechart as ec
     >>> with tempfile.TemporaryDirectory() as out:
@@ -80,6 +94,7 @@ def compare(
         cluster=cluster,
         benchmark=benchmark,
         out=out,
+        track=track,
     )
     if len(found) > 1:
         names = ", ".join(one.benchmark for one in found)
@@ -97,10 +112,12 @@ def compare_all(
     cluster: str | None = None,
     benchmark: str | None = None,
     out: str | Path = "runs",
+    track: Sequence[str] = (),
 ) -> list[Comparison]:
     """As `compare`, for folders with runs of several benchmarks: one comparison per benchmark."""
     if correction not in CORRECTIONS:
         raise UsageError(f"unknown correction {correction!r}", hint=f"choose one of {', '.join(CORRECTIONS)}")
+    callbacks = Callbacks(track)
     runs, is_listed = _find_runs(given, cluster=cluster, benchmark=benchmark, out=out)
     reference = None if baseline is None else _find_baseline(baseline, runs)
     groups: dict[str, list[Run]] = {}
@@ -118,13 +135,18 @@ def compare_all(
         groups = {name: several for name, several in groups.items() if reference in several}
     keys = [by] if isinstance(by, str) else by
     keys = None if keys is None else [key for key in keys if key != NO_GROUPS]
+    parts, left = _part_runs(list(groups.values()), scorer) if not is_listed else (list(groups.values()), [])
     found = [
         compare_runs(several, by=keys, baseline=reference, scorer=scorer, correction=correction)
-        for several in groups.values()
+        for several in parts
+        if reference is None or reference in several
     ]
     if alone:
-        left = f"not compared, because no other run is of its benchmark: {_tell_runs(alone)}"
-        found[0] = replace(found[0], warnings=(*found[0].warnings, left))
+        left.append(f"not compared, because no other run is of its benchmark: {_tell_runs(alone)}")
+    found[0] = replace(found[0], warnings=(*found[0].warnings, *left))
+    with contextlib.closing(callbacks):
+        for one in found:
+            callbacks.call("on_compare", one)
     return found
 
 
@@ -140,7 +162,7 @@ def compare_runs(
     labels = label_runs(runs)
     name = choose_scorer(runs, labels, scorer)
     refuse_different_units(runs, labels)
-    joined = _join_runs(runs, labels, name, by)
+    joined = join_runs(runs, labels, name, by)
     shared = joined.share(runs)
     missing = list(_warn_of_missing(joined, labels))
     if not shared.ids:
@@ -178,15 +200,71 @@ def compare_runs(
     return replace(found, warnings=tuple(warnings))
 
 
+def share_questions(runs: Sequence[Run]) -> SharedQuestions:
+    """The values of all runs on the questions that every one of them scored."""
+    labels = label_runs(runs)
+    scorer = choose_scorer(runs, labels, None)
+    refuse_different_units(runs, labels)
+    shared = join_runs(runs, labels, scorer, ()).share(runs)
+    if not shared.ids:
+        raise UsageError("no question was scored in all runs", hint="eyechart compare says why, run by run")
+    return shared
+
+
 # -- Finding the runs
+
+
+def _part_runs(groups: Sequence[Sequence[Run]], scorer: str | None) -> tuple[list[Sequence[Run]], list[str]]:
+    """Of each benchmark, the runs that can be compared with each other; and why others are left out."""
+    parts: list[Sequence[Run]] = []
+    left: list[str] = []
+    for runs in groups:
+        questions = {run: {one.id: compute_digest(one) for one in run.journal.samples()} for run in runs}
+        found: list[list[Run]] = []
+        for run in sorted(runs, key=lambda run: -len(questions[run])):
+            fitting = next(
+                (part for part in found if not _find_obstacle(part[0], run, questions, scorer)), None
+            )
+            if fitting is None:
+                found.append([run])
+            else:
+                fitting.append(run)
+        found.sort(key=len, reverse=True)
+        if len(found[0]) == 1:  # the comparison says what is in the way
+            parts.append(runs)
+            continue
+        parts += [[run for run in runs if run in part] for part in found if len(part) > 1]
+        for [run, *others] in found[1:]:
+            why = _find_obstacle(found[0][0], run, questions, scorer)
+            left += [] if others else [f"{run.folder} is not compared: {why}"]
+    return parts, left
+
+
+def _find_obstacle(
+    first: Run, run: Run, questions: Mapping[Run, Mapping[str, bytes]], scorer: str | None
+) -> str:
+    """Why two runs of a folder are not compared; empty if they can be."""
+    try:
+        labels = label_runs([first, run])
+        choose_scorer([first, run], labels, scorer)
+        refuse_different_units([first, run], labels)
+    except UsageError as err:
+        return err.message
+    mine, theirs = questions[run], questions[first]
+    shared = mine.keys() & theirs.keys()
+    if 2 * len(shared) < max(len(mine), len(theirs)):
+        ids = f"{len(shared):,} of its {len(mine):,} ids are among the {len(theirs):,} of {first.folder}"
+        return f"{ids}, e.g. {join_names(list(mine), 2)} and {join_names(list(theirs), 2)}"
+    other = [name for name in mine if name in theirs and mine[name] != theirs[name]]
+    if other:
+        return f"{len(other):,} questions or answers are not those of {first.folder}, e.g. sample {other[0]}"
+    return ""
 
 
 def _find_runs(
     given: Sequence[Run | str | Path], *, cluster: str | None, benchmark: str | None, out: str | Path
 ) -> tuple[list[Run], bool]:
     """The runs that are meant, and whether each was named by itself."""
-    from eyechart.store.journal import FILE_NAME
-
     found: list[Run] = []
     is_listed = True
     for one in given:
@@ -210,9 +288,6 @@ def _find_runs(
 
 
 def _score_file(path: Path, benchmark: str | None, out: str | Path) -> Path:
-    from eyechart.runs.options import Options
-    from eyechart.runs.replies import score_replies
-
     return score_replies(benchmark, path, Options.of({"out": out, "progress": False})).folder
 
 
@@ -247,6 +322,7 @@ class _JoinedRuns:
         self.weights = array("d")
         self.groups: dict[str, list[str]] = {key: [] for key in keys}
         self.values = [array("d") for _ in range(n_runs)]
+        self.failed: list[dict[int, tuple[float, float]]] = [{} for _ in range(n_runs)]  # by row: worst, best
         self.clusters: list[dict[int, str]] = [{} for _ in range(n_runs)]  # by row, of samples not alone
         self.missing: list[Counter[str]] = [Counter() for _ in range(n_runs)]  # why a run has no value
         self.has_fields = False  # some reply was scored field by field
@@ -260,7 +336,7 @@ class _JoinedRuns:
             self.digests.append(compute_digest(sample))
             self.weights.append(sample.weight)
             for key, values in self.groups.items():
-                values.append(name_group(sample.meta.get(key)))
+                values.append(find_group(sample, key))
         scored = [value for result in trials if (value := compute_credit(result)) is not None]
         own = self.values[place]
         own.extend([math.nan] * (row + 1 - len(own)))
@@ -268,6 +344,9 @@ class _JoinedRuns:
             own[row] = math.fsum(scored) / len(scored)
         else:
             self.missing[place][trials[0].outcome or "pending"] += 1
+        bounds = bound_credit(trials)
+        if bounds is not None and bounds[0] < bounds[1]:
+            self.failed[place][row] = bounds
         if trials[0].cluster:
             self.clusters[place][row] = trials[0].cluster
         return row
@@ -282,9 +361,23 @@ class _JoinedRuns:
 
     def share(self, runs: Sequence[Run]) -> SharedQuestions:
         """The questions that every run scored; those that earn no points are left out."""
+        folders = [str(run.folder) for run in runs]
+        shared = self._select(folders, self.values)
+        if not shared.ids or not any(self.failed):
+            return shared
+        ends = [[array("d", values) for values in self.values] for _ in range(2)]
+        for place, failed in enumerate(self.failed):
+            for row, bounds in failed.items():
+                for end, value in zip(ends, bounds, strict=True):
+                    end[place][row] = value
+        worst, best = (self._select(folders, end) for end in ends)
+        return msgspec.structs.replace(shared, worst=worst, best=best)
+
+    def _select(self, folders: Sequence[str], given: Sequence[Sequence[float]]) -> SharedQuestions:
+        """The questions with a value in every run."""
         kept = [
             row
-            for row, (weight, *values) in enumerate(zip(self.weights, *self.values, strict=True))
+            for row, (weight, *values) in enumerate(zip(self.weights, *given, strict=True))
             if weight > 0 and not any(map(math.isnan, values))
         ]
         ids = list(self.rows)
@@ -292,26 +385,27 @@ class _JoinedRuns:
         # Runs may have sent one image in different sizes: use the run that saw most questions share one.
         counts = [len({clusters.get(row, row) for row in kept}) for clusters in self.clusters]
         clusters = self.clusters[counts.index(min(counts))]
-        groups = {key: [values[row] for row in kept] for key, values in self.groups.items()}
+        limited = {key: limit_groups(values) for key, values in self.groups.items()}
+        groups = {key: [values[row] for row in kept] for key, values in limited.items()}
         return SharedQuestions(
             ids=[ids[row] for row in kept],
             values={
-                str(run.folder): [values[row] for row in kept]
-                for run, values in zip(runs, self.values, strict=True)
+                folder: [values[row] for row in kept] for folder, values in zip(folders, given, strict=True)
             },
             weights=weights if len(set(weights)) > 1 else None,
             clusters=[clusters.get(row, row) for row in kept] if min(counts) < len(kept) else None,
-            groups={key: limit_groups(values) for key, values in groups.items() if len(set(values)) > 1},
+            groups={key: values for key, values in groups.items() if len(set(values)) > 1},
         )
 
 
-def _join_runs(
+def join_runs(
     runs: Sequence[Run], labels: Sequence[str], scorer: str, by: Sequence[str] | None
 ) -> _JoinedRuns:
+    """The samples of several runs by id; raises where an id stands for another question."""
     keys = by if by is not None else [str(key) for key in runs[0].manifest.get("group_by", ())]
     joined = _JoinedRuns(len(runs), keys)
     n_samples = [0] * len(runs)
-    columns: dict[str, None] = {}
+    check_groups(by or (), islice(runs[0].journal.samples(), _PEEK))
     for place, run in enumerate(runs):
         for trials in _list_samples(run, scorer, joined.outcomes[place]):
             sample, score = trials[0].sample, trials[0].score
@@ -320,18 +414,10 @@ def _join_runs(
             n_samples[place] += 1
             if not n_samples[place] % _STEP:
                 show_status(f"reading {labels[place]}: {n_samples[place]:,} samples")
-            if place == 0:
-                columns |= dict.fromkeys(map(str, sample.meta)) if n_samples[0] <= _PEEK else {}
-            elif joined.digests[row] != compute_digest(sample):
+            if place and joined.digests[row] != compute_digest(sample):
                 _refuse_other_question(sample, runs, labels, place)
     show_status("")
     joined.close(n_samples)
-    for key in by or ():
-        if set(joined.groups[key]) <= {NO_VALUE}:
-            from eyechart.registry import suggest_name
-
-            known = f"columns: {join_names(list(columns), 20) or 'none'}"
-            raise UsageError(f"no sample has {key!r}", hint=suggest_name(key, list(columns), otherwise=known))
     return joined
 
 
@@ -351,20 +437,12 @@ def _count_outcomes(results: Iterable[Result], outcomes: Counter[str]) -> Iterat
         yield result
 
 
-def compute_digest(sample: Sample) -> bytes:
-    """What makes a question the same: its text, options and accepted answers."""
-    options = (part for option in sorted(sample.choices.items()) for part in option)
-    parts = [sample.question, *options, "", *sorted(sample.golds)]
-    text = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=12).digest()
-
-
 def _refuse_other_question(
     sample: Sample, runs: Sequence[Run], labels: Sequence[str], place: int
 ) -> NoReturn:
     first = next(run for run in runs if sample.id in {one.id for one in run.journal.samples()})
     theirs = first.sample(sample.id).sample
-    told = [
+    described = [
         f"{name}: {shorten(str(other))!r} and {shorten(str(ours))!r}"
         for name, other, ours in (
             ("question", theirs.question, sample.question),
@@ -375,7 +453,7 @@ def _refuse_other_question(
     ]
     both = f"{labels[runs.index(first)]} and {labels[place]}"
     raise UsageError(
-        f"{both} did not answer the same questions: sample {sample.id} differs ({'; '.join(told)})",
+        f"{both} did not answer the same questions: sample {sample.id} differs ({'; '.join(described)})",
         hint="compare runs of the same file; ids that only number the rows change with the file",
     )
 
@@ -384,6 +462,6 @@ def _warn_of_missing(joined: _JoinedRuns, labels: Sequence[str]) -> Iterator[str
     """For each run, how many questions are left out because of it."""
     for label, missing in zip(labels, joined.missing, strict=True):
         if missing:
-            told = ", ".join(f"{n:,} {why}" for why, n in missing.most_common())
+            described = ", ".join(f"{n:,} {why}" for why, n in missing.most_common())
             whole = f"{missing.total():,} of {len(joined.rows):,} questions"
-            yield f"{label} has no score on {whole} ({told}): they are left out"
+            yield f"{label} has no score on {whole} ({described}): they are left out"

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.engine.budget import Budget
 from eyechart.errors import UsageError
-from eyechart.models.prices import Price, find_price
+from eyechart.models.prices import Price, find_hosts, find_listed, find_price
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan
+from eyechart.store.journal import Journal
 from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
-    from eyechart.engine.budget import Budget
-    from eyechart.runs.plan import Plan
-    from eyechart.store.journal import Journal
     from eyechart.store.reader import JudgeTotals
 
 
@@ -61,7 +60,7 @@ def find_unpriced(plan: Plan) -> list[str]:
     """The model and judges without a price although prices are given: most likely a typo in a name."""
     return [
         _called(one, who)
-        for who, one in {"model": plan.model, **plan.scorers.judges}.items()
+        for who, one in {"model": plan.model, **plan.helpers}.items()
         if plan.options.prices and plan.prices.get(who) is None and not is_free(one)
     ]
 
@@ -130,8 +129,6 @@ def make_budget(
 
     When stored replies are scored again, only the judges count.
     """
-    from eyechart.engine.budget import Budget
-
     budget = Budget(max_cost=options.max_cost, max_tokens=options.max_total_tokens, prices=dict(prices))
     roles = {judge.name: who for who, judge in judges.items()}
     by_name = {**read_judge_prices(journal), **{name: prices.get(who) for name, who in roles.items()}}
@@ -146,8 +143,6 @@ def make_budget(
 
 def carry_shared(budget: Budget, journals: Iterable[Path]) -> None:
     """Count what other runs have paid against limits that they share with this one."""
-    from eyechart.store.journal import Journal
-
     for path in journals:
         if not budget.is_limited or not path.is_file():
             continue
@@ -163,8 +158,14 @@ def carry_shared(budget: Budget, journals: Iterable[Path]) -> None:
 
 def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:
     if options.max_cost is not None and price is None and not is_free(model):
+        hosts = ", ".join(sorted(find_hosts(_served(model))))
+        where = f" at {hosts}" if hosts else ""
+        hint = _hint(who)
+        if who == "model" and (elsewhere := find_listed(model.name)):
+            vendor, listed = elsewhere
+            hint = f"{vendor}'s own price is {listed}; if it is yours: --prices {listed}"
         raise UsageError(
-            f"no price is known for {_called(model, who)}, so --max-cost cannot be enforced", hint=_hint(who)
+            f"no price is known for {_called(model, who)}{where}, so --max-cost cannot be enforced", hint=hint
         )
 
 
@@ -181,7 +182,7 @@ def _where(model: Model) -> object:
 
 
 def _called(model: Model, who: str) -> str:
-    return model.name if who == "model" else f"the judge {model.name}"
+    return model.name if who == "model" else f"the {who.partition(':')[0]} {model.name}"
 
 
 def _hint(who: str) -> str:

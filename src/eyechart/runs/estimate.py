@@ -11,21 +11,29 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.data.images.loading import Measurer
 from eyechart.models.environment import NO_KEY
 from eyechart.models.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
 from eyechart.runs.cost import is_free
+from eyechart.runs.evaluate import open_earlier
 from eyechart.runs.inputs import make_loader
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, has_shared_requests, make_plan, make_preparer
+from eyechart.runs.shards import select_shard
+from eyechart.runs.sources import watch_samples
+from eyechart.store.batches import BatchLog, has_pending
+from eyechart.store.folder import StoredReplies
+from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import show_status
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,
+    Image,
     ImageRef,
     JudgedScorer,
     Limited,
@@ -41,8 +49,8 @@ from eyechart.types import (
 from eyechart.validate import check_samples
 
 if TYPE_CHECKING:
-    from eyechart.data.images.loading import Measurer
     from eyechart.engine.prepare import Prepare, Prepared
+    from eyechart.look.dialogue import Rules
     from eyechart.runs.plan import Plan
 
 
@@ -58,6 +66,24 @@ _PER_PART = 45  # bytes around a text or an image
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 _REASONS = 5  # shown of samples that would fail
 _SHOWN_EVERY_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What the dialogues of a look run add at most to one request for each question."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    searcher_requests: int = 0
+    searcher_tokens: int = 0  # of the prompts
+
+    def __add__(self, other: Looks) -> Looks:
+        return Looks(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.searcher_requests + other.searcher_requests,
+            self.searcher_tokens + other.searcher_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +107,7 @@ class Estimate:
     completion_tokens: tuple[int, int]
     judge_requests: tuple[int, int]
     judge_tokens: tuple[int, int]
+    looks: Looks  # what comes on top if every question takes all looks
     cost: tuple[float, float] | None  # in USD, the judge's share included
     time_s: tuple[float, float] | None  # without the judge; None for a model on this machine, and for a batch
     prices: dict[str, Price | None]
@@ -114,6 +141,7 @@ class Estimate:
                 "completion": list(self.completion_tokens),
                 "judge": list(self.judge_tokens),
             },
+            **({"looks_at_most": asdict(self.looks)} if self.looks.requests else {}),
             "cost": list(self.cost) if self.cost else None,
             "time_s": list(self.time_s) if self.time_s else None,
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
@@ -137,13 +165,11 @@ def drop_keys(options: Options) -> Options:
     return replace(options, api_key=NO_KEY, api_key_env=None, judge_api_key=key, judge_api_key_env=None)
 
 
-def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
+def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
     """Go through all samples of a plan as its run would, up to the requests.
 
     Findings in the data are printed, except those in `told`.
     """
-    from eyechart.data.images.loading import Measurer
-
     loader = make_loader(plan.options)
     quick, exact = Measurer(loader), Measurer(loader, is_exact=True)
     workload = Workload(plan, quick)
@@ -151,7 +177,7 @@ def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
     reasons: list[str] = []
     prepare, prepare_exactly = make_preparer(plan, quick).prepare, make_preparer(plan, exact).prepare
     waiting = _find_batched(plan)
-    for n, items in _prepared(plan, prepare, prepare_exactly, told):
+    for n, items in _prepared(plan, prepare, prepare_exactly, notes_shown):
         n_samples, left = n, []
         for item in items:
             if item.failure is not None:
@@ -177,9 +203,6 @@ def estimate(plan: Plan, *, told: set[str] | None = None) -> Estimate:
 
 def _find_batched(plan: Plan) -> set[tuple[str, int]]:
     """Sample and trial of what the pending batches of the run ask."""
-    from eyechart.store.batches import BatchLog, has_pending
-    from eyechart.store.journal import FILE_NAME
-
     journal = plan.folder / FILE_NAME
     if not plan.options.batch or plan.options.fresh or not journal.is_file() or not has_pending(journal):
         return set()
@@ -194,14 +217,9 @@ def _find_problem(model: Model, item: Prepared) -> str:
 
 
 def _prepared(
-    plan: Plan, prepare: Prepare, prepare_exactly: Prepare, told: set[str] | None
+    plan: Plan, prepare: Prepare, prepare_exactly: Prepare, notes_shown: set[str] | None
 ) -> Iterator[tuple[int, list[Prepared]]]:
     """Number and trials of each sample in turn; trials that would share a request come together."""
-    from eyechart.runs.evaluate import open_earlier
-    from eyechart.runs.shards import select_shard
-    from eyechart.store.folder import StoredReplies
-    from eyechart.store.journal import FILE_NAME
-
     options = plan.options
     together = has_shared_requests(plan)
     n = 0
@@ -213,9 +231,9 @@ def _prepared(
             stack.enter_context(contextlib.closing(earlier))
         own = None if options.fresh else plan.folder / FILE_NAME
         kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
-        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, told))
+        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, notes_shown))
         if plan.shard is not None:
-            samples = select_shard(plan, plan.shard, _shown(plan, told))
+            samples = select_shard(plan, plan.shard, _shown(plan, notes_shown))
         for n, (position, sample) in enumerate(samples, start=1):
             for task in kept.tasks(position, sample, options.trials, together=together):
                 # Only a request that was sent before can be recognised by the content of its images.
@@ -224,13 +242,11 @@ def _prepared(
                 yield n, [item, *item.siblings]
 
 
-def _shown(plan: Plan, told: set[str] | None) -> Iterator[Sample]:
+def _shown(plan: Plan, notes_shown: set[str] | None) -> Iterator[Sample]:
     """The samples; on a terminal, shows how many there were so far."""
-    from eyechart.runs.sources import watch_samples
-
     is_shown = plan.options.progress and sys.stderr.isatty()
     shown_at_s = time.monotonic()
-    for n, sample in enumerate(check_samples(watch_samples(plan, told)), start=1):
+    for n, sample in enumerate(check_samples(watch_samples(plan, notes_shown)), start=1):
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()
@@ -257,6 +273,7 @@ def _estimate(
         completion_tokens=work.completion_tokens,
         judge_requests=work.judge_requests,
         judge_tokens=work.judge_tokens,
+        looks=work.looks,
         cost=cost,
         time_s=work.time_s,
         prices=prices,
@@ -306,6 +323,7 @@ class Workload:
         self.requests = 0
         self.replies = 0
         self._apart_tokens = 0  # of the prompts, if every reply takes its own request
+        self.looks = Looks()
         self._judged_replies = 0
         self._judge_text = 0
 
@@ -315,7 +333,10 @@ class Workload:
         if not requests:
             return
         first = requests[0]
-        if MODELS_TURN in first.messages and not self._takes_rounds:
+        if self._plan.look is not None:
+            for request in requests:
+                self._add_dialogue(request, self._plan.look.rules)
+        elif MODELS_TURN in first.messages and not self._takes_rounds:
             for request in requests:
                 self._add_rounds(request.messages)
         else:
@@ -342,7 +363,7 @@ class Workload:
     @property
     def prompt_tokens(self) -> tuple[int, int]:
         """If one request returns all trials of a sample, and if every reply takes its own request."""
-        return self.text_tokens + self.image_tokens, self._apart_tokens
+        return self.text_tokens + self.image_tokens, self._apart_tokens + self.looks.prompt_tokens
 
     @property
     def completion_tokens(self) -> tuple[int, int]:
@@ -350,7 +371,7 @@ class Workload:
         if self._is_free:
             return 0, 0
         longest = LONG_REPLY if self._limit is None else self._limit
-        return self.replies * min(SHORT_REPLY, longest), self.replies * longest
+        return self.replies * min(SHORT_REPLY, longest), (self.replies + self.looks.requests) * longest
 
     @property
     def time_s(self) -> tuple[float, float] | None:
@@ -389,9 +410,10 @@ class Workload:
         nothing = Price(input=0.0, output=0.0)
         is_free = self._is_free or not self.requests  # nothing to ask: free at any price
         model = nothing if is_free else prices.get("model")
+        searcher = prices.get("searcher") if self.looks.searcher_requests else nothing
         judges = [prices.get(who) for who in self._plan.scorers.judges] if self.judge_requests[1] else []
         known = [price for price in judges if price is not None]
-        if model is None or len(known) < len(judges):
+        if model is None or searcher is None or len(known) < len(judges):
             return None
         ends = []
         for end in (0, 1):
@@ -401,6 +423,11 @@ class Workload:
             total = model.cost(usage)
             judged = self._judge_usage(end)
             ends.append(total + sum(price.cost(judged) / len(known) for price in known))  # equal shares
+        looks = self.looks
+        searched = Usage(
+            prompt_tokens=looks.searcher_tokens, completion_tokens=looks.searcher_requests * JUDGE_REPLY
+        )
+        ends[1] += searcher.cost(searched)
         return ends[0], ends[1]
 
     def assumptions(
@@ -421,6 +448,12 @@ class Workload:
             )
         longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
         yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
+        if self.looks.requests:
+            yield (
+                f"looks: from none to {self.looks.requests // self.replies} per question, each request with "
+                "all before it; repeated requests for a reply in the right form, and a searcher's own zooms, "
+                "are not counted"
+            )
         if self.replies > self.requests:
             yield (
                 "trials: one request returns all of a sample; an endpoint with one reply per request "
@@ -467,6 +500,36 @@ class Workload:
                 so_far += self._size((message,))
         self._add_request(so_far, n_replies=1)
 
+    def _add_dialogue(self, request: Request, rules: Rules) -> None:
+        """The first request of a dialogue, and what the largest dialogue adds."""
+        from eyechart.look.dialogue import Ask, start
+        from eyechart.look.wording import WORDS, fill_words
+
+        words = fill_words(WORDS, rules)
+        images = [part for turn in request.messages for part in turn.images if isinstance(part, Image)]
+        question = "\n".join(turn.text for turn in request.messages)
+        asked = next(start(question, _sizes(images) if images else [], rules, words))
+        assert isinstance(asked, Ask)
+        parts: list[str | Image] = [words[rules.protocol]] if rules.protocol != "search" else []
+        for part in (part for turn in asked.turns for part in turn.parts):
+            if isinstance(part, str):
+                parts.append(part)
+                continue
+            image = images[part.source]
+            n_bytes = image.n_bytes * math.prod(part.size) // math.prod(part.original)
+            width, height = part.size
+            parts.append(replace(image, width=width, height=height, n_bytes=n_bytes))
+        first = self._size([Message("user", tuple(parts))])
+        self._add_request(first, n_replies=1)
+        n, side = rules.max_looks, int(math.sqrt(rules.crop_max_area or max(map(math.prod, _sizes(images)))))
+        longest = LONG_REPLY if self._limit is None else self._limit
+        each = self.rule.tokens(side, side, self._detail) + longest + PER_MESSAGE
+        more = n * (first.text_tokens + first.image_tokens) + each * n * (n + 1) // 2
+        seen_side = int(math.sqrt(rules.searcher_area))
+        seen = self.rule.tokens(seen_side, seen_side, self._detail) + JUDGE_WORDING
+        searches = n if self._plan.look and self._plan.look.searcher else 0
+        self.looks += Looks(n, 0 if self._is_free else more, searches, searches * seen)
+
     def _add_judged(self, question: str, request: Request, n: int) -> None:
         sample = request.sample
         words = "\n".join((question, *sample.choices.values(), sample.choices_text))
@@ -503,6 +566,10 @@ class Workload:
                     image = part
                 n_image_tokens += self.rule.tokens(image.width, image.height, self._detail)
         return _Size(words, n_image_tokens, n_bytes, images)
+
+
+def _sizes(images: Sequence[Image]) -> list[tuple[int, int]]:
+    return [(one.width, one.height) for one in images] or [(1, 1)]
 
 
 def _scorers(plan: Plan) -> tuple[Scorer, ...]:

@@ -1,49 +1,61 @@
-"""From a plan to a run on disk: load, ask, score and summarise what the journal does not have yet.
-
-`import eyechart` imports this module, so everything heavy is imported inside the functions.
-"""
+"""From a plan to a run on disk: load, ask, score and summarise what the journal does not have yet."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.engine.budget import BudgetGate
+from eyechart.engine.executor import Executor, LocalExecutor
+from eyechart.engine.judge import Scoring, judge_aside, judge_circles
+from eyechart.engine.retry import EngineSettings, RetryPolicy
+from eyechart.engine.sample import KnownReplies
 from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.report.live import LiveLine
+from eyechart.runs.callbacks import Callbacks
+from eyechart.runs.cost import carry_shared, make_budget, record_judge_prices
+from eyechart.runs.inputs import make_loader
+from eyechart.runs.loop import handle_interrupts, run_async
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, carry_kept, has_shared_requests, keep_log, make_preparer
+from eyechart.runs.recheck import note_load, recheck
 from eyechart.runs.results import Run
+from eyechart.runs.sources import watch_samples
+from eyechart.store import folder as folders
+from eyechart.store.batches import BatchLog, has_pending
+from eyechart.store.cache import ResponseCache
+from eyechart.store.folder import LOG_NAME, EarlierRuns, find_siblings, make_file_name
+from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.terminal import print_note
 from eyechart.types import Model, Scorer, Studious, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.batch import BatchExecutor
-    from eyechart.engine.executor import Executor
-    from eyechart.engine.judge import Scoring
     from eyechart.engine.ray_cluster import RayCluster
-    from eyechart.engine.retry import EngineSettings
-    from eyechart.engine.sample import KnownReplies
-    from eyechart.store.folder import EarlierRuns
-    from eyechart.store.journal import Journal
     from eyechart.store.reader import Answered
 
 
-def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
+def evaluate(plan: Plan, *, notes_shown: set[str] | None = None) -> Run:
     """Load, infer, score and summarise what is not in the journal yet.
 
-    Findings in the data are printed to stderr before the first request, except those in `told`. A run that
-    ends in an error before anything was answered leaves no folder behind.
+    Findings in the data are printed to stderr before the first request, except those in `notes_shown`. A run
+    that ends in an error before anything was answered leaves no folder behind.
     """
-    from eyechart.store import folder as folders
-    from eyechart.store.batches import has_pending
-    from eyechart.store.journal import FILE_NAME, Journal
-
     if plan.options.executor == "ray":
         from eyechart.engine.ray_cluster import import_ray
 
         import_ray()  # a missing extra is an error before anything is read
+    with contextlib.closing(Callbacks(plan.options.track)) as callbacks:
+        done = _evaluate(plan, notes_shown, callbacks)
+        callbacks.call("on_run_end", done)
+        return done
+
+
+def _evaluate(plan: Plan, notes_shown: set[str] | None, callbacks: Callbacks) -> Run:
     _refuse_shared_folder(plan)
     folders.prepare_folder(plan.folder)
     with folders.lock_folder(plan.folder):
@@ -58,8 +70,11 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
         folders.prepare_folder(plan.folder, fresh=plan.options.fresh)
         journal = Journal.create(plan.folder / FILE_NAME)
         try:
-            n_samples = _load(plan, journal, told)
-            session = _infer(plan, journal, n_samples)
+            n_samples = _load(plan, journal, notes_shown)
+            if plan.options.track:
+                journal.flush()  # its writer is another thread
+                callbacks.call("on_run_start", plan.folder, journal.read_mapping("manifest"))
+            session = _infer(plan, journal, n_samples, callbacks)
         except BaseException:
             with contextlib.suppress(EyechartError):
                 journal.close()
@@ -85,36 +100,39 @@ def _refuse_shared_folder(plan: Plan) -> None:
         )
 
 
-def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
+def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
     """Read the whole source into the journal before the first request."""
-    from eyechart.runs.cost import record_judge_prices
     from eyechart.runs.shards import keep_shard
-    from eyechart.runs.sources import watch_samples
 
-    n_samples = journal.replace_samples(watch_samples(plan, told))
+    n_samples = journal.replace_samples(watch_samples(plan, notes_shown))
+    if changed := str(journal.edits):
+        print_note(f"{changed} changed since the last start: what is affected is scored or asked again")
+    before = journal.read_mapping("manifest").get("scorer")
+    if before and before != plan.scorer.name:
+        keep = f"--scorer {before} keeps the earlier one"
+        print_note(f"scored again by {plan.scorer.name}, was {before} ({keep})")
     if isinstance(plan.model, Studious):
         plan.model.study(journal.samples())
     if plan.shard is not None:
         n_samples = keep_shard(plan, plan.shard, journal)
+    note_load(plan, journal)
     journal.set_meta("manifest", carry_kept(plan.manifest(), journal.read_mapping("manifest")))
-    record_judge_prices(journal, plan.scorers.judges, plan.prices)
+    record_judge_prices(journal, plan.helpers, plan.prices)
     return n_samples
 
 
-def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
+def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -> Session:
     """Ask and score what the journal does not have yet; raises an error that leaves nothing to report."""
-    from eyechart.runs.loop import run_async
-
     session = Session()
     journal.start_session()
     _keep_logs(plan)
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
-    known = open_known_replies(plan.options, earlier, plan.model, *plan.scorers.judges.values())
+    known = open_known_replies(plan.options, earlier, plan.model, *plan.helpers.values())
     try:
         if plan.options.executor != "local":
             journal.flush()  # its writer has opened the file: Ray is started in another folder
         with _open_cluster(plan) as cluster:
-            run_async(_drive(plan, journal, n_samples, known, session, cluster))
+            run_async(_drive(plan, journal, n_samples, known, session, cluster, callbacks))
     finally:
         known.close()
         session.cache_trouble = known.trouble
@@ -123,11 +141,9 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
 
 def _keep_logs(plan: Plan) -> None:
     """Servers that the run starts write their logs into its folder."""
-    from eyechart.store.folder import LOG_NAME, make_file_name
-
     keep_log(plan.model, plan.folder / LOG_NAME)
-    for role, judge in plan.scorers.judges.items():
-        keep_log(judge, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
+    for role, helper in plan.helpers.items():
+        keep_log(helper, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
 
 
 def _open_cluster(plan: Plan) -> contextlib.AbstractContextManager[RayCluster | None]:
@@ -146,20 +162,16 @@ async def _drive(
     known: KnownReplies,
     session: Session,
     cluster: RayCluster | None,
+    callbacks: Callbacks,
 ) -> None:
     """Run the executor in the event loop until everything is done, or the run is interrupted."""
-    import asyncio
-
-    from eyechart.report.live import LiveLine
-    from eyechart.runs.loop import handle_interrupts
-
     executor = _make_executor(plan, journal, known, cluster)
     executor.progress.total = n_samples * plan.options.trials
     label = f"{plan.benchmark.name} · {plan.model.name}" + (f" · shard {plan.shard}" if plan.shard else "")
     line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
     executor.announce_to(line.say)
     try:
-        with line, handle_interrupts(executor, line.say):
+        with line, callbacks.watch(executor.snapshot), handle_interrupts(executor, line.say):
             await _ask_and_score(plan, journal, executor, session)
     except asyncio.CancelledError:
         if not executor.is_interrupted:
@@ -169,14 +181,23 @@ async def _drive(
         session.n_asked = executor.progress.sent + executor.progress.cached
         executor.close()
         await plan.model.close()
-        for judge in plan.scorers.judges.values():
-            await judge.close()
+        for helper in plan.helpers.values():
+            await helper.close()
 
 
 async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, session: Session) -> None:
     """Ask, then score. An error of a model that has answered before ends the asking, not the run."""
+    trials, together = plan.options.trials, has_shared_requests(plan)
+    if plan.options.stop_when:
+        from eyechart.runs.sequential import watch_run
+
+        watch = watch_run(plan, journal)
+        executor.progress.on_outcome = watch.note
+        tasks = watch.until_decided(journal.tasks(trials, together=together, order=watch.order))
+    else:
+        tasks = journal.tasks(trials, together=together)
     try:
-        await executor.run(journal.tasks(plan.options.trials, together=has_shared_requests(plan)))
+        await executor.run(tasks)
     except ModelError as err:
         if not executor.has_answered and err.exit_code != 1:
             raise
@@ -189,6 +210,12 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, sessi
         trials=plan.options.trials,
         options=plan.options,
     )
+    if plan.options.recheck and session.trouble is None and isinstance(executor, LocalExecutor):
+        await recheck(plan, journal, executor)
+    journal.flush()
+    progress = executor.progress
+    progress.score_sum, progress.weight_sum = journal.score_so_far(plan.scorer)
+    progress.shows_score = True
     if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
         session.trouble = executor.stop.trouble  # of the judge, after the last question
 
@@ -202,8 +229,6 @@ async def score_rest(
     options: Options,
 ) -> None:
     """Score replies without a verdict: of an earlier start, of a further scorer, and of rotations."""
-    from eyechart.engine.judge import judge_aside, judge_circles
-
     n_at_once = options.concurrency
     for scorer in (*scoring.beside, scoring.scorer):
         await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)
@@ -214,12 +239,8 @@ async def score_rest(
 
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
-    from eyechart.engine.budget import BudgetGate
-    from eyechart.engine.executor import LocalExecutor
-    from eyechart.runs.cost import carry_shared, make_budget
-
     options, scorers = plan.options, plan.scorers
-    budget = make_budget(journal, options, plan.prices, scorers.judges)
+    budget = make_budget(journal, options, plan.prices, plan.helpers)
     carry_shared(budget, plan.shares_budget)
     parts: dict[str, Any] = {
         "beside": scorers.beside,
@@ -241,14 +262,18 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: R
         _use_batches(plan, executor, journal)
     else:
         settings = make_settings(options)
+        if plan.look is not None:
+            parts |= {"look": plan.look, "originals": make_loader(options)}
         executor = LocalExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
-    executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
+    if next(iter(journal.unscored(plan.scorer, trials=options.trials)), None) is None:
+        executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
+    else:  # some replies are scored again at the end: until then a score would be that of a part
+        executor.progress.shows_score = False
     return executor
 
 
 def _use_batches(plan: Plan, executor: BatchExecutor, journal: Journal) -> None:
     from eyechart.models import batch
-    from eyechart.store.batches import BatchLog
 
     api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model, plan.folder)  # noqa: B009
     executor.use(api, BatchLog(journal.path), plan.folder)
@@ -281,8 +306,6 @@ def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
 
 def make_settings(options: Options) -> EngineSettings:
     """Concurrency, rate limits, retries and when to give up."""
-    from eyechart.engine.retry import EngineSettings, RetryPolicy
-
     return EngineSettings(
         concurrency=options.concurrency,
         is_usual_concurrency=options.concurrency == Options().concurrency,
@@ -297,12 +320,8 @@ def make_settings(options: Options) -> EngineSettings:
 
 def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Model) -> KnownReplies:
     """The replies of earlier runs and, if an endpoint is asked, the response cache; close it at the end."""
-    from eyechart.engine.sample import KnownReplies
-
     responses = None
     if options.cache and any(read_capabilities(model).is_endpoint for model in asked):
-        from eyechart.store.cache import ResponseCache
-
         responses = ResponseCache.open()
     return KnownReplies(responses, is_read=not options.fresh, earlier=earlier)
 
@@ -315,7 +334,6 @@ def open_earlier(
     A run with another selection or other settings has another folder; a request that both make is sent once.
     """
     from eyechart.runs.shards import find_whole
-    from eyechart.store.folder import EarlierRuns, find_siblings
 
     if options.fresh:
         return None

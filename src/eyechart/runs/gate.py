@@ -11,22 +11,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from eyechart import stats
 from eyechart.errors import UsageError
+from eyechart.report.compare import format_points
+from eyechart.report.counting import bound_credit
+from eyechart.report.table import format_percent
+from eyechart.runs.comparison import compare
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
+from eyechart.runs.resume import continue_run
+from eyechart.runs.sequential import Goal, list_questions, watch_stored
 
-Result = Literal["passed", "failed", "unclear"]
+EVERY_LOOK = "95 %, valid at every look"
+GateResult = Literal["passed", "failed", "unclear"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The result of a gate; true if it lets the run pass."""
+    """The result of a gate; true if it lets the run pass. Scores and differences are fractions."""
 
-    result: Result
+    result: GateResult
     is_open: bool
     verdict: str  # a sentence
+    run: str = ""
+    limit: float = 0.0  # the score to reach, or minus the drop that is allowed
+    value: float | None = None  # the score, or the difference from the baseline
+    ci95: tuple[float, float] | None = None
+    interval: str = "95 %"  # or EVERY_LOOK
+    n: int = 0  # questions that were scored
+    n_failed: int = 0
+    n_pending: int = 0  # questions, times trials, that were not asked yet
+    baseline: str = ""
 
     def __bool__(self) -> bool:
         return self.is_open
@@ -34,6 +51,15 @@ class Gate:
     def __repr__(self) -> str:
         """What pytest shows behind ``assert``."""
         return f"<Gate {self.result}: {self.verdict}>"
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.is_open else 1 if self.result == "failed" else 3
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; fractions from 0 to 1."""
+        told = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**told, "ci95": list(self.ci95) if self.ci95 else None}
 
 
 def gate(
@@ -44,6 +70,7 @@ def gate(
     max_drop: float = 0.0,
     unclear: Literal["fail", "pass"] = "fail",
     max_failed: float = 0.0,
+    stop_when: Literal["decided"] | None = None,
 ) -> Gate:
     """Whether a run is at least as good as a number, or no worse than another run.
 
@@ -52,7 +79,10 @@ def gate(
     excludes a drop of more than `max_drop`, failed if the drop is shown.
     unclear: what to do if the interval contains the limit. "fail": the gate is closed; "pass": only a clear
     failure closes it.
-    max_failed: the share of samples that may have failed, e.g. for errors of the endpoint.
+    max_failed: the share of samples that may have failed, e.g. for errors of the endpoint. The interval then
+    reaches from all of them wrong to all of them right.
+    stop_when: "decided" asks what the run has not asked yet, in random order, until the result is clear; the
+    interval is one that holds at every look.
     """
     if (at_least is None) == (baseline is None):
         raise UsageError("a gate needs at_least or baseline, and not both", hint="ec.gate(run, at_least=0.8)")
@@ -62,43 +92,89 @@ def gate(
         raise UsageError(f"max_drop is {max_drop:g}, but must be from 0 to 1", hint="write 2 points as 0.02")
     if unclear not in ("fail", "pass"):
         raise UsageError(f"unclear is {unclear!r}, but must be 'fail' or 'pass'")
-    done = run if isinstance(run, Run) else Run(run)
-    n = max(1, sum(done.outcomes.values()))
-    if (n_failed := done.n_failed) > max_failed * n:
-        return Gate(result="failed", is_open=False, verdict=f"{n_failed} of {n} samples failed: no result")
-    if baseline is not None:
-        result, verdict = _compare(done, baseline, max_drop)
+    if stop_when not in (None, "decided"):
+        raise UsageError(f"stop_when is {stop_when!r}, but must be 'decided'")
+    done = run if isinstance(run, Run) else Run(find_run(run))
+    if stop_when and done.summary.overall.pending:
+        other = baseline.folder if isinstance(baseline, Run) else baseline and find_run(baseline)
+        reference = {"baseline": other and str(other), "at_least": at_least, "max_drop": max_drop}
+        done = continue_run(done, stop_when="decided", **reference)
+    named: dict[str, Any] = {"at_least": at_least, "baseline": baseline, "max_drop": max_drop}
+    return judge_run(done, **named, unclear=unclear, max_failed=max_failed, stop_when=stop_when)
+
+
+def judge_run(
+    done: Run,
+    *,
+    at_least: float | None = None,
+    baseline: Run | str | Path | None = None,
+    max_drop: float = 0.0,
+    unclear: Literal["fail", "pass"] = "fail",
+    max_failed: float = 0.0,
+    stop_when: Literal["decided"] | None = None,
+) -> Gate:
+    """As `gate`, by what the run has; nothing is asked."""
+    other = None if baseline is None else baseline if isinstance(baseline, Run) else Run(find_run(baseline))
+    facts: dict[str, Any] = {
+        "run": str(done.folder),
+        "baseline": str(other.folder) if other else "",
+        "limit": -max_drop if at_least is None else at_least,
+        "interval": EVERY_LOOK if stop_when else "95 %",
+        "n_failed": done.n_failed,
+        "n_pending": done.summary.overall.pending,
+    }
+    if stop_when:
+        scorer = str(done.manifest.get("scorer"))
+        goal = Goal.of(at_least=at_least, baseline=other, max_drop=max_drop, scorer=scorer)
+        state = watch_stored(done, goal).test.state()
+        facts |= {"value": state.mean, "ci95": (state.low, state.high), "n": state.n}
+    elif other is not None:
+        found = compare(other, done, by="none")
+        pair = found.pairs[0]
+        ends = pair.ci95_with_failures or pair.ci95
+        facts |= {"value": pair.difference, "ci95": ends, "n": found.n, "n_failed": pair.n_failed}
     else:
-        assert at_least is not None
-        result, verdict = _check(done, at_least)
-    return Gate(
-        result=result,
-        is_open=result == "passed" or (result == "unclear" and unclear == "pass"),
-        verdict=verdict,
-    )
+        overall = done.summary.overall
+        facts |= {"value": overall.score, "ci95": _bound(done), "n": overall.n_scored}
+    n_all = max(1, sum(done.outcomes.values()))
+    if (n_failed := done.n_failed) > max_failed * n_all:
+        verdict = f"{n_failed:,} of {n_all:,} samples failed: no result"
+        return Gate(result="failed", is_open=False, verdict=verdict, **facts)
+    result, verdict = _decide(facts, other is not None)
+    is_open = result == "passed" or (result == "unclear" and unclear == "pass")
+    return Gate(result=result, is_open=is_open, verdict=verdict, **facts)
 
 
-def _check(done: Run, at_least: float) -> tuple[Result, str]:
-    if done.score is None or done.ci95 is None:
+def _bound(run: Run) -> tuple[float, float] | None:
+    """The interval of the score; with failures, from all of them wrong to all of them right."""
+    if not run.n_failed and not run.n_unjudged:
+        return run.ci95
+    worst, best = stats.Moments(), stats.Moments()
+    for trials in list_questions(run, run.counted()):
+        if bounds := bound_credit(trials):
+            for end, value in zip((worst, best), bounds, strict=True):
+                end.add(value, trials[0].sample.weight, trials[0].cluster or None)
+    low, high = worst.interval(), best.interval()
+    return stats.compute_union_interval(low, high) if low and high else None
+
+
+def _decide(facts: dict[str, Any], is_difference: bool) -> tuple[GateResult, str]:
+    value, ends, limit, n = facts["value"], facts["ci95"], facts["limit"], facts["n"]
+    if value is None or ends is None:
         return "failed", "nothing could be scored"
-    low, high = done.ci95
-    shown = f"{done.score:.1%} (95 % interval {low:.1%} to {high:.1%}, {done.summary.n} samples)"
-    if low >= at_least:
-        return "passed", f"{shown} is at least {at_least:.1%}"
-    if high < at_least:
-        return "failed", f"{shown} is below {at_least:.1%}"
-    side = "reaches" if done.score >= at_least else "misses"
-    return "unclear", f"{shown} {side} {at_least:.1%}, but the interval holds both: more questions are needed"
-
-
-def _compare(done: Run, baseline: Run | str | Path, max_drop: float) -> tuple[Result, str]:
-    from eyechart.runs.comparison import compare
-
-    found = compare(done, baseline if isinstance(baseline, Run) else Run(find_run(baseline)))
-    difference, (low, high) = found.difference, found.ci95
-    shown = f"{difference:+.1%} against the baseline (95 % interval {low:+.1%} to {high:+.1%}, n = {found.n})"
-    if low >= -max_drop:
-        return "passed", f"{shown}: a drop of more than {max_drop:.1%} is excluded"
-    if high < -max_drop:
-        return "failed", f"{shown}: the score fell by more than {max_drop:.1%}"
-    return "unclear", f"{shown}: a drop of more than {max_drop:.1%} is neither shown nor excluded"
+    low, high = ends
+    failed = f", {facts['n_failed']:,} failed" if facts["n_failed"] else ""
+    pending = f", {facts['n_pending']:,} not asked" if facts["n_pending"] else ""
+    what = f"{facts['interval']} interval"
+    if is_difference:
+        span = f"{what} {format_points(low)} to {format_points(high)}, {n:,} questions{failed}{pending}"
+        shown = f"{100 * value:+.1f} points against the baseline ({span})"
+        drop = f"a drop of more than {format_points(-limit)} points"
+        said = (f"{drop} is excluded", f"{drop} is shown", f"{drop} is neither shown nor excluded")
+    else:
+        span = f"{what} {format_percent(low)} to {format_percent(high)} %, {n:,} questions{failed}{pending}"
+        shown, line = f"{format_percent(value)} % ({span})", f"{format_percent(limit)} %"
+        said = (f"at least {line}", f"below {line}", f"the interval holds {line}: more questions are needed")
+    results: tuple[GateResult, ...] = ("passed", "failed", "unclear")
+    place = 0 if low >= limit else 1 if high < limit else 2
+    return results[place], f"{shown}: {said[place]}"

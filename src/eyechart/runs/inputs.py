@@ -6,6 +6,7 @@ The prompt is changed by eyechart.prompt.inputs; blank images are made where ima
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 from collections.abc import Callable
@@ -13,13 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.substitutes import shuffle_source
 from eyechart.errors import DataError, UsageError, join_names
+from eyechart.prompt.inputs import describe_images, refuse_hidden_images
 from eyechart.runs.options import Options
+from eyechart.store.folder import find_cache_folder
 from eyechart.terminal import show_status
 from eyechart.types import Benchmark, ImageRef, Prompt, Sample
 
 if TYPE_CHECKING:
-    from eyechart.data.images.loading import ImageLoader
     from eyechart.data.images.texts import ImageTexts
     from eyechart.runs.plan import Plan
 
@@ -30,9 +34,6 @@ _SHOWN_EVERY_S = 0.2
 
 def make_loader(options: Options) -> ImageLoader:
     """The loader of a run's images; images downloaded from URLs are cached for the next run."""
-    from eyechart.data.images.loading import ImageLoader
-    from eyechart.store.folder import find_cache_folder
-
     return ImageLoader(
         max_pixels=options.max_pixels,
         max_side=options.max_side,
@@ -58,15 +59,12 @@ def _make_absolute(name: str | None) -> str | None:
 
 def put_texts(prompt: Prompt, benchmark: Benchmark, options: Options) -> Prompt:
     """The prompt with a caption or an OCR text in place of each image."""
-    from eyechart.prompt.inputs import describe_images
-
     texts = _open_texts(benchmark, options)
     return describe_images(prompt, texts.find, "caption" if options.input == "caption" else "ocr")
 
 
 def _open_texts(benchmark: Benchmark, options: Options) -> ImageTexts:
     from eyechart.data.images.texts import ColumnTexts, OcrTexts, read_texts
-    from eyechart.store.folder import find_cache_folder
 
     is_ocr = options.input == "ocr"
     if is_ocr and not options.ocr_texts:
@@ -97,10 +95,6 @@ def _open_texts(benchmark: Benchmark, options: Options) -> ImageTexts:
 
 def apply_shuffle(benchmark: Benchmark, options: Options) -> Benchmark:
     """The same benchmark with every sample showing the images of other samples."""
-    import hashlib
-
-    from eyechart.data.images.substitutes import shuffle_source
-
     loader = make_loader(options)
 
     def hash_content(ref: ImageRef) -> bytes:
@@ -153,7 +147,6 @@ class InputCheck:
     def add(self, sample: Sample) -> None:
         """Look at one sample: the first with an image, and with texts from a file every one."""
         from eyechart.data.images.texts import MissingText
-        from eyechart.prompt.inputs import refuse_hidden_images
 
         if not sample.images:
             return

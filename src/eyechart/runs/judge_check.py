@@ -12,18 +12,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from eyechart.data.files.formats import guess_format
+from eyechart.data.files.rows import Reader, Row, name_row
+from eyechart.data.files.sheets import SheetReader, format_cell, is_workbook
+from eyechart.data.files.sniff import SEPARATORS, sniff_table
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.source import SourceOptions, open_reader
+from eyechart.engine.judge import draw_sample
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError, join_names
+from eyechart.report.export import guard_formula, open_workbook, strip_guard
+from eyechart.report.judges import PERSON_META, Key, Label, hash_reply, read_labels
+from eyechart.report.rows import Cell, open_text_file
 from eyechart.runs.results import Run
-from eyechart.types import Result
-
-if TYPE_CHECKING:
-    from eyechart.data.files.rows import Reader, Row
-    from eyechart.data.images.loading import ImageLoader
-    from eyechart.report.judges import Key, Label
-    from eyechart.report.rows import Cell
-    from eyechart.types import ImageRef
+from eyechart.store import folder as folders
+from eyechart.store import journal as journals
+from eyechart.types import ImageRef, Result
 
 FILE_NAME = "judge-check.xlsx"  # in the run folder, if no other is named
 COLUMNS = (
@@ -83,8 +88,6 @@ def write_check_sheet(
     The draw depends on the seed and the ids alone, and is recorded in the run. An existing file is refused:
     it may hold a person's work.
     """
-    from eyechart.engine.judge import draw_sample
-
     run = Run(folder)
     file = Path(path) if path is not None else run.folder / FILE_NAME
     _check_place(file)
@@ -121,8 +124,6 @@ def _check_place(file: Path) -> None:
 
 
 def _make_row(run: Run, result: Result, columns: Sequence[str]) -> list[Cell]:
-    from eyechart.report.judges import hash_reply
-
     sample, reply, score = result.sample, result.reply, result.score
     assert reply is not None
     options = "\n".join(f"{letter}. {text}" for letter, text in sample.choices.items()) or sample.choices_text
@@ -143,9 +144,6 @@ def _make_row(run: Run, result: Result, columns: Sequence[str]) -> list[Cell]:
 
 
 def _write_csv(file: Path, columns: Sequence[str], rows: Iterable[list[Cell]]) -> None:
-    from eyechart.report.export import guard_formula
-    from eyechart.report.rows import open_text_file
-
     with open_text_file(file) as out:
         writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(columns)
@@ -156,9 +154,6 @@ def _write_csv(file: Path, columns: Sequence[str], rows: Iterable[list[Cell]]) -
 def _write_workbook(
     file: Path, columns: Sequence[str], rows: Iterable[tuple[Result, list[Cell]]], *, with_images: bool
 ) -> None:
-    from eyechart.data.images.loading import ImageLoader
-    from eyechart.report.export import open_workbook
-
     loader = ImageLoader(max_side=_THUMBNAIL_SIDE, jpeg_quality=80, allow_urls=False)
     verdict, image = columns.index("verdict"), columns.index("image")
     with open_workbook(file) as book:
@@ -209,8 +204,6 @@ class SheetVerdicts:
 
 def read_check_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVerdicts]:
     """Read a filled-in sheet, keep its verdicts with the run, and return the run with its judge card."""
-    from eyechart.report.judges import read_labels
-
     run = Run(folder)
     found = _read_sheet(run, Path(path))
     merged = {**read_labels(run.journal), **found.labels}
@@ -224,9 +217,6 @@ def read_check_sheet(folder: str | Path, path: str | Path) -> tuple[Run, SheetVe
 
 
 def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
-    from eyechart.data.files.rows import name_row
-    from eyechart.report.judges import Label, hash_reply, read_labels
-
     kept = read_labels(run.journal)
     labels: dict[Key, Label] = {}
     places: dict[Key, str] = {}
@@ -257,11 +247,11 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
                 f"{where}, column 'id': the run has no reply to {_name(key)}",
                 hint=f"is it a sheet of another run? This one is {run.folder}",
             )
-        told = str(row.values.get("reply_hash") or "")
-        if told and told != hash_reply(reply):
+        reply_hash = str(row.values.get("reply_hash") or "")
+        if reply_hash and reply_hash != hash_reply(reply):
             changed.append(where)
         else:
-            labels[key] = Label(value, told)
+            labels[key] = Label(value, reply_hash)
     if bad:
         more = f" (and {len(bad) - _MOST_NAMED} more)" if len(bad) > _MOST_NAMED else ""
         raise DataError(
@@ -297,11 +287,6 @@ def _read_rows(file: Path) -> Iterator[Row]:
 
 def _open_reader(file: Path) -> Reader:
     """A workbook, or a table as spreadsheet programs save it: other separators and encodings included."""
-    from eyechart.data.files.formats import guess_format
-    from eyechart.data.files.sheets import SheetReader, is_workbook
-    from eyechart.data.files.sniff import SEPARATORS, sniff_table
-    from eyechart.data.source import SourceOptions, open_reader
-
     if is_workbook(file):
         return SheetReader(file)
     format = guess_format(file)[0] if file.suffix.lower() != ".xlsx" else ""
@@ -312,8 +297,6 @@ def _open_reader(file: Path) -> Reader:
 
 
 def _check_run(run: Run, row: Row, where: str) -> None:
-    from eyechart.data.files.sheets import format_cell
-
     named = format_cell(row.values.get("run"))
     if named and named != run.folder.resolve().name:
         raise DataError(
@@ -323,9 +306,6 @@ def _check_run(run: Run, row: Row, where: str) -> None:
 
 
 def _read_key(row: Row, where: str) -> Key:
-    from eyechart.data.files.sheets import format_cell
-    from eyechart.report.export import strip_guard
-
     name, trial = (format_cell(row.values.get(column)) or "" for column in ("id", "trial"))
     if not name:
         raise DataError(f"{where}, column 'id': empty", hint="the ids of the sheet must stay")
@@ -344,8 +324,6 @@ def read_verdict_word(cell: Any) -> float | None:
     >>> [read_verdict_word(word) for word in ("Right", " wrong. ", "1", "对", "0.5", "", "unsure")]
     [1.0, 0.0, 1.0, 1.0, 0.5, None, None]
     """
-    from eyechart.report.export import strip_guard
-
     text = "" if cell is None else strip_guard(str(cell)).strip()
     word = text.casefold().rstrip(".!。！")
     if not word or word in UNSURE:
@@ -365,16 +343,10 @@ def read_verdict_word(cell: Any) -> float | None:
 
 
 def _read_verdicts(run: Run) -> dict[str, Any]:
-    from eyechart.report.judges import PERSON_META
-
     return run.journal.read_mapping(PERSON_META)
 
 
 def _update_verdicts(run: Run, changes: Mapping[str, Any]) -> None:
-    from eyechart.report.judges import PERSON_META
-    from eyechart.store import folder as folders
-    from eyechart.store import journal as journals
-
     with folders.lock_folder(run.folder):
         journal = journals.Journal.create(run.folder / journals.FILE_NAME)
         try:

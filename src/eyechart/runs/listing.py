@@ -10,20 +10,24 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import read_json
 from eyechart.option import list_options
+from eyechart.registry import suggest_name
 from eyechart.report.conditions import describe_briefly, describe_conditions, list_endpoints
 from eyechart.runs.options import Options
-
-if TYPE_CHECKING:
-    from eyechart.store.reader import JournalReader
+from eyechart.store.browse import PENDING, tally_outcomes
+from eyechart.store.folder import LOCK_NAME, SHARDS, SUMMARY_NAME
+from eyechart.store.journal import FILE_NAME
+from eyechart.store.reader import JournalReader
+from eyechart.terminal import print_note
 
 State = Literal["complete", "failures", "incomplete", "running", "unreadable"]
 STATES: tuple[State, ...] = ("complete", "failures", "incomplete", "running", "unreadable")
@@ -64,15 +68,13 @@ class ListedRun:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
-        from datetime import UTC, datetime
-
-        told = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shown = {name: getattr(self, name) for name in self.__dataclass_fields__}
         at, changed = (
             datetime.fromtimestamp(one, UTC).isoformat(timespec="seconds") if one else None
             for one in (self.at, self.changed)
         )
         return {
-            **told,
+            **shown,
             "folder": str(self.folder),
             "ci95": list(self.ci95) if self.ci95 else None,
             "outcomes": dict(self.outcomes),
@@ -89,9 +91,6 @@ def find_folders(root: str | Path) -> list[Path]:
 
     The shards of a run are left out where the whole run is there.
     """
-    from eyechart.store.folder import SHARDS
-    from eyechart.store.journal import FILE_NAME
-
     found = []
     for place, folders, files in os.walk(root):
         folders.sort()
@@ -117,8 +116,6 @@ def find_run(given: str | Path, *, is_changed: bool = False) -> Path:
         return found[0]
     if is_changed or not Path(given).is_dir():
         raise _tell_ambiguous(given, found)
-    from eyechart.terminal import print_note
-
     newest = _newest_first(found)[0]
     print_note(f"{given} holds {len(found)} runs; using the newest: {newest}")
     return newest
@@ -129,9 +126,6 @@ def find_runs(given: str | Path) -> list[Path]:
 
     Shards of a folder count where no whole run is there.
     """
-    from eyechart.store.folder import SHARDS
-    from eyechart.store.journal import FILE_NAME
-
     path = Path(given)
     if path.name == FILE_NAME and path.is_file():
         return [path.parent]
@@ -144,8 +138,6 @@ def find_runs(given: str | Path) -> list[Path]:
 
 def find_named(name: str, root: str | Path = ROOT) -> Path:
     """The run below `root` that `latest`, or the beginning of a name or of a hash, stands for."""
-    from eyechart.store.journal import FILE_NAME
-
     typed = Path(name)
     below, beginning = Path(root), name.removeprefix("./").removeprefix(f"{root}/").rstrip("/")
     folders = find_folders(below)
@@ -160,8 +152,6 @@ def find_named(name: str, root: str | Path = ROOT) -> Path:
         return _newest_first(folders)[0]
     found = _match(beginning, folders, below)
     if not found:
-        from eyechart.registry import suggest_name
-
         names = [folder.relative_to(below).as_posix() for folder in folders]
         hint = suggest_name(beginning, names, otherwise=f"eyechart runs {below} lists them")
         raise UsageError(
@@ -204,8 +194,6 @@ def _newest_first(folders: Iterable[Path]) -> list[Path]:
 
 def read_changed(folder: Path) -> float:
     """When the journal of a run was last written, in seconds since 1970."""
-    from eyechart.store.journal import FILE_NAME
-
     return max(_read_mtime(folder / name) for name in (FILE_NAME, f"{FILE_NAME}-wal"))
 
 
@@ -222,7 +210,7 @@ def _read_mtime(path: Path) -> float:
 def list_runs(root: str | Path) -> list[ListedRun]:
     """All runs at or below a folder, the one that was written last first."""
     locked = find_locked()
-    found = [list_run(folder, root, locked) for folder in find_folders(root)]
+    found = tell_apart(list_run(folder, root, locked) for folder in find_folders(root))
     return sorted(found, key=lambda run: (-run.changed, run.name))
 
 
@@ -245,9 +233,6 @@ def list_run(folder: Path, root: str | Path, locked: Mapping[int, int] | None = 
 
 
 def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRun:
-    from eyechart.store.journal import FILE_NAME
-    from eyechart.store.reader import JournalReader
-
     journal = JournalReader(folder / FILE_NAME, is_untouched=True)
     manifest = journal.read_mapping("manifest")
     is_active = is_running(folder, locked)
@@ -278,6 +263,25 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
     )
 
 
+def tell_apart(runs: Iterable[ListedRun]) -> list[ListedRun]:
+    """The runs, with the scorer, judge and data of those that would otherwise have the same line."""
+    alike: dict[tuple[str, ...], list[ListedRun]] = {}
+    for run in runs:
+        alike.setdefault((run.benchmark, run.model, run.address, run.selection), []).append(run)
+    return [
+        replace(run, selection=", ".join(filter(None, (run.selection, *_list_own(run, several)))))
+        for several in alike.values()
+        for run in several
+    ]
+
+
+def _list_own(run: ListedRun, several: Sequence[ListedRun]) -> Iterator[str]:
+    for name in ("scorer", "judge", "data", "replies"):
+        values = {one.conditions.get(name, "") for one in several}
+        if len(values) > 1 and (value := run.conditions.get(name)):
+            yield f"{name} {value.partition(' (version')[0]}"
+
+
 class _Numbers(msgspec.Struct, frozen=True):
     """What a list shows of a summary."""
 
@@ -292,8 +296,6 @@ class _Numbers(msgspec.Struct, frozen=True):
 
 def _read_summary(folder: Path) -> _Numbers | None:
     """The numbers of summary.json; None if the journal has changed since, or there is none."""
-    from eyechart.store.folder import SUMMARY_NAME
-
     path = folder / SUMMARY_NAME
     if _read_mtime(path) + _FRESH_S < read_changed(folder):
         return None
@@ -302,8 +304,6 @@ def _read_summary(folder: Path) -> _Numbers | None:
 
 def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> _Numbers:
     """The numbers of a run without a summary: counts, and the mean so far without its interval."""
-    from eyechart.store.browse import PENDING, tally_outcomes
-
     outcomes, score = tally_outcomes(journal, manifest)
     trials = max(1, int(manifest.get("trials", 1)))
     return _Numbers(
@@ -346,8 +346,6 @@ def find_locked() -> dict[int, int] | None:
 
 def is_running(folder: Path, locked: Mapping[int, int] | None) -> bool:
     """Whether a process works in the folder; `locked` is what `find_locked` found."""
-    from eyechart.store.folder import LOCK_NAME
-
     path = folder / LOCK_NAME
     with contextlib.suppress(OSError, ValueError):
         if locked is not None:
@@ -374,7 +372,7 @@ def select_runs(runs: Iterable[ListedRun], words: Sequence[str]) -> Iterator[Lis
     """The runs that have every word in their name, benchmark, model, address, selection or state."""
     wanted = [word.casefold() for word in words]
     for run in runs:
-        told = (run.name, run.benchmark, run.model, run.address, run.selection, run.state)
-        text = " ".join(told).casefold()
+        shown = (run.name, run.benchmark, run.model, run.address, run.selection, run.state)
+        text = " ".join(shown).casefold()
         if all(word in text for word in wanted):
             yield run

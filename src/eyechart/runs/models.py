@@ -151,11 +151,11 @@ def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoi
 
 def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> None:
     """Refuse options for endpoints if no model is served, and those that every model sets itself."""
-    for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens", *_OF_IMAGES):
+    for name in (*_OF_AN_ENDPOINT, "stream", "temperature", "max_tokens", *_OF_IMAGES):
         if options.get(name) in (None, (), list_options(Options)[name].default) or not choices:
             continue
         flag = f"--{name.replace('_', '-')}"
-        is_address = name in _OF_AN_ENDPOINT
+        is_address = name in (*_OF_AN_ENDPOINT, "stream")
         takers = [
             one
             for one in choices
@@ -189,25 +189,28 @@ def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> di
     return dict(zip(takers, map(str, addresses), strict=True))
 
 
-def expand_judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the settings behind the judge's name moved to the judge's own options."""
-    choice = read_model(options["judge"])
+def expand_role_options(options: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """Options with the settings behind the name of the judge or the searcher moved to its own options."""
+    choice = read_model(options[role])
     if not isinstance(choice.model, str):
-        raise UsageError("judge must be the name of a model", hint="write it as openai/NAME")
+        raise UsageError(f"{role} must be the name of a model", hint="write it as openai/NAME")
     found: dict[str, Any] = {}
     params: dict[str, Any] = {}
     for name, value in choice.own.items():
         if name in _OF_AN_ENDPOINT:
-            found[f"judge_{name}"] = value
+            found[f"{role}_{name}"] = value
         elif name in SAMPLING:
             params |= (
-                parse_parameters({name: value}, who="the judge") if isinstance(value, str) else {name: value}
+                parse_parameters({name: value}, who=f"the {role}")
+                if isinstance(value, str)
+                else {name: value}
             )
         elif name == "params":
             params |= value
         else:
-            raise UsageError(f"the judge: {name} applies to the whole run", hint="set it for the run")
-    known = {name: value for name, value in options.items() if name != "judge"}
+            raise UsageError(f"the {role}: {name} applies to the whole run", hint="set it for the run")
+    known = {name: value for name, value in options.items() if name != role}
     if params:
-        found["judge_params"] = _merge(dict(known.pop("judge_params", {})), params, "the judge")
-    return {**_merge(known, found, "the judge"), "judge": choice.model}
+        of_role = f"{role}_params"
+        found[of_role] = _merge(dict(known.pop(of_role, {})), params, f"the {role}")
+    return {**_merge(known, found, f"the {role}"), role: choice.model}

@@ -15,16 +15,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import UsageError
+from eyechart.models.specs import parse_parameters, refuse_unknown
 from eyechart.option import (
     Affects,
     check_limits,
+    expand_numbers,
     list_option_names,
     list_options,
     option,
     read_columns,
     read_ids,
     read_pairs,
+    read_points,
 )
+from eyechart.runs.look import Look
+from eyechart.runs.plugins import load_plugin, name_scorer
 from eyechart.types import ModelSettings
 
 # The headings under which `--help` shows the options.
@@ -34,11 +39,12 @@ DATA = "data"
 QUESTIONS = "questions and trials"
 PROMPT = "prompt"
 IMAGES = "images"
+LOOK = "closer looks"
 SCORING = "scoring"
 REQUESTS = "requests"
 COST = "cost and cache"
 RUN = "run"
-GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, SCORING, REQUESTS, COST, RUN)
+GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, LOOK, SCORING, REQUESTS, COST, RUN)
 SAMPLING = ("temperature", "max_tokens", "seed")  # parameters of a model that are options of their own
 SET_BY_CONDITIONS = ("input", "circular", "reword")  # options that the conditions of an audit set
 
@@ -52,8 +58,6 @@ def read_parameters(given: Sequence[str], flag: str = "--param") -> dict[str, An
     >>> read_parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
     {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
     """
-    from eyechart.models.specs import parse_parameters
-
     return parse_parameters(read_pairs(given, flag), who=flag)
 
 
@@ -108,7 +112,12 @@ class Options:
     )
     timeout_s: float = option(
         600.0, "--timeout", group=MODEL, affects="pace", metavar="S", above=0,
-        help="seconds per attempt (default: 600)",
+        help="seconds per attempt; with --stream, seconds without a new part of the reply (default: 600)",
+    )
+    stream: bool = option(
+        False, group=MODEL, affects="pace",
+        help="replies arrive in parts: time to the first token and tokens per second are measured (default: "
+        "only at vendors' endpoints with --max-tokens above 21,333, since these end long silent requests)",
     )
 
     read_as: str | None = option(
@@ -218,6 +227,11 @@ class Options:
         help="one request per trial (default: one for all trials, if the endpoint returns several replies)",
     )
 
+    recheck: int = option(
+        0, group=QUESTIONS, affects="pace", metavar="N", at_least=0,
+        help="ask N questions, drawn at random, a second time under the same load, past the cache: how much "
+        "of a score is noise? (eyechart docs noise)",
+    )
     shard: str | None = option(
         None, group=QUESTIONS, affects="pace", metavar="K/N",
         help="only part K of N, for array jobs; eyechart merge joins all parts (eyechart docs scale)",
@@ -279,6 +293,52 @@ class Options:
         help="pass image URLs to the model, which downloads the images itself",
     )
 
+    look: Literal["auto", "search", "zoom", "tools"] | None = option(
+        None, group=LOOK, affects="request", identified_by="look", is_common=True, bare="auto",
+        help="let the model ask for regions of its images and get them enlarged: by tool calls (tools), by "
+        "calls written as text (zoom), or by descriptions that a second model finds (search, with "
+        "--searcher); auto: tools at the endpoints of OpenAI, Anthropic and Google, else zoom "
+        "(eyechart docs look)",
+    )
+    max_looks: int | None = option(
+        None, group=LOOK, affects="request", identified_by="look", metavar="N", at_least=1, at_most=1000,
+        help="how often the model may ask (default: 6 in a search, else 10)",
+    )
+    look_params: dict[str, Any] = option(
+        {}, "--look-param", group=LOOK, affects="request", identified_by="look", metavar="NAME=VALUE",
+        parse=read_pairs,
+        help="a setting of the dialogue, e.g. scale=0.5, zoom=3, crop_max_area=800000, unit=pixels, "
+        "index=question, strict=true (default: as the authors evaluate)",
+    )
+    look_prompts: str | None = option(
+        None, group=LOOK, affects="request", identified_by="look", metavar="FILE", is_path=True,
+        help="your own texts for the dialogue",
+    )
+    searcher: str | None = option(
+        None, group=LOOK, affects="request", identified_by="look", metavar="MODEL",
+        help="the model that finds the regions of --look=search",
+    )
+    searcher_base_url: str | tuple[str, ...] | None = option(
+        None, group=LOOK, affects="request", identified_by="endpoint", metavar="URL",
+        help="endpoint of the searcher; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
+    )
+    searcher_endpoint_name: str | None = option(
+        None, group=LOOK, affects="request", identified_by="endpoint", metavar="NAME",
+        help="as --endpoint-name, for the searcher",
+    )
+    searcher_api_key: str | None = option(
+        None, group=LOOK, affects="pace", metavar="KEY", is_secret=True,
+        help="the searcher's key; never written to disk (default: $OPENAI_API_KEY)",
+    )
+    searcher_api_key_env: str | None = option(
+        None, group=LOOK, affects="pace", metavar="NAME",
+        help="the environment variable with the searcher's key",
+    )
+    searcher_params: dict[str, Any] = option(
+        {}, "--searcher-param", group=LOOK, affects="request", identified_by="look", metavar="NAME=VALUE",
+        parse=read_parameters, help="a parameter of the searcher, e.g. temperature=0",
+    )
+
     scorer: str | None = option(
         None, group=SCORING, affects="score", is_common=True, metavar="NAME",
         help="the scorer, see eyechart score --list; python:file.py:name for your own function",
@@ -291,6 +351,11 @@ class Options:
         None, group=SCORING, affects="score",
         help="thoughts in a reply (<think>…</think>): keep scores the text as it came, split the answer "
         "alone (default: auto, keep for official scorers and result files, split for others)",
+    )
+    corrections: str | None = option(
+        None, group=SCORING, affects="score", metavar="FILE", is_path=True,
+        help="a CSV of corrected answers (id, old, new, why): the score with them stands beside the "
+        "published one (eyechart docs suspects)",
     )
     cluster: str | None = option(
         None, group=SCORING, affects="score", metavar="KEY|none",
@@ -320,7 +385,7 @@ class Options:
     )
     judge_params: dict[str, Any] = option(
         {}, "--judge-param", group=SCORING, affects="score", metavar="NAME=VALUE", parse=read_parameters,
-        help="a parameter of the judge, e.g. temperature=0",
+        help="a parameter of the judge, e.g. max_tokens=256 (default: temperature=0, if the model takes it)",
     )
     judge_prompts: str | None = option(
         None, group=SCORING, affects="score", metavar="FILE", is_path=True,
@@ -373,6 +438,23 @@ class Options:
         None, group=COST, affects="pace", metavar="N", at_least=1,
         help="stop before more tokens are used, including the judge",
     )
+    stop_when: Literal["decided"] | None = option(
+        None, group=COST, affects="pace",
+        help="with --baseline or --at-least: ask in random order and stop when the result is clear; the same "
+        "command without it asks the rest (eyechart docs gates)",
+    )
+    baseline: str | None = option(
+        None, group=COST, affects="pace", metavar="RUN", is_path=True,
+        help="the run that this one is compared with",
+    )
+    max_drop: float = option(
+        0.0, group=COST, affects="pace", metavar="P", convert=read_points, at_least=0, at_most=1,
+        help="how many points worse than --baseline is allowed (default: 0; from 0 to 1 in files and Python)",
+    )
+    at_least: float | None = option(
+        None, group=COST, affects="pace", metavar="P", convert=read_points, at_least=0, at_most=1,
+        help="the score to reach, in points (from 0 to 1 in files and Python)",
+    )
     prices: str | None = option(
         None, group=COST, affects="output", metavar="FILE|TEXT", is_path=True,
         help="your own prices: a file (eyechart docs cost), or input=2.5,output=10 (USD per million tokens)",
@@ -408,9 +490,19 @@ class Options:
         "runs", "--out", "--work-dir", "--log-dir", group=RUN, affects="output", is_common=True,
         metavar="DIR", is_path=True, help="folder for run folders (default: runs)",
     )
+    by: tuple[str, ...] = option(
+        (), "--by", "--group-by", group=RUN, affects="output", metavar="COLUMN[,COLUMN]",
+        help="group the tables by a column of the data, or by several crossed; repeatable; none: no groups "
+        "(default: the benchmark's own groups)",
+    )
     exporters: tuple[str, ...] = option(
         (), "--exporter", group=RUN, affects="output", metavar="NAME",
         help="also write the files of this exporter, into the run folder; python:file.py:name for your own",
+    )
+    track: tuple[str, ...] = option(
+        (), group=RUN, affects="output", metavar="NAME",
+        help="report to a tracker: mlflow, wandb, or a callback of a --plugin; repeatable (eyechart docs "
+        "publish)",
     )
     fresh: bool = option(
         False, group=RUN, affects="output", is_common=True, help="start over instead of resuming",
@@ -423,31 +515,38 @@ class Options:
         """Options from names and values, checked; text is converted to numbers where numbers are expected."""
         import msgspec
 
-        from eyechart.models.specs import refuse_unknown
-
         refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
-        plain = {name: value for name, value in given.items() if value is not None}
+        plain = expand_numbers(cls, {name: value for name, value in given.items() if value is not None})
         for name, value in plain.items():
             if isinstance(value, Path) and list_options(cls)[name].is_path:
                 plain[name] = str(value)
+        if isinstance(plain.get("look"), Mapping):
+            plain["look"] = msgspec.convert(plain["look"], Look)
+        if isinstance(look := plain.get("look"), Look):
+            of_look = {name: value for name, value in look.list_options().items() if value}
+            if twice := sorted(of_look.keys() & plain.keys() - {"look"}):
+                raise UsageError(f"{twice[0]} is given twice", hint="leave it out: look= has it, too")
+            plain |= of_look
+        if "searcher" in plain:
+            from eyechart.runs.models import expand_role_options
+
+            plain = expand_role_options(plain, "searcher")
         if "judge" in plain:
-            from eyechart.runs.models import expand_judge_options
+            from eyechart.runs.models import expand_role_options
 
             judges = plain["judge"]
             several = list(judges) if isinstance(judges, list | tuple) else [judges]
             if len(several) == 1:
-                plain = expand_judge_options({**plain, "judge": several[0]})
+                plain = expand_role_options({**plain, "judge": several[0]}, "judge")
             elif any(not isinstance(one, str) for one in several):
                 raise UsageError(
                     "several judges must be texts", hint="write each as openai/NAME@URL,temperature=0"
                 )
-        for name in ("base_url", "judge_base_url"):
+        for name in ("base_url", "judge_base_url", "searcher_base_url"):
             if isinstance(plain.get(name), list | tuple):
                 addresses = tuple(dict.fromkeys(_texts(plain[name])))
                 plain[name] = addresses[0] if len(addresses) == 1 else addresses or None
         if "plugins" in plain:
-            from eyechart.runs.plugins import load_plugin
-
             plain["plugins"] = _texts(plain["plugins"])
             for file in plain["plugins"]:
                 load_plugin(file)
@@ -457,8 +556,9 @@ class Options:
             plain["also_scorers"] = [_name_scorer(one) for one in several]
         if "scorer" in plain:
             plain["scorer"] = _name_scorer(plain["scorer"])
-        if "ids" in plain:
-            plain["ids"] = _texts(plain["ids"])
+        for name in ("ids", "by"):
+            if name in plain:
+                plain[name] = _texts(plain[name])
         if isinstance(plain.get("where"), Mapping):
             plain["where"] = {key: ",".join(_texts(value)) for key, value in plain["where"].items()}
         try:
@@ -471,9 +571,9 @@ class Options:
     def check(self) -> None:
         """Refuse numbers out of range, options without effect, and URLs with a password in them."""
         check_limits(self)
-        given = (self.base_url, self.judge_base_url)
+        given = (self.base_url, self.judge_base_url, self.searcher_base_url)
         several = [one for each in given for one in (each if isinstance(each, tuple) else (each,))]
-        for address in (*several, self.endpoint_name, self.judge_endpoint_name):
+        for address in (*several, self.endpoint_name, self.judge_endpoint_name, self.searcher_endpoint_name):
             if address and "@" in address.partition("://")[2].partition("/")[0]:
                 raise UsageError(
                     "the endpoint's URL holds a password",
@@ -501,10 +601,10 @@ class Options:
                     f"{name} has no effect: input is {self.input}",
                     hint=f"add --input {kind}, or leave out --{flag}",
                 )
-        for name in ("api_key", "judge_api_key"):
+        for name in ("api_key", "judge_api_key", "searcher_api_key"):
             if getattr(self, name) and getattr(self, f"{name}_env"):
                 raise UsageError(f"{name} and {name}_env are both given", hint="leave one of them out")
-        for name in ("endpoint_name", "judge_endpoint_name"):
+        for name in ("endpoint_name", "judge_endpoint_name", "searcher_endpoint_name"):
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
         for name in ("ray_address", "workers", "gpus_per_worker", "ship_images"):
@@ -513,22 +613,70 @@ class Options:
                 raise UsageError(
                     f"{name} has no effect: the run is local", hint=f"add --executor ray, or leave out {flag}"
                 )
+        if self.stream and self.batch:
+            raise UsageError(
+                "stream has no effect: the replies of a batch come at once",
+                hint="leave out --stream or --batch",
+            )
         if self.executor == "ray" and self.batch:
             raise UsageError(
                 "a batch is asked by the provider, not by workers", hint="leave out --batch or --executor ray"
             )
+        self._check_look()
         if self.shard is not None:
             self._check_shard(self.shard)
         if self.answers is not None and self.ask is None:
             raise UsageError(
                 "answers has no effect without ask", hint="add --ask TEXT, or leave out --answers"
             )
+        self._check_gate()
+        for name in ("batch", "shard", "circular", "look"):
+            if self.recheck and getattr(self, name):
+                raise UsageError(
+                    f"recheck cannot be combined with {name}", hint=f"leave out --recheck or --{name}"
+                )
+        if self.recheck and self.executor == "ray":
+            raise UsageError("recheck asks from this process", hint="leave out --recheck or --executor ray")
         if self.vote and self.trials < 2:
             raise UsageError("vote has no effect with one trial", hint="add --trials K")
         if self.shots_from is not None and not self.shots:
             raise UsageError("shots_from has no effect without shots", hint="add --shots K")
         if self.cluster == "":
             raise UsageError("cluster is empty", hint="name a column, or none")
+
+    def _check_gate(self) -> None:
+        if self.baseline is not None and self.at_least is not None:
+            raise UsageError("baseline and at_least are both given", hint="leave one of them out")
+        if self.max_drop and self.baseline is None:
+            raise UsageError("max_drop has no effect without a baseline", hint="add --baseline RUN")
+        if self.stop_when is None:
+            return
+        if self.baseline is None and self.at_least is None:
+            raise UsageError("nothing to decide", hint="add --baseline RUN or --at-least P")
+        for name in ("batch", "shard"):
+            if getattr(self, name):
+                hint = f"leave out --stop-when or --{name}"
+                raise UsageError(f"stop_when cannot be combined with {name}", hint=hint)
+
+    def _check_look(self) -> None:
+        """Refuse what does not go with ``--look``, and its options without it."""
+        if self.look is None:
+            for name in list_option_names(Options, LOOK):
+                if getattr(self, name):
+                    raise UsageError(f"{name} has no effect without look", hint="add --look")
+            return
+        if self.input in ("none", "caption", "ocr", "blank"):
+            raise UsageError(
+                f"look has no effect: input is {self.input}, so there is no image to look at",
+                hint="leave out --look or --input",
+            )
+        for name in (*list_option_names(Options, IMAGES), "shots", "batch", "score_options", "ship_images"):
+            if getattr(self, name):
+                why = _NOT_LOOKING.get(name, "the dialogue sizes its images")
+                raise UsageError(
+                    f"{name} does not go with look: {why}",
+                    hint=f"leave out --{name.replace('_', '-')}; --look-param max_area=N limits images",
+                )
 
     def _check_shard(self, shard: str) -> None:
         from eyechart.runs.shards import Shard
@@ -553,17 +701,18 @@ class Options:
             score_options=self.score_options,
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
+            stream=self.stream,
         )
 
     def list_judges(self) -> list[Options]:
         """These options for each judge: of several, each with what stands behind its name."""
         if not isinstance(self.judge, tuple):
             return [self] if self.judge else []
-        from eyechart.runs.models import expand_judge_options
+        from eyechart.runs.models import expand_role_options
 
         each = []
         for judge in self.judge:
-            own = expand_judge_options({"judge": judge})
+            own = expand_role_options({"judge": judge}, "judge")
             if isinstance(own.get("judge_base_url"), list):
                 own["judge_base_url"] = tuple(own["judge_base_url"])
             own["judge_params"] = {**self.judge_params, **own.get("judge_params", {})}
@@ -571,13 +720,14 @@ class Options:
             each[-1].check()
         return each
 
-    def make_judge_settings(self) -> ModelSettings:
-        """The settings from which the judge is made."""
+    def make_role_settings(self, role: Literal["judge", "searcher"]) -> ModelSettings:
+        """The settings from which the judge or the searcher is made."""
+        key = getattr(self, f"{role}_api_key")
         return ModelSettings(
-            base_url=self.judge_base_url,
-            endpoint_name=self.judge_endpoint_name,
-            api_key=self.judge_api_key or _key_in("judge_api_key_env", self.judge_api_key_env),
-            parameters=self.judge_params,
+            base_url=getattr(self, f"{role}_base_url"),
+            endpoint_name=getattr(self, f"{role}_endpoint_name"),
+            api_key=key or _key_in(f"{role}_api_key_env", getattr(self, f"{role}_api_key_env")),
+            parameters=getattr(self, f"{role}_params"),
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
         )
@@ -630,6 +780,13 @@ class Options:
         return {name: value for name, value in self.identity().items() if name in names}
 
 
+_NOT_LOOKING = {
+    "batch": "the next request depends on the last reply",
+    "shots": "the examples show no dialogue",
+    "score_options": "nothing is generated",
+    "pass_urls": "crops have no URL",
+    "ship_images": "workers cut crops from the originals",
+}
 # The options that decide how a reply is scored, and nothing else.
 SCORING_OPTIONS = list_option_names(Options, SCORING)
 
@@ -638,8 +795,6 @@ def _name_scorer(given: Any) -> str:
     """The name of a scorer that is given as a function or by name."""
     if isinstance(given, str):
         return given
-    from eyechart.runs.plugins import name_scorer
-
     return name_scorer(given)
 
 

@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eyechart.errors import StoreError
+from eyechart import __version__
+from eyechart.data.images.loading import ImageLoader
+from eyechart.errors import StoreError, UsageError
 from eyechart.files import read_json
 from eyechart.option import list_options
 from eyechart.report.conditions import list_options_apart, read_options
+from eyechart.report.run_page import Level, RunFacts, SampleFacts, write_run_page
+from eyechart.report.runs_page import PageRun, write_runs_page
+from eyechart.report.thumbnails import ImagePolicy
+from eyechart.runs.comparability import label_runs
+from eyechart.runs.comparison import compare_runs
 from eyechart.runs.options import IMAGES, Options
 from eyechart.runs.results import Run
+from eyechart.store.folder import SUMMARY_NAME, find_cache_folder, find_siblings
+from eyechart.store.journal import Journal
 
 if TYPE_CHECKING:
-    from eyechart.data.images.loading import ImageLoader
     from eyechart.report.compare import Comparison
     from eyechart.report.comparison_page import PairedResults
-    from eyechart.report.run_page import Level, RunFacts
-    from eyechart.report.thumbnails import ImagePolicy
     from eyechart.runs.audit import Audit
     from eyechart.types import Result
 
-# For small copies of images at the end of a run: this share of the run's duration, within limits.
-# `eyechart report --html` takes the time it needs.
+# For small copies of images at the end of a run: this share of the run's duration, within limits, and as long
+# as it takes if that is less than the most. `eyechart report --html` takes the time it needs.
 _SHARE = 0.02
-_MOST_S, _LEAST_S = 10.0, 0.25  # a larger run with less than that has no copies at all
-_FEW_ROWS, _OF_FEW_S = 500, 1.0
+_MOST_S, _LEAST_S = 10.0, 0.25
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
 
 
-def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> None:
+def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> int:
     """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well.
 
-    After a run, its summary is written as soon as the samples are counted, before the images.
+    After a run, its summary is written as soon as the samples are counted, before the images. Returns the
+    number of images that could not be read.
     """
-    from eyechart.report.run_page import SampleFacts, write_run_page
-
     loader = make_page_loader(run)
     about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
 
@@ -50,27 +54,21 @@ def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run:
         return gather_facts(run)
 
     try:
-        write_run_page(path, about, run.count_samples(), gather, loader, policy)
+        return write_run_page(path, about, run.count_samples(), gather, loader, policy)
     finally:
         loader.close()
 
 
 def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePolicy:
     """How the images get into the page."""
-    from eyechart.report.thumbnails import ImagePolicy
-
     if full_images or not is_after_run:
         return ImagePolicy(is_full=full_images)
     share_s = _SHARE * run.journal.totals()["seconds"]
-    if _count_rows(run) <= _FEW_ROWS:
-        share_s = max(share_s, _OF_FEW_S)
-    return ImagePolicy(max_s=min(_MOST_S, share_s) if share_s >= _LEAST_S else 0.0)
+    return ImagePolicy(max_s=min(_MOST_S, max(_LEAST_S, share_s)), whole_s=_MOST_S)
 
 
 def gather_facts(run: Run) -> RunFacts:
     """What the page says besides the summary and the samples."""
-    from eyechart.report.run_page import RunFacts
-
     first = next(run.journal.samples(), None)
     return RunFacts(
         name=run.folder.name,
@@ -92,9 +90,6 @@ def _count_rows(run: Run) -> int:
 
 def make_page_loader(run: Run) -> ImageLoader:
     """The loader of the images of a run, as they were sent."""
-    from eyechart.data.images.loading import ImageLoader
-    from eyechart.store.folder import find_cache_folder
-
     options = read_options(run.manifest)
     return ImageLoader(
         max_pixels=options.get("max_pixels"),
@@ -116,10 +111,6 @@ def _list_notes(run: Run) -> Iterator[str]:
 
 def _find_blind_levels(run: Run) -> Iterator[Level]:
     """The score of the same questions without the images, where a run beside this one has it."""
-    from eyechart.report.run_page import Level
-    from eyechart.store.folder import SUMMARY_NAME, find_siblings
-    from eyechart.store.journal import Journal
-
     if run.replaced_input:
         return
     for journal in islice(find_siblings(run.folder), _MAX_SIBLINGS):
@@ -147,14 +138,44 @@ def _is_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     )
 
 
+# -- Several runs
+
+
+def write_runs_html(runs: Sequence[Run], path: str | Path, *, full_images: bool = False) -> int:
+    """Write several runs as one HTML file: their scores, what their comparisons say, and all samples.
+
+    Returns how many images could not be read.
+    """
+    counted = [(run, gather_facts(run)) for run in runs]
+    labels = label_runs(runs)
+    several = [
+        PageRun(label=label, facts=facts, results=run.samples())
+        for label, (run, facts) in zip(labels, counted, strict=True)
+    ]
+    loader = make_page_loader(runs[0])
+    try:
+        return write_runs_page(path, several, list(_compare(runs)), loader, ImagePolicy(is_full=full_images))
+    finally:
+        loader.close()
+
+
+def _compare(runs: Sequence[Run]) -> Iterator[Comparison]:
+    """The comparisons of those that can be compared, by benchmark."""
+    by_benchmark: dict[str, list[Run]] = {}
+    for run in runs:
+        by_benchmark.setdefault(str(run.manifest.get("benchmark")), []).append(run)
+    for alike in by_benchmark.values():
+        if len(alike) > 1:
+            with contextlib.suppress(UsageError):  # other questions, or another scorer
+                yield compare_runs(alike)
+
+
 # -- Comparisons
 
 
 def write_comparison_html(comparison: Comparison, path: str | Path, *, full_images: bool = False) -> None:
     """Write a comparison as one HTML file."""
-    from eyechart import __version__
     from eyechart.report.comparison_page import write_comparison_page
-    from eyechart.report.thumbnails import ImagePolicy
 
     pair = comparison.pairs[0]
     others = (one.run for one in comparison.standings if one.run not in (pair.a, pair.b))
@@ -208,7 +229,6 @@ def _first_results(run: Run, scorer: str, wanted: Set[str]) -> Iterator[tuple[st
 def write_audit_html(found: Audit, path: str | Path, *, full_images: bool = False) -> None:
     """Write an audit as one HTML file."""
     from eyechart.report.audit_page import write_audit_page
-    from eyechart.report.thumbnails import ImagePolicy
 
     [image] = found.runs["image"]
     blind = found.runs.get("none", (image,))[0]

@@ -5,18 +5,44 @@ A `Plan` is a run that could start now. Nothing is written and no request is sen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from eyechart import __version__
+from eyechart.data.columns.fields import read_schema
+from eyechart.data.images.substitutes import BlankImages
+from eyechart.data.wrappers import find_file_source, list_columns
+from eyechart.engine.judge import JudgeSetup
+from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer, SlowPreparer
 from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.models.python import adapt, name_of
+from eyechart.models.redact import redact_parameters
+from eyechart.models.specs import make_model, refuse_unknown, refuses_sampling, takes_temperature
 from eyechart.option import list_options
+from eyechart.prompt.default import with_system
+from eyechart.prompt.inputs import drop_images, reword, with_images_only
+from eyechart.prompt.shots import PromptWithShots, draw_shots
+from eyechart.registry import aggregates, callbacks, scorers
+from eyechart.report.clusters import choose_rules
+from eyechart.report.counting import NO_GROUPS, check_groups
+from eyechart.runs.corrections import Correction, read_corrections
 from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, put_texts
+from eyechart.runs.look import choose_look
 from eyechart.runs.options import DATA, QUESTIONS, Options
-from eyechart.runs.plugins import find_exporter, find_scorer
-from eyechart.runs.sources import apply_circular, apply_selection, find_benchmark
+from eyechart.runs.plugins import SCORER_HINT, find_exporter, find_scorer, is_ours, try_part
+from eyechart.runs.sources import apply_circular, apply_selection, find_benchmark, refuse_blind_run
+from eyechart.score.judged import name_prompts, read_prompts
+from eyechart.score.thinking import ThinkingOption, set_thinking
+from eyechart.store.cache import read_size_limit
+from eyechart.store.folder import name_folder
+from eyechart.store.journal import FILE_NAME
+from eyechart.store.reader import JournalReader
 from eyechart.terminal import print_note
 from eyechart.types import (
     Benchmark,
@@ -35,12 +61,9 @@ from eyechart.types import (
 )
 
 if TYPE_CHECKING:
-    from eyechart.engine.judge import JudgeSetup
-    from eyechart.engine.prepare import ImageSource, Preparer
+    from eyechart.engine.look import LookSetup
     from eyechart.models.prices import Price
-    from eyechart.prompt.shots import PromptWithShots
     from eyechart.runs.shards import Shard
-    from eyechart.score.thinking import ThinkingOption
 
 _LOOKED_AT = 1000  # samples at most, to find the first question with rotations
 
@@ -58,9 +81,18 @@ class Plan:
     model_spec: str | object = field(
         default="", repr=False
     )  # as the user gave the model: workers make it again
+    corrections: Sequence[Correction] = ()
+    source_spec: str = ""  # as the user gave the source, if by name
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
     earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
     shares_budget: tuple[Path, ...] = ()  # journals of other runs whose spending counts against the limits
+    look: LookSetup | None = None
+
+    @property
+    def helpers(self) -> Mapping[str, Model]:
+        """The models that are asked besides the run's own, by role: judges and the searcher."""
+        searcher = self.look.searcher if self.look else None
+        return {**self.scorers.judges, **({"searcher": searcher} if searcher else {})}
 
     @property
     def shard(self) -> Shard | None:
@@ -70,15 +102,20 @@ class Plan:
         return Shard.parse(self.options.shard) if self.options.shard else None
 
     @property
+    def asked_identity(self) -> dict[str, Any]:
+        """What is part of the key of every request: the model, and how it looks."""
+        look = {"look": self.look.identity(with_wording=True)} if self.look else {}
+        return {"model": self.model.name, **self.model.identity, **look}
+
+    @property
     def scorer(self) -> Scorer:
         """The scorer of the headline."""
         return self.scorers.scorer
 
     def manifest(self) -> dict[str, Any]:
         """The description of the run in its folder, without keys."""
-        from eyechart.models.redact import redact_parameters
-
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
+        is_named = isinstance(self.model_spec, str)
         return {
             **describe_run(
                 self.benchmark,
@@ -88,7 +125,10 @@ class Plan:
                 cluster=self.options.cluster,
             ),
             "identity": dict(self.model.identity),
+            **({"look": self.look.describe()} if self.look else {}),
             "options": redact_parameters(options),
+            **({"corrections": msgspec.to_builtins(self.corrections)} if self.corrections else {}),
+            "given": {"source": self.source_spec, "model": str(self.model_spec) if is_named else ""},
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
         }
 
@@ -96,13 +136,11 @@ class Plan:
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
     from eyechart.runs.cost import find_prices
-    from eyechart.runs.sources import refuse_blind_run
-    from eyechart.store.cache import read_size_limit
-    from eyechart.store.folder import name_folder
 
     if options.cache:
         read_size_limit()  # a bad value in the environment is an error before anything is spent
     benchmark, options = choose_benchmark(source, options)
+    options = take_sampling(options, benchmark, model)
     scorers = choose_scorers(benchmark, options)
     the_model = find_model(model, options)
     if options.pass_urls and not read_capabilities(the_model).takes_urls:
@@ -119,11 +157,23 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         )
     for name in options.exporters:
         find_exporter(name)
+    for name in options.track:
+        callbacks.get(name)
+    own = [one for one in (scorers.scorer, *scorers.beside) if not is_ours(getattr(one, "function", one))]
+    if own and (first := next(iter(benchmark.source), None)):
+        said = Reply(text=next(iter(first.golds), ""))
+        for one in own:
+            try_part(f"scorer {one.name}", SCORER_HINT, partial(one, said, first))
     refuse_blind_run(benchmark, options)
+    if options.by and options.by != (NO_GROUPS,):
+        check_groups(options.by, islice(benchmark.source, _LOOKED_AT))
     prompt = choose_prompt(benchmark, options)
     if options.circular:
         refuse_hidden_options(benchmark, prompt)
+    look = choose_look(options, the_model)
     identity = make_identity(benchmark, the_model, options)
+    if look is not None:
+        identity["look"] = look.identity()
     plan = Plan(
         benchmark=benchmark,
         model=the_model,
@@ -132,9 +182,16 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         options=options,
         folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
         model_spec=model,
-        prices=find_prices(the_model, scorers.judges, options),
+        corrections=find_corrections(options, scorers.judge_setup is not None),
+        source_spec=str(source) if isinstance(source, str | Path) else "",
+        look=look,
     )
-    return plan if plan.shard is None else replace(plan, folder=plan.shard.name_folder(plan.folder))
+    plan = replace(plan, prices=find_prices(the_model, plan.helpers, options))
+    if plan.shard is not None:
+        plan = replace(plan, folder=plan.shard.name_folder(plan.folder))
+    if scorers.judge_setup is not None and not options.fresh and (known := read_judges(plan.folder)):
+        plan = replace(plan, scorers=choose_scorers(benchmark, options, known))
+    return plan
 
 
 def make_identity(benchmark: Benchmark, model: Model, options: Options) -> dict[str, Any]:
@@ -165,8 +222,6 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
     """The benchmark with the selected questions, and the options with the files they name read in."""
     refuse_stray_judge(options)
     if options.schema:
-        from eyechart.data.columns.fields import read_schema
-
         options = replace(options, schema=read_schema(options.schema).text)
     benchmark = find_benchmark(source, options)
     options = apply_parity(options, benchmark)
@@ -186,8 +241,6 @@ def apply_parity(options: Options, benchmark: Benchmark) -> Options:
     """With ``--parity``, add the options of the benchmark's official pipeline."""
     if not options.parity:
         return options
-    from eyechart.registry import scorers
-
     if not benchmark.official and not scorers.get(benchmark.scorer).parity:
         raise UsageError(
             f"{benchmark.name} has no official pipeline to match",
@@ -202,25 +255,32 @@ def apply_parity(options: Options, benchmark: Benchmark) -> Options:
     return options.fill_from(official)
 
 
+def take_sampling(options: Options, benchmark: Benchmark, model: str | object) -> Options:
+    """The options with the sampling of the benchmark's kit, if the run sets none and the model takes it."""
+    if not isinstance(model, str) or model.startswith(("baseline/", "python:")):
+        return options
+    taken = dict(benchmark.sampling)
+    if refuses_sampling(model):
+        taken.pop("temperature", None)
+    if options.params.keys() & {"max_completion_tokens", "max_output_tokens"}:  # the same by another name
+        taken.pop("max_tokens", None)
+    return options.fill_from(taken)
+
+
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     """The benchmark's prompt or the user's template, changed as the options say."""
-    from eyechart.data.wrappers import find_file_source
-    from eyechart.prompt.default import with_system
-    from eyechart.prompt.inputs import drop_images, reword, with_images_only
-    from eyechart.prompt.shots import PromptWithShots
-
     prompt = benchmark.prompt
     shots = prompt if isinstance(prompt, PromptWithShots) else None
     if shots is not None:
         prompt = shots.prompt
     if options.prompt_template:
-        from eyechart.prompt.template import list_known_names, make_template_prompt
-
         if unused := [name for name in options.settings if name in benchmark.prompt_settings]:
             raise UsageError(
                 f"--set {unused[0]} has no effect: a prompt template replaces the benchmark's prompt",
                 hint=f"leave out --set {unused[0]} or --prompt-template",
             )
+        from eyechart.prompt.template import list_known_names, make_template_prompt
+
         first = next(iter(benchmark.source), None)
         prompt = make_template_prompt(
             options.prompt_template, columns=list_known_names(first) if first else ()
@@ -257,8 +317,6 @@ def refuse_rounds(prompt: PromptWithShots) -> None:
 
 def add_shots(benchmark: Benchmark, options: Options) -> tuple[Benchmark, Options]:
     """The benchmark with a prompt that shows examples; from a file, the options hold its absolute path."""
-    from eyechart.prompt.shots import PromptWithShots, draw_shots
-
     pool: Source = benchmark.source
     if options.shots_from is not None:
         if Path(options.shots_from).exists():
@@ -298,12 +356,6 @@ def describe_run(
     benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1, cluster: str | None = None
 ) -> dict[str, Any]:
     """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
-    from eyechart import __version__
-    from eyechart.data.wrappers import list_columns
-    from eyechart.models.redact import redact_parameters
-    from eyechart.registry import aggregates
-    from eyechart.report.clusters import choose_rules
-
     if benchmark.aggregate:
         aggregates.get(benchmark.aggregate)  # an unknown name is refused before anything is spent
     return {
@@ -345,9 +397,6 @@ def carry_kept(
 
 def find_model(model: str | object, options: Options) -> Model:
     """The model with this name, or a user's own object as a model."""
-    from eyechart.models.python import adapt, name_of
-    from eyechart.models.specs import make_model, refuse_unknown
-
     settings = options.make_model_settings()
     if isinstance(model, str):
         return make_model(model, settings)
@@ -369,19 +418,19 @@ def keep_log(model: Model, path: Path) -> None:
 
 def has_shared_requests(plan: Plan) -> bool:
     """Whether the trials of a sample share one request, if the endpoint supports it."""
-    return isinstance(plan.model, Several) and not plan.options.separate_trials and not plan.options.batch
+    options = plan.options
+    is_apart = options.separate_trials or options.batch or options.look
+    return isinstance(plan.model, Several) and not is_apart
 
 
 def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
     """The preparer, which turns samples into requests and knows which were answered before."""
-    from eyechart.engine.prepare import Preparer, SlowPreparer
-
-    identity = {"model": plan.model.name, **plan.model.identity}
+    identity = plan.asked_identity
     loader = images or make_loader(plan.options)
     options = plan.options
+    if plan.look is not None:
+        return LookPreparer(plan.prompt, loader, identity)  # type: ignore[arg-type]  # of a loader
     if options.input == "blank":
-        from eyechart.data.images.substitutes import BlankImages
-
         return Preparer(plan.prompt, BlankImages(loader), identity)
     is_slow = options.shots > 0 or (options.input == "ocr" and not options.ocr_texts)
     of_kind = SlowPreparer if is_slow else Preparer
@@ -415,8 +464,6 @@ class RunScorers:
 
     def describe(self) -> dict[str, Any]:
         """Their part of the manifest."""
-        from eyechart.score.judged import name_prompts
-
         setup = self.judge_setup
         return {
             "scorer": self.scorer.name,
@@ -436,9 +483,11 @@ class RunScorers:
         }
 
 
-def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
-    """The scorers of a run, bound to its judge."""
-    judge = find_judge(options)
+def choose_scorers(
+    benchmark: Benchmark, options: Options, known: Sequence[Mapping[str, Any]] = ()
+) -> RunScorers:
+    """The scorers of a run, bound to its judge; `known` are the identities of its judges so far."""
+    judge = find_judge(options, known)
     usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
     scorer = options.scorer or usual
     if scorer in options.also_scorers:
@@ -446,6 +495,18 @@ def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
             f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
         )
     return bind_scorers(scorer, options.also_scorers, judge, options.thinking)
+
+
+def find_corrections(options: Options, has_judge: bool) -> list[Correction]:
+    """The corrected golds of a run."""
+    if options.corrections is None:
+        return []
+    if has_judge:
+        raise UsageError(
+            "corrections need a scorer by rules: nothing is asked for them",
+            hint="leave out --judge or --corrections",
+        )
+    return read_corrections(options.corrections)
 
 
 def refuse_stray_judge(options: Options) -> None:
@@ -459,8 +520,6 @@ def bind_scorers(
     scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None, thinking: ThinkingOption | None = None
 ) -> RunScorers:
     """Find scorers by name, set what they see of thoughts, and bind them to the judge, if there is one."""
-    from eyechart.score.thinking import set_thinking
-
     found: list[Scorer] = []
     for name in dict.fromkeys((scorer, *beside)):
         one = set_thinking(find_scorer(name), thinking)
@@ -479,20 +538,30 @@ def bind_scorers(
     )
 
 
-def find_judge(options: Options) -> JudgeSetup | None:
+def read_judges(folder: Path) -> list[Mapping[str, Any]]:
+    """The identities of the judges of the run in this folder, if there is one."""
+    journal = JournalReader(folder / FILE_NAME)
+    if not journal.path.exists():
+        return []
+    return list_judge_identities(journal.read_mapping("manifest").get("judge"))
+
+
+def list_judge_identities(judge: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """The identities of the judges in a manifest."""
+    return [one["identity"] for one in (judge, *judge.get("further", ()))] if judge else []
+
+
+def find_judge(options: Options, known: Sequence[Mapping[str, Any]] = ()) -> JudgeSetup | None:
     """The judge that the options name, or the judges, with their prompts."""
     if not options.judge:
         return None
-    from eyechart.engine.judge import JudgeSetup
-    from eyechart.score.judged import read_prompts
-
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
     if doubled := [stage for stage, prompt in prompts.items() if "{{" in prompt]:
         print_note(
             f"{options.judge_prompts}: the prompt of {', '.join(doubled)} has doubled braces, as Python's "
             "templates write them; they are sent as they stand"
         )
-    first, *further = (_make_judge(one) for one in options.list_judges())
+    first, *further = (_make_judge(one, known) for one in options.list_judges())
     names = [first.name, *(one.name for one in further)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(
@@ -502,12 +571,20 @@ def find_judge(options: Options) -> JudgeSetup | None:
     return JudgeSetup(first, prompts, tuple(further))
 
 
-def _make_judge(options: Options) -> Model:
-    from eyechart.models.specs import make_model
+def _make_judge(options: Options, known: Sequence[Mapping[str, Any]]) -> Model:
+    """A judge, asked at temperature 0 unless the options say otherwise.
 
+    A run that was begun without, by an earlier version, goes on so: its verdicts stay those of one judge.
+    """
     assert isinstance(options.judge, str)
+    settings = options.make_role_settings("judge")
+    parameters = settings.parameters
     try:
-        return _AsJudge(make_model(options.judge, options.make_judge_settings()))
+        judge = make_model(options.judge, settings)
+        is_set = "temperature" in parameters or judge.identity in known
+        if not is_set and takes_temperature(options.judge):
+            judge = make_model(options.judge, replace(settings, parameters={"temperature": 0, **parameters}))
+        return _AsJudge(judge)
     except UsageError as err:
         raise UsageError(f"the judge: {err.message}", hint=_adapt_hint(err.hint)) from err
 

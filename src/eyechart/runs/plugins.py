@@ -6,19 +6,21 @@ with ``--plugin file.py`` everything that a file declares can be used by name. A
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import os
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from eyechart.errors import UnknownName, UsageError, join_names
-from eyechart.registry import Registry, benchmarks, exporters, scorers, suggest_name
-from eyechart.types import Benchmark, Outcome, Reply, Sample, Score, Scorer
-from eyechart.validate import check_score
+from eyechart.registry import NamedScorer, Registry, benchmarks, exporters, scorers, suggest_name
+from eyechart.types import Benchmark, Scorer
 
 PYTHON = "python:"
+SCORER_HINT = "def my_scorer(reply, sample), with reply.text and sample.golds; or def my_scorer(text, gold)"
 _loaded: dict[tuple[str, int], ModuleType] = {}
 
 
@@ -35,6 +37,32 @@ def load_plugin(file: str | Path) -> ModuleType:
     if key not in _loaded:
         _loaded[key] = load_module(str(path))
     return _loaded[key]
+
+
+def is_ours(part: Any) -> bool:
+    """Whether a function or an object is defined by this package."""
+    return str(getattr(part, "__module__", "")).partition(".")[0] == "eyechart"
+
+
+def try_part(what: str, hint: str, call: Callable[[], Any]) -> None:
+    """Call a user's prompt or scorer once: a mistake in it must not show after requests were sent.
+
+    Errors that may be due to the sample are left to the run, which reports them per sample.
+    """
+    from eyechart.models.python import describe_error
+
+    try:
+        call()
+    except (TypeError, NameError, AttributeError, ImportError) as err:
+        if "'NoneType' object has no attribute" in str(
+            err
+        ):  # such as a pattern that this text does not match
+            return
+        raise UsageError(f"the {what} fails on the first sample: {describe_error(err)}", hint=hint) from err
+    except UsageError:
+        raise
+    except Exception:
+        return
 
 
 # -- Benchmarks
@@ -56,7 +84,11 @@ def split_benchmark_spec(source: str) -> tuple[Path, str] | None:
 
 
 def list_benchmarks(module: ModuleType) -> dict[str, Any]:
-    """The benchmarks that a file declares: decorated functions and `Benchmark` objects, by name."""
+    """The benchmarks that a file declares, by name.
+
+    Decorated functions, functions that say that they return a `Benchmark`, `Benchmark` objects, and classes
+    with a method `to_benchmark`, such as data sets of other kits.
+    """
     found: dict[str, Any] = {
         name: factory
         for name, factory in benchmarks.recorded().items()
@@ -66,6 +98,10 @@ def list_benchmarks(module: ModuleType) -> dict[str, Any]:
     for name, value in vars(module).items():
         if isinstance(value, Benchmark):
             found[value.name] = value
+        elif (
+            inspect.isclass(value) and value.__module__ == module.__name__ and hasattr(value, "to_benchmark")
+        ):
+            found[name] = value.to_benchmark
         elif (
             inspect.isfunction(value)
             and name not in found
@@ -88,7 +124,8 @@ def defines_benchmarks(path: Path) -> bool:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False
-    return "enchmark(" in text and "eyechart" in text and bool(list_benchmarks(load_plugin(path)))
+    is_likely = ("enchmark(" in text and "eyechart" in text) or "Dataset)" in text
+    return is_likely and bool(list_benchmarks(load_plugin(path)))
 
 
 def find_python_benchmark(path: Path, name: str) -> Any:
@@ -137,8 +174,7 @@ def _find_loaded(file: str, place: str) -> Any:
 def name_scorer(thing: Any, name: str = "") -> str:
     """The name under which a function is registered as a scorer; a plain function is registered now.
 
-    A plain function takes a reply and a sample, and returns a `Score`, a truth value or a number from 0 to 1.
-    Its version is a hash of its source text.
+    It is called as a decorated one (`eyechart.validate.apply_scorer`); its version is a hash of its text.
     """
     if isinstance(thing, str):
         return thing
@@ -152,30 +188,22 @@ def name_scorer(thing: Any, name: str = "") -> str:
     if all(hasattr(thing, part) for part in ("name", "version", "parity")):
         scorers.record(thing.name, thing)
         return str(thing.name)
-    if len(inspect.signature(thing).parameters) != 2:
-        raise UsageError(
-            f"{_call(thing)} does not take a reply and a sample", hint="def my_scorer(reply, sample): ..."
-        )
-    name = name or f"{PYTHON}{_call(thing)}"
-    scorers.record(name, PlainScorer(name, _hash_source(thing), "", thing))
+    try:
+        inspect.signature(thing).bind("reply", "sample")
+    except TypeError as err:
+        raise UsageError(f"{_call(thing)} does not take a reply and a sample", hint=SCORER_HINT) from err
+    name = name or f"{PYTHON}{_locate(thing)}"
+    scorers.record(name, NamedScorer(name, _hash_source(thing), "", thing))
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class PlainScorer:
-    """A function of a reply and a sample as a scorer."""
-
-    name: str
-    version: str
-    parity: str
-    function: Callable[[Reply, Sample], Any]
-
-    def __call__(self, reply: Reply, sample: Sample) -> Score:
-        value = self.function(reply, sample)
-        if isinstance(value, bool | int | float) and 0 <= value <= 1:
-            outcome: Outcome = "correct" if value == 1 else "wrong" if value == 0 else "partial"
-            return Score(outcome=outcome, value=float(value), read=reply.text, route=self.name)
-        return check_score(value)
+def _locate(thing: Any) -> str:
+    """``file.py:name`` of a function in a loaded file, by which it is found again; else its name."""
+    module = sys.modules.get(str(getattr(thing, "__module__", "")))
+    file = getattr(module, "__file__", None)
+    if module in _loaded.values() and file and getattr(module, _call(thing), None) is thing:
+        return f"{os.path.relpath(file)}:{_call(thing)}"
+    return _call(thing)
 
 
 def _call(thing: Any) -> str:
@@ -183,8 +211,6 @@ def _call(thing: Any) -> str:
 
 
 def _hash_source(thing: Any) -> str:
-    import hashlib
-
     try:
         text = inspect.getsource(thing)
     except (OSError, TypeError):  # typed at a prompt

@@ -13,21 +13,26 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+import msgspec
+
+from eyechart.data.columns.choices import ROTATION_OFFSET
+from eyechart.data.files.replies import open_questions, parse_failure, read_log, read_replies, recognise
+from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, UsageError
+from eyechart.report.clusters import refuse_unknown_column
 from eyechart.runs.cost import find_judge_prices, replace_prices
 from eyechart.runs.evaluate import finish_run
 from eyechart.runs.options import Options
-from eyechart.runs.plan import choose_benchmark, choose_scorers, describe_run
+from eyechart.runs.plan import choose_benchmark, choose_scorers, describe_run, find_corrections
 from eyechart.runs.rescore import score_run
 from eyechart.runs.results import Run
 from eyechart.runs.sources import find_benchmark, make_custom_benchmark
+from eyechart.store import folder as folders
+from eyechart.store.journal import FILE_NAME, Ask, Journal
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, LogEntry, Replies, Reply, ReplyLog, Sample, Source
-
-if TYPE_CHECKING:
-    from eyechart.store.journal import Journal
 
 T = TypeVar("T")
 Key = tuple[str, int]  # sample and trial
@@ -45,15 +50,12 @@ def score_replies(
     Of several replies to a question, that of the last file counts. Without a `source`, the questions are read
     from the files themselves. Scoring the same files again reuses the judge's earlier verdicts.
     """
-    from eyechart.report.clusters import refuse_unknown_column
-    from eyechart.store import folder as folders
-    from eyechart.store.journal import FILE_NAME, Journal
-
     files = [replies] if isinstance(replies, str | Path) else list(replies)
     parts = [_load_file(source, file, options) for file in files]
     benchmark, options = parts[0].benchmark, parts[0].options
     scorers = choose_scorers(benchmark, options)
     prices = find_judge_prices(scorers.judges, options)
+    corrections = msgspec.to_builtins(find_corrections(options, scorers.judge_setup is not None))
     loaded, samples = parts[0].loaded, parts[0].samples
     if len(parts) > 1:
         loaded, samples = merge_parts(parts)
@@ -78,7 +80,8 @@ def score_replies(
             journal.replace_samples(samples)
             _append_replies(journal, loaded, model=model, file=" or ".join(map(str, files)))
             manifest = describe_run(benchmark, scorers, model, trials=loaded.trials, cluster=options.cluster)
-            journal.set_meta("manifest", replace_prices({**manifest, "replies": given}, prices))
+            manifest |= {"replies": given, "corrections": corrections}
+            journal.set_meta("manifest", replace_prices(manifest, prices))
             journal.flush()
             session = score_run(Run(folder), journal, scorers, options, prices)
         finally:
@@ -101,8 +104,6 @@ class RepliesPart:
 def _load_file(
     source: str | Path | Benchmark | Source | None, replies: str | Path, options: Options
 ) -> RepliesPart:
-    from eyechart.data.files.replies import read_log
-
     file = Path(replies)
     log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
     benchmark, options = _find_benchmark(source, file, log, options)
@@ -124,8 +125,6 @@ def merge_parts(parts: Sequence[RepliesPart]) -> tuple[LoadedReplies, Source]:
     Of several replies to a question, the last counts; a failure never replaces a reply. Two files that answer
     different questions under one id are refused.
     """
-    from eyechart.data.wrappers import MemorySource
-
     samples: dict[str, tuple[Sample, str]] = {}
     replies: dict[Key, Reply] = {}
     for part in parts:
@@ -170,8 +169,6 @@ def _find_benchmark(
                 f"{', '.join(given)}: applies to a file of questions, and none is given",
                 hint="name one with --benchmark FILE; without it the questions are read from the replies",
             )
-        from eyechart.data.files.replies import open_questions
-
         benchmark = make_custom_benchmark(read_log_questions(log, path) if log else open_questions(path))
         if log and any(entry.sample and entry.sample.circle for entry in log.entries):
             benchmark = replace(benchmark, circular="headline")
@@ -180,8 +177,6 @@ def _find_benchmark(
 
 def read_log_questions(log: ReplyLog, path: Path) -> Source:
     """The questions that a log holds beside its replies."""
-    from eyechart.data.wrappers import MemorySource
-
     found: dict[str, Sample] = {}
     for entry in log.entries:
         if entry.sample is None:
@@ -202,9 +197,6 @@ def _read_model_name(path: Path, benchmark: Benchmark) -> str:
 
 def _append_replies(journal: Journal, loaded: LoadedReplies, *, model: str, file: str) -> None:
     """Write every sample's reply to the journal, or the reason why it has none."""
-    from eyechart.data.files.replies import parse_failure
-    from eyechart.store.journal import Ask
-
     n_trials = loaded.trials  # reads all replies: once is enough
     for sample in journal.samples():
         if journal.is_behind:
@@ -248,8 +240,6 @@ class LoadedReplies:
 
 def _load(benchmark: Benchmark, path: Path, log: ReplyLog | None, *, is_named: bool) -> LoadedReplies:
     """The replies of another tool's log, of the benchmark's own format if it has one, or of a table."""
-    from eyechart.data.files.replies import read_replies, recognise
-
     if log is not None:
         return load_log(log, benchmark.source if is_named else None)
     own = benchmark.read_replies
@@ -327,8 +317,6 @@ def _is_rotation(name: str, known: Collection[str]) -> bool:
     >>> _is_rotation("1000007", {"7"}), _is_rotation("q7#r2", {"q7"}), _is_rotation("1000008", {"7"})
     (True, True, False)
     """
-    from eyechart.data.columns.choices import ROTATION_OFFSET
-
     question, mark, turn = name.rpartition("#r")
     if mark and turn.isdigit():
         return question in known

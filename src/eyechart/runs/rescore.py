@@ -7,6 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from eyechart.engine.budget import BudgetGate
+from eyechart.engine.judge import Judge, JudgeSetup, Scoring
+from eyechart.engine.pool import StopSignal
+from eyechart.engine.sample import Calls, JournalCalls, KnownReplies
 from eyechart.errors import ModelError
 from eyechart.runs.cost import find_judge_prices, make_budget, record_judge_prices, replace_prices
 from eyechart.runs.evaluate import (
@@ -19,18 +25,24 @@ from eyechart.runs.evaluate import (
 )
 from eyechart.runs.loop import run_async
 from eyechart.runs.options import Options
-from eyechart.runs.plan import RunScorers, bind_scorers, carry_kept, find_judge, refuse_stray_judge
+from eyechart.runs.plan import (
+    RunScorers,
+    bind_scorers,
+    carry_kept,
+    find_corrections,
+    find_judge,
+    list_judge_identities,
+    refuse_stray_judge,
+)
 from eyechart.runs.plugins import find_scorer
 from eyechart.runs.results import Run
+from eyechart.store import folder as folders
+from eyechart.store.journal import FILE_NAME, Journal
+from eyechart.store.reader import Answered, Verdict
 from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:
-    from eyechart.engine.budget import BudgetGate
-    from eyechart.engine.judge import JudgeSetup
-    from eyechart.engine.sample import KnownReplies
     from eyechart.models.prices import Price
-    from eyechart.store.journal import Journal
-    from eyechart.store.reader import Answered, Verdict
 
 _Outcome = tuple[str, float]
 
@@ -61,9 +73,6 @@ def rescore(
     Where the judge changes, or one is added or left out, the earlier scoring stays beside the new one.
     `progress` is told how many replies have been taken up.
     """
-    from eyechart.store import folder as folders
-    from eyechart.store.journal import FILE_NAME, Journal
-
     options = options or Options()
     old = Run(folder, cluster=options.cluster)
     if options.cluster is not None:
@@ -76,7 +85,9 @@ def rescore(
             before = _list_outcomes(old.verdicts())
             kept = _keep_scoring(old, journal, scorers)
             session = score_run(old, journal, scorers, options, prices, progress)
-            manifest = carry_kept({**old.manifest, **scorers.describe()}, old.manifest, kept)
+            given = find_corrections(options, scorers.judge_setup is not None)
+            more = {"corrections": msgspec.to_builtins(given)} if given else {}
+            manifest = carry_kept({**old.manifest, **more, **scorers.describe()}, old.manifest, kept)
             journal.set_meta("manifest", replace_prices(manifest, prices))
         finally:
             journal.close()
@@ -131,7 +142,8 @@ def _list_changes(before: Iterable[_Outcome], after: Iterable[Verdict]) -> list[
 def _choose_scorers(old: Run, options: Options) -> RunScorers:
     """The scorers and the judge that the options name; for what they leave out, those of the run."""
     refuse_stray_judge(options)
-    judge = find_judge(options) or _recall_judge(old.manifest.get("judge"))
+    known = list_judge_identities(old.manifest.get("judge"))
+    judge = find_judge(options, known) or _recall_judge(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")
     if options.judge and not options.scorer and not isinstance(find_scorer(name), JudgedScorer):
         name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
@@ -146,8 +158,6 @@ def _recall_judge(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
     """The judge in the run's manifest: its stored verdicts count, and it cannot be asked again."""
     if not judge:
         return None
-    from eyechart.engine.judge import JudgeSetup
-
     first, *further = (
         _RecordedModel(one["model"], one["identity"]) for one in (judge, *judge.get("further", ()))
     )
@@ -177,8 +187,6 @@ def score_run(
     progress: Callable[[int], None] | None = None,
 ) -> Session:
     """Score every reply of a run with each of its scorers."""
-    from eyechart.engine.budget import BudgetGate
-
     judges = scorers.judges
     record_judge_prices(journal, judges, prices)
     gate = BudgetGate(make_budget(journal, options, prices, judges))
@@ -200,10 +208,6 @@ async def _score(
     gate: BudgetGate,
     progress: Callable[[int], None] | None,
 ) -> ModelError | None:
-    from eyechart.engine.judge import Judge, Scoring
-    from eyechart.engine.pool import StopSignal
-    from eyechart.engine.sample import Calls, JournalCalls
-
     stop, store, setup = StopSignal(), JournalCalls(journal), scorers.judge_setup
     calls = Calls(store, known)
     settings = make_settings(options)
@@ -226,8 +230,6 @@ async def _score(
 
 
 def _list_answered(run: Run, progress: Callable[[int], None] | None) -> Iterator[Answered]:
-    from eyechart.store.reader import Answered
-
     # Without verdicts, messages and clusters, which scoring does not need.
     for n, result in enumerate(run.journal.results("", trials=run.trials, is_brief=True), start=1):
         if progress is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,19 +10,41 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from eyechart.circular import merge_rotations
 from eyechart.errors import EyechartError, MissingExtra, ModelError, UsageError
+from eyechart.models.prices import Price
 from eyechart.option import list_options
+from eyechart.registry import exporters, is_for_any_run, suggest_name
+from eyechart.report.clusters import check_column, choose_rules, find_clusters
+from eyechart.report.conditions import describe_conditions, read_options
+from eyechart.report.counting import (
+    NO_GROUPS,
+    Group,
+    ResultCounter,
+    check_groups,
+    compute_credit,
+    count_results,
+    group_trials,
+)
+from eyechart.report.judges import JudgeCard, compute_person_check, make_card, read_labels
+from eyechart.report.looks import summarise_looks
+from eyechart.report.metrics import Metrics, compute_metrics
+from eyechart.report.rows import to_rows
+from eyechart.report.summary import Summary, make_summary, summarise
+from eyechart.report.unread import Unread, find_unread
+from eyechart.report.voting import is_voted, merge_votes
+from eyechart.runs.corrections import Correction, correct_results, list_stale
+from eyechart.runs.cost import compute_judge_cost, compute_paid_cost, count_judge_requests, read_judge_prices
 from eyechart.runs.options import Options
-from eyechart.types import Reply, Result, Score, Usage
+from eyechart.runs.plugins import find_exporter
+from eyechart.store.folder import REPORT_NAME, SUMMARY_NAME, prepare_folder, write_json
+from eyechart.store.journal import FILE_NAME, Journal
+from eyechart.types import Export, Reply, Result, Score, Usage
 
 if TYPE_CHECKING:
-    from eyechart.models.prices import Price
-    from eyechart.report.counting import Group, ResultCounter
-    from eyechart.report.judges import JudgeCard
-    from eyechart.report.metrics import Metrics
-    from eyechart.report.summary import Summary
-    from eyechart.report.unread import Unread
-    from eyechart.store.reader import JudgeTotals, Verdict
+    from eyechart.store.reader import Call, JudgeTotals, Verdict
 
 
 OFFICIAL = "official"  # the folder of the benchmark's own result files
@@ -38,13 +61,11 @@ class Run:
         folder: str | Path,
         *,
         cluster: str | None = None,  # as --cluster: a column, "image" or "none"
+        by: Sequence[str] | None = None,  # as --by: columns, each alone or several crossed by commas
         is_interrupted: bool = False,
         trouble: ModelError | None = None,
         is_untouched: bool = False,  # reading creates no files in the folder: for short reads only
     ) -> None:
-        from eyechart.report.clusters import choose_rules
-        from eyechart.store.journal import FILE_NAME, Journal
-
         self.folder = Path(folder)
         self.is_interrupted = is_interrupted
         self.trouble = trouble  # what ended the run early, if anything did
@@ -58,13 +79,20 @@ class Run:
         self.manifest: dict[str, Any] = self.journal.read_mapping("manifest")
         if cluster is not None or "cluster" not in self.manifest:
             self.manifest["cluster"] = choose_rules((), cluster)
+        self._own_groups = [str(key) for key in self.manifest.get("group_by", ())]
+        self._group(read_options(self.manifest).get("by") or () if by is None else by)
+
+    def _group(self, by: Sequence[str]) -> None:
+        """Show the groups of these columns; those of the benchmark are counted, too, for its own numbers."""
+        self._shown = [key for key in by if key != NO_GROUPS] if by else self._own_groups
+        own = [key for key in self._own_groups if key not in self._shown]
+        self.manifest["group_by"] = [*self._shown, *own]
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, score={self.score})"
 
     def _repr_html_(self) -> str:
         from eyechart.report.notebook import show_run
-        from eyechart.store.folder import REPORT_NAME
 
         report = self.folder / REPORT_NAME
         return show_run(self.summary, self.conditions, str(report) if report.is_file() else "")
@@ -72,8 +100,6 @@ class Run:
     @property
     def conditions(self) -> dict[str, str]:
         """The conditions under which the score was measured, by name."""
-        from eyechart.report.conditions import describe_conditions
-
         return describe_conditions({**self.manifest, "parity": self.summary.parity}, list_options(Options))
 
     @cached_property
@@ -93,14 +119,9 @@ class Run:
         self._plain = self._summarise(counter)
 
     def _make_counter(self) -> ResultCounter:
-        from eyechart.report.counting import ResultCounter
-
         return ResultCounter(self.manifest.get("group_by", []), in_order=True)
 
     def _summarise(self, counter: ResultCounter) -> Summary:
-        from eyechart.report.summary import make_summary
-        from eyechart.runs.cost import compute_paid_cost, count_judge_requests
-
         self._has_fields = counter.has_fields
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
@@ -122,10 +143,13 @@ class Run:
             rules=self.manifest.get("rules", ""),
             version=self.manifest.get("eyechart", ""),
         )
-        usage = sum((one.usage for one in judged), Usage())
-        counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
-        tokens = {f"judge_{name}": n for name, n in counted.items() if n}
-        cost = self._with_judge(plain.cost, judged)
+        tokens: dict[str, int] = {}
+        searched = self.journal.judged_totals("search")
+        for role, totalled in (("judge", judged), ("searcher", searched)):
+            usage = sum((one.usage for one in totalled), Usage())
+            counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
+            tokens |= {f"{role}_{name}": n for name, n in counted.items() if n}
+        cost = self._with_judge(plain.cost, [*judged, *searched])
         paid = None if cost is None else compute_paid_cost(self.journal, self.price(), self.price("judge"))
         return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
 
@@ -135,15 +159,11 @@ class Run:
 
     def price(self, who: str = "model") -> Price | None:
         """The price of the model's tokens in this run, or of the judge's; None if it is not known."""
-        from eyechart.models.prices import Price
-
         kept = self.manifest.get("prices")
         return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
 
     def _with_judge(self, cost: float | None, judged: Sequence[JudgeTotals]) -> float | None:
         """The cost of the model and of every judge; None if a part is not known."""
-        from eyechart.runs.cost import compute_judge_cost
-
         if not judged or (cost is None and "replies" not in self.manifest):
             return cost
         theirs = compute_judge_cost(self.journal, judged, otherwise=self.price("judge"))
@@ -152,10 +172,6 @@ class Run:
     @cached_property
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
-        from eyechart.circular import merge_rotations
-        from eyechart.report.summary import summarise
-        from eyechart.report.voting import is_voted, merge_votes
-
         plain, circular = self._plain, self.manifest.get("circular")
         summary, also = plain, dict(plain.also)
         if is_voted(self.manifest):
@@ -170,12 +186,17 @@ class Run:
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
                 also["circular"] = merged.overall
+        given = [key for key in self._shown if key not in self._own_groups]
+        if unsure := [key for key in given if key not in summary.by or "," in key]:
+            check_groups(unsure, self.journal.samples())
         return replace(
             summary,
-            also={**also, **self._by_further_scorers()},
+            by={key: summary.by[key] for key in self._shown if key in summary.by},
+            also={**also, **self._by_further_scorers(), **self._by_corrections()},
             metrics=self._compute_metrics(),
             unread=self._find_unread(),
             judge=self._make_judge_card(),
+            looks=summarise_looks(self.samples(), self.clusters) if self.manifest.get("look") else None,
             parity="" if summary.overall.n_open else summary.parity,
             lost_parity=summary.parity if summary.overall.n_open else "",
         )
@@ -185,14 +206,10 @@ class Run:
         name = self.manifest.get("aggregate") or ("fields" if self._has_fields else "")
         if not name:
             return None
-        from eyechart.report.metrics import compute_metrics
-
         return compute_metrics(name, self.counted())
 
     def _find_unread(self) -> Unread | None:
         """The replies without a readable answer, if they are many: all rows, each rotation by itself."""
-        from eyechart.report.unread import find_unread
-
         scorer, run = str(self.manifest.get("scorer", "")), str(self.folder)
         outcomes = self._plain.outcomes
         found = find_unread(outcomes, scorer, self.manifest, run, has_fields=self._has_fields)
@@ -200,16 +217,11 @@ class Run:
 
     def _decided(self, scorer: str | None = None) -> Iterator[Result]:
         """The results that the headline counts: every trial, or with ``--vote`` one per sample."""
-        from eyechart.report.voting import is_voted, merge_votes
-
         results = self.counted(scorer)
         return merge_votes(results) if is_voted(self.manifest) else results
 
     def _make_judge_card(self) -> JudgeCard | None:
         """Who judged, and what a person found; None where rules alone decided and no person looked."""
-        from eyechart.report.judges import compute_person_check, make_card, read_labels
-        from eyechart.runs.cost import read_judge_prices
-
         by_person = None
         if labels := read_labels(self.journal):
             is_plain = self.manifest.get("circular") == "headline"
@@ -223,9 +235,6 @@ class Run:
         return [*self.manifest.get("also_scorers", ()), *self.manifest.get("kept", ())]
 
     def _by_further_scorers(self) -> dict[str, Group]:
-        from eyechart.circular import merge_rotations
-        from eyechart.report.counting import count_results
-
         found = {}
         for scorer in self.list_further_scorers():
             results = self._decided(scorer)
@@ -235,10 +244,30 @@ class Run:
         return found
 
     @cached_property
+    def corrections(self) -> list[Correction]:
+        """The corrected golds that the run was given, with ``--corrections``."""
+        return msgspec.convert(self.manifest.get("corrections") or [], list[Correction])
+
+    def list_stale_corrections(self) -> list[str]:
+        """A line for each correction that does not fit the questions."""
+        return list(list_stale(self.journal.samples(), self.corrections)) if self.corrections else []
+
+    def _by_corrections(self) -> dict[str, Group]:
+        """The score with the corrected golds, from the same replies."""
+        wanted = {one.id for one in self.corrections}
+        originals = {one.id: one for one in self.journal.samples() if one.id in wanted} if wanted else {}
+        usable = [one for one in self.corrections if one.id in originals]
+        if not usable:
+            return {}
+        name, thinking = str(self.manifest.get("scorer", "")), str(self.manifest.get("thinking", "auto"))
+        results = correct_results(self._decided(), usable, originals, name, thinking)
+        is_circular = self.manifest.get("circular") == "headline"
+        group = count_results(merge_rotations(results) if is_circular else results)
+        return {f"with {len(usable):,} correction{'s' * (len(usable) != 1)}": group}
+
+    @cached_property
     def clusters(self) -> Mapping[int, str]:
         """The clusters of samples, by position: see `report.clusters.find_clusters`."""
-        from eyechart.report.clusters import check_column, find_clusters
-
         rules = [str(rule) for rule in self.manifest["cluster"]]
         if not rules:
             return {}
@@ -288,13 +317,18 @@ class Run:
         return {str(outcome): count for outcome, count in self.summary.outcomes.items()}
 
     def by(self, key: str) -> Mapping[str, Group]:
-        """The numbers of each group, e.g. ``by("category")``."""
-        groups = self.summary.by
-        if key not in groups:
-            raise UsageError(
-                f"the run has no groups by {key!r}", hint=f"it has: {', '.join(groups) or 'none'}"
-            )
-        return groups[key]
+        """The numbers of each group of a column of the data, or of several crossed: ``by("category,level")``.
+
+        Nothing is asked again.
+        """
+        if key in self.summary.by:
+            return self.summary.by[key]
+        other = copy.copy(self)
+        other.manifest = dict(self.manifest)
+        for name in ("_plain", "summary"):
+            other.__dict__.pop(name, None)
+        other._group([key])
+        return other.summary.by.get(key, {})
 
     def samples(self, trial: int | None = None, scorer: str | None = None) -> Iterator[Result]:
         """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily.
@@ -313,6 +347,10 @@ class Run:
                 yield replace(result, reply=replace(result.reply, tags=()))
             else:
                 yield result
+
+    def find_calls(self, result: Result) -> list[Call]:
+        """What else was asked for a result: earlier rounds, judges, searchers."""
+        return list(self.journal.calls(result.sample.id, result.trial))
 
     def counted(self, scorer: str | None = None) -> Iterator[Result]:
         """Every trial of every sample, without what was asked: enough for counting."""
@@ -353,8 +391,6 @@ class Run:
 
         One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[pandas]``.
         """
-        from eyechart.report.rows import to_rows
-
         try:
             import pandas  # type: ignore[import-untyped,unused-ignore]
         except ImportError as err:
@@ -386,8 +422,6 @@ class Run:
 
     def write_summary(self) -> None:
         """Write summary.json beside the journal: what ``--json`` prints."""
-        from eyechart.store.folder import SUMMARY_NAME, write_json
-
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
 
     def to_polars(self, trial: int | None = None) -> Any:
@@ -397,8 +431,6 @@ class Run:
 
         One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[polars]``.
         """
-        from eyechart.report.rows import to_rows
-
         try:
             import polars
         except ImportError as err:
@@ -409,20 +441,20 @@ class Run:
             list(rows.cells), schema=columns, orient="row", infer_schema_length=None, strict=False
         )
 
-    def write_html(self, path: str | Path, *, full_images: bool = False, is_after_run: bool = False) -> None:
+    def write_html(self, path: str | Path, *, full_images: bool = False, is_after_run: bool = False) -> int:
         """Write the run as one HTML file that needs no network: its numbers, plots and samples.
 
+        Returns how many images could not be read.
         `full_images`: images as they were sent, not small copies. `is_after_run`: within a limit of time.
+        Returns the number of images that could not be read.
         """
         from eyechart.runs import pages
 
         policy = pages.choose_policy(self, full_images=full_images, is_after_run=is_after_run)
-        pages.write_html(self, path, policy, is_after_run=is_after_run)
+        return pages.write_html(self, path, policy, is_after_run=is_after_run)
 
     def try_to_write_report(self) -> None:
         """Write summary.json and report.html beside the journal; a page that fails does not fail the run."""
-        from eyechart.store.folder import REPORT_NAME
-
         try:
             self.write_html(self.folder / REPORT_NAME, is_after_run=True)
         except EyechartError as err:
@@ -433,18 +465,19 @@ class Run:
             self.write_summary()
 
     def write_files(
-        self, folder: str | Path | None = None, exporter: str | None = None, *, full_images: bool = False
+        self,
+        folder: str | Path | None = None,
+        exporter: str | None = None,
+        *,
+        full_images: bool = False,
+        settings: Mapping[str, str] | None = None,
     ) -> list[Path]:
         """Write the result files of the benchmark's own pipeline, by default into the run folder.
 
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
-        `full_images`: files that can contain images contain them as they were sent.
+        `full_images`: files that can contain images contain them as they were sent. `settings`: what only
+        the exporter knows, such as the organisation that publishes.
         """
-        from eyechart.registry import exporters, is_for_any_run
-        from eyechart.runs.plugins import find_exporter
-        from eyechart.store.folder import prepare_folder
-        from eyechart.types import Export
-
         own = self.manifest.get("files", "")
         name = find_exporter(exporter) if exporter else own
         if not name or (name != own and not is_for_any_run(name)):
@@ -459,7 +492,16 @@ class Run:
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         prepare_folder(where)
         written: object = write(
-            Export(folder=where, manifest=self.manifest, results=self.list_for_files, full_images=full_images)
+            Export(
+                folder=where,
+                manifest=self.manifest,
+                results=self.list_for_files,
+                full_images=full_images,
+                find_calls=self.find_calls,
+                numbers=self.summary.to_json(),
+                started_at=self.journal.read_last_start(),
+                settings=settings or {},
+            )
         )
         # An exporter may come from a plug-in; a single string would be split into letters.
         if isinstance(written, str) or not isinstance(written, Iterable):
@@ -533,9 +575,6 @@ def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]
     rotations is one value, and questions without rotations come first. Samples that failed, have no public
     answer or are pending have the value None.
     """
-    from eyechart.circular import merge_rotations
-    from eyechart.report.counting import compute_credit, group_trials
-
     results = run._decided(scorer)
     merged = merge_rotations(results) if run.manifest.get("circular") == "headline" else results
     for trials in group_trials(merged):
@@ -554,7 +593,5 @@ def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:
-    from eyechart.registry import suggest_name
-
     known = [result.sample.id for result in results]
     return suggest_name(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")

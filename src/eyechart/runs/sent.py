@@ -6,15 +6,17 @@ Nothing is downloaded: an image at a URL is shown if it is in the cache.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from eyechart.data.images.boxes import Box, clip_boxes, read_boxes
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.substitutes import BlankImages
 from eyechart.errors import EyechartError
+from eyechart.look.crops import View
+from eyechart.report.looks import list_crop_boxes
+from eyechart.store.folder import find_cache_folder
 from eyechart.types import Image, ImageRef, Result
-
-if TYPE_CHECKING:
-    from eyechart.data.images.loading import ImageLoader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +41,12 @@ def count_images(result: Result) -> int:
     return len(result.sent) or len(result.sample.images)
 
 
-def load_sent_image(manifest: Mapping[str, Any], result: Result, number: int) -> SentImage:
-    """One image by its place in the request, from 0."""
-    record = result.sent[number] if result.sent else {}
+def load_sent_image(
+    manifest: Mapping[str, Any], result: Result, number: int, record: Mapping[str, Any] | None = None
+) -> SentImage:
+    """One image by its place in the request, from 0; or that of another record of the sample."""
+    if record is None:
+        record = result.sent[number] if result.sent else {}
     ref = _find_ref(result, record, number)
     if ref is None:
         return SentImage(record=record, image=None, remark="the question does not say where it is")
@@ -50,7 +55,7 @@ def load_sent_image(manifest: Mapping[str, Any], result: Result, number: int) ->
         loader = _make_loader(options if isinstance(options, Mapping) else {}, is_sent=bool(record))
         try:
             image = _load(loader, ref, record)
-            size = _measure(loader, ref, record) if (boxes := read_boxes(result.sample)) else None
+            boxes, size = _find_boxes(loader, ref, record, result)
         finally:
             loader.close()
     except EyechartError as err:
@@ -78,10 +83,20 @@ def _find_ref(result: Result, record: Mapping[str, Any], number: int) -> ImageRe
     return refs[number] if number < len(refs) else None
 
 
-def _make_loader(options: Mapping[str, Any], *, is_sent: bool) -> ImageLoader:
-    from eyechart.data.images.loading import ImageLoader
-    from eyechart.store.folder import find_cache_folder
+def _find_boxes(
+    loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any], result: Result
+) -> tuple[list[Box], tuple[int, int] | None]:
+    """The boxes to draw on an image, and the size they refer to; in a dialogue also those of its crops."""
+    boxes = read_boxes(result.sample)
+    if isinstance(look := record.get("look"), Mapping):
+        if "parent" in look or "cut" in look:
+            return [], None
+        width, height = look["original"]
+        return [*boxes, *list_crop_boxes(result, look["source"])], (width, height)
+    return boxes, _measure(loader, ref, record) if boxes else None
 
+
+def _make_loader(options: Mapping[str, Any], *, is_sent: bool) -> ImageLoader:
     names = ("max_pixels", "max_side", "jpeg_quality") if is_sent else ()
     # As in a manifest, which may come from elsewhere.
     limits: dict[str, Any] = {
@@ -97,11 +112,9 @@ def _measure(loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any]) -> t
 
 def _load(loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any]) -> Image:
     if ref.kind == "url" and loader.is_cached(ref):
-        from dataclasses import replace
-
         loader = replace(loader, allow_urls=True)
+    if isinstance(look := record.get("look"), Mapping):
+        return View.of(look, str(record.get("mime"))).to_image(loader.open(ref), str(ref))
     if str(record.get("origin", "")).startswith("blank, in place of "):
-        from eyechart.data.images.substitutes import BlankImages
-
         return BlankImages(loader).load(ref)
     return loader.load(ref)

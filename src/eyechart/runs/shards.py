@@ -19,19 +19,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from eyechart.errors import StoreError, UsageError, join_names
+from eyechart.files import atomic_write
 from eyechart.option import list_options
+from eyechart.report.clusters import CIRCLE, IMAGE, choose_rules, find_clusters
 from eyechart.runs.evaluate import Session, finish_run
 from eyechart.runs.options import Options
 from eyechart.runs.results import Run
+from eyechart.store import folder as folders
 from eyechart.store.batches import has_pending
-from eyechart.store.folder import SHARDS
+from eyechart.store.folder import SHARDS, make_file_name
+from eyechart.store.journal import FILE_NAME, Journal
+from eyechart.store.merge import merging
+from eyechart.store.reader import Belonging
 from eyechart.terminal import print_note
 from eyechart.types import Sample
 
 if TYPE_CHECKING:
     from eyechart.runs.plan import Plan
-    from eyechart.store.journal import Journal
-    from eyechart.store.reader import Belonging
 
 _MOST = 100_000  # shards of a run
 _END_BYTES = 16 * 1024  # of a file, at its beginning and at its end
@@ -92,16 +96,12 @@ def list_rules(plan: Plan) -> list[str]:
     Questions on one image may be answered anywhere; with them, one picture that most rows show would put
     most of a benchmark into one shard.
     """
-    from eyechart.report.clusters import CIRCLE, IMAGE, choose_rules
-
     chosen = choose_rules(plan.benchmark.cluster, plan.options.cluster)
     return list(dict.fromkeys(rule for rule in (CIRCLE, *plan.benchmark.cluster, *chosen) if rule != IMAGE))
 
 
 def keep_shard(plan: Plan, shard: Shard, journal: Journal) -> int:
     """Leave only the shard's samples in a journal that holds them all; returns how many there are."""
-    from eyechart.report.clusters import find_clusters
-
     clusters = find_clusters(journal.belongings(with_sent=False), list_rules(plan))
     described = {**describe_samples(journal.samples()), "pictures": describe_images(journal.samples())}
     own = (
@@ -166,8 +166,6 @@ def _read_ends(path: str, start: int = 0, length: int | None = None) -> bytes:
 
 def select_shard(plan: Plan, shard: Shard, samples: Iterable[Sample]) -> Iterator[tuple[int, Sample]]:
     """Position and sample of those in the shard, without a journal; reads the source once before."""
-    from eyechart.report.clusters import find_clusters
-
     clusters = find_clusters(_list_belongings(plan.benchmark.source), list_rules(plan))
     for position, sample in enumerate(samples):
         if shard.owns(clusters.get(position, sample.id)):
@@ -175,8 +173,6 @@ def select_shard(plan: Plan, shard: Shard, samples: Iterable[Sample]) -> Iterato
 
 
 def _list_belongings(samples: Iterable[Sample]) -> Iterator[Belonging]:
-    from eyechart.store.reader import Belonging
-
     for position, one in enumerate(samples):
         yield Belonging(position=position, id=one.id, circle=one.circle, meta=one.meta, withheld=one.withheld)
 
@@ -213,8 +209,6 @@ def merge_runs(folders: Sequence[str | Path], *, out: str | Path | None = None) 
 
 
 def _list_folders(given: Sequence[str | Path]) -> list[Path]:
-    from eyechart.store.journal import FILE_NAME
-
     found: list[Path] = []
     for one in given:
         path = Path(one)
@@ -331,8 +325,6 @@ def _refuse_missing(parts: Sequence[_Part]) -> None:
 
 
 def _choose_folder(part: _Part, out: str | Path | None) -> Path:
-    from eyechart.store.folder import make_file_name
-
     beside = find_whole(part.folder)
     if out is None and beside is not None:
         return beside
@@ -342,11 +334,6 @@ def _choose_folder(part: _Part, out: str | Path | None) -> Path:
 
 
 def _merge(parts: Sequence[_Part], folder: Path) -> Run:
-    from eyechart.files import atomic_write
-    from eyechart.store import folder as folders
-    from eyechart.store.journal import FILE_NAME, Journal
-    from eyechart.store.merge import merging
-
     folders.prepare_folder(folder)
     target = folder / FILE_NAME
     with folders.lock_folder(folder):

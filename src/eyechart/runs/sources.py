@@ -11,27 +11,52 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
+import msgspec
+
+from eyechart.circular import rotate_source, rotate_source_unless_rotated
+from eyechart.data.columns.chat import ChatReader
+from eyechart.data.columns.lint import Finding, Lint
+from eyechart.data.files.formats import find_file
+from eyechart.data.files.hub import is_hub, parse_hub
+from eyechart.data.files.picture_folder import holds_images, open_folder
+from eyechart.data.files.records import is_table, open_memory
+from eyechart.data.selection import select, select_questions
+from eyechart.data.source import SourceOptions, open_source
+from eyechart.data.wrappers import ChangedSource, find_file_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, adapt_hint, join_names
+from eyechart.files import look_beside
+from eyechart.models.specs import refuse_unknown
 from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
+from eyechart.prompt.given import PROMPT_HINT, make_prompt
 from eyechart.registry import (
     benchmarks,
+    find_benchmark_names,
     find_hub_benchmarks,
     find_published_benchmark,
     scorers,
     suggest_name,
 )
+from eyechart.report.clusters import check_column
+from eyechart.report.counting import check_groups
 from eyechart.runs.inputs import IN_PLACE, InputCheck
 from eyechart.runs.options import Options
-from eyechart.runs.plugins import find_python_benchmark, split_benchmark_spec
+from eyechart.runs.plugins import (
+    find_python_benchmark,
+    is_ours,
+    name_scorer,
+    split_benchmark_spec,
+    try_part,
+)
+from eyechart.score.text import get_answers, list_accepted
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
 from eyechart.validate import check_samples
 
 if TYPE_CHECKING:
-    from eyechart.data.columns.lint import Finding, Lint
     from eyechart.runs.plan import Plan
 
 
@@ -54,6 +79,8 @@ _OF_IMAGES = (
 )  # fmt: skip
 _COUNT_PEOPLE = ("vqa-accuracy", "vqa-accuracy-lmms", "vqav2-lmms")  # score by how many others agree
 _MAX_LINES = 8
+_PEEK = 1000  # samples in which the columns of groups are looked for
+_USUAL_GROUPS = Benchmark.__dataclass_fields__["group_by"].default
 
 
 def find_benchmark(source: Any, options: Options) -> Benchmark:
@@ -61,8 +88,6 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
 
     A source may also be a function that declares a benchmark, ``bench.py:name``, a DataFrame, or a list.
     """
-    from eyechart.data.files.records import is_table
-
     if callable(source) and not isinstance(source, Benchmark):
         return _make_by_function(source, options)
     if isinstance(source, list | tuple) or is_table(source):
@@ -78,7 +103,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
                 f"{', '.join(given)}: the source is already open", hint="set it when the source is created"
             )
         if isinstance(source, Benchmark):
-            return source
+            return complete_benchmark(source)
         if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
             raise UsageError(
                 f"{type(source).__name__} is not a source of samples",
@@ -86,6 +111,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
                 "DataFrame, a list of dicts or of Sample",
             )
         return _rename(make_custom_benchmark(source), options)
+    source = source if options.read_as else resolve_name(source)
     is_name = not Path(source).exists() and str(source) in benchmarks.names()
     read_as = options.read_as or (None if is_name else _find_published(source))
     if read_as and read_as not in (PLAIN, *benchmarks.names()):
@@ -101,13 +127,36 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
                 return usual
         return make_benchmark(read_as, {**settings, "file": str(source)})
     if is_name and not read_as:
-        return make_benchmark(str(source), _merge_settings(str(source), options))
+        made = make_benchmark(str(source), _merge_settings(str(source), options))
+        return made if is_ours(benchmarks.get(str(source))) else complete_benchmark(made)
     if options.settings:
         raise UsageError(
             f"{source} is a plain file, which has no settings ({', '.join(options.settings)})",
             hint="name the benchmark that the file belongs to with --as NAME",
         )
     return _rename(make_custom_benchmark(_open_file(source, options)), options)
+
+
+def resolve_name(source: str | Path) -> str | Path:
+    """The name of the benchmark that is meant by another spelling or another kit's name; else the source.
+
+    A file of that name comes first.
+    """
+    from eyechart.data.files.formats import UnknownFile, find_file
+
+    if str(source) in benchmarks.names():
+        return source
+    try:
+        find_file(source)
+    except UnknownFile:
+        found = find_benchmark_names(str(source))
+        if len(found) == 1:
+            if str(source).casefold().replace("_", "-") != found[0]:
+                print_note(f"{source} is {found[0]} in the catalogue: eyechart data show {found[0]}")
+            return found[0]
+    except EyechartError:  # said again where the file is opened
+        pass
+    return source
 
 
 def _rename(benchmark: Benchmark, options: Options) -> Benchmark:
@@ -118,19 +167,35 @@ def _make_by_function(function: Callable[..., Any], options: Options) -> Benchma
     """The benchmark of a function that declares one, decorated or not."""
     name = next((one for one, factory in benchmarks.recorded().items() if factory is function), None)
     if name is not None:
-        return make_benchmark(name, _merge_settings(name, options))
-    if not inspect.isfunction(function):
+        return complete_benchmark(make_benchmark(name, _merge_settings(name, options)))
+    if not inspect.isroutine(function):
         raise UsageError(
             f"{type(function).__name__} is not a source of samples",
             hint="give a path, rows, or a function that returns a Benchmark",
         )
-    return call_factory(function.__name__, function, options.settings)
+    return complete_benchmark(call_factory(function.__name__, function, options.settings))
+
+
+def complete_benchmark(benchmark: Benchmark) -> Benchmark:
+    """A user's benchmark with its scorer by name, and its prompt as a function that returns messages.
+
+    The prompt is tried on the first sample, and groups that no sample has are refused: but for a benchmark of
+    the catalogue, of which a file of one's own need not have all columns.
+    """
+    from eyechart.prompt.template import list_known_names
+
+    is_published = bool(benchmark.card.group)
+    own_groups = () if is_published or benchmark.group_by == _USUAL_GROUPS else benchmark.group_by
+    peeked = list(islice(benchmark.source, _PEEK if own_groups else 1))
+    if peeked and not is_ours(benchmark.prompt):
+        benchmark = replace(benchmark, prompt=make_prompt(benchmark.prompt, list_known_names(peeked[0])))
+        try_part("prompt", PROMPT_HINT, lambda: benchmark.prompt(peeked[0].without_golds()))
+    if 0 < len(peeked) < _PEEK:
+        check_groups(own_groups, peeked, what=f"{benchmark.name}: group_by has a column that no sample has:")
+    return replace(benchmark, scorer=name_scorer(benchmark.scorer))
 
 
 def _open_memory(rows: Any, options: Options) -> Source:
-    from eyechart.data.files.records import open_memory
-    from eyechart.data.source import SourceOptions
-
     used = ("fields", "image_root", "first_option", "schema")
     if given := [name for name in options.get_reading() if name not in used]:
         raise UsageError(f"{', '.join(given)}: the rows are in memory, not in a file", hint="leave it out")
@@ -160,9 +225,6 @@ def _refuse_twice(options: Options, name: str, why: str) -> None:
 
 def _is_catalogue_file(source: str | Path) -> bool:
     """Whether a file is the one that the catalogue would find by name: both then give the same run."""
-    from eyechart.data.files.formats import find_file
-    from eyechart.data.files.hub import is_hub
-
     if is_hub(source) or Path(source).is_dir():
         return False
     with contextlib.suppress(EyechartError, OSError):
@@ -172,8 +234,6 @@ def _is_catalogue_file(source: str | Path) -> bool:
 
 def _find_published(source: str | Path) -> str | None:
     """The catalogue's benchmark with this hub id or published file name, if there is one."""
-    from eyechart.data.files.hub import is_hub, parse_hub
-
     if is_hub(source):
         spec = parse_hub(str(source))
         found = find_hub_benchmarks(spec.place, spec.part)
@@ -196,10 +256,6 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
 
 def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping[str, Any]) -> Benchmark:
     """Make a benchmark with settings, which are the parameters of its function."""
-    import msgspec
-
-    from eyechart.models.specs import refuse_unknown
-
     known = inspect.signature(factory, eval_str=True).parameters
     if "file" in settings and "file" not in known:
         raise UsageError(f"{name} cannot be read from a file", hint=f"run it by name: eyechart run {name}")
@@ -219,7 +275,8 @@ def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping
             )
             raise UsageError(f"{name}: {option}={value!r} is not valid: {err}", hint=hint) from err
     try:
-        made = factory(**values)
+        with look_beside(getattr(getattr(factory, "__code__", None), "co_filename", "")):
+            made = factory(**values)
     except EyechartError:
         raise
     except Exception as err:  # a plug-in may raise anything
@@ -255,8 +312,6 @@ def list_settings(name: str) -> dict[str, str]:
 
 
 def _open_file(source: str | Path, options: Options) -> Source:
-    from eyechart.data.source import SourceOptions, open_source
-
     path = Path(source)
     if (
         options.ask is not None
@@ -290,9 +345,6 @@ def _is_official_on_plain(options: Options) -> bool:
 
 def _is_picture_folder(path: Path) -> bool:
     """Whether a path is a folder of images without a data file, or an image."""
-    from eyechart.data.files.formats import find_file
-    from eyechart.data.files.picture_folder import holds_images
-
     if path.is_dir():
         try:
             find_file(path)
@@ -303,8 +355,6 @@ def _is_picture_folder(path: Path) -> bool:
 
 
 def _open_pictures(path: Path, options: Options) -> Source:
-    from eyechart.data.files.picture_folder import open_folder
-
     given = [name for name in options.get_reading() if name not in ("ask", "answers")]
     if given:
         raise UsageError(
@@ -320,9 +370,6 @@ def make_custom_benchmark(source: Source) -> Benchmark:
     yes or no, a number, or text. No parity is claimed; `--scorer choice-vlmevalkit` gives VLMEvalKit's
     verdicts.
     """
-    from eyechart.data.columns.chat import ChatReader
-    from eyechart.data.wrappers import find_file_source
-
     file = find_file_source(source)
     is_chat = file is not None and isinstance(file._reader, ChatReader)
     return Benchmark(
@@ -338,9 +385,6 @@ def apply_selection(benchmark: Benchmark, options: Options) -> Benchmark:
     """The same benchmark with the selected questions; rotations of a question stay together."""
     if not options.get_selection():
         return benchmark
-    from eyechart.data.selection import select, select_questions
-    from eyechart.data.wrappers import ChangedSource
-
     is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
     choose = select_questions if is_circular else select
 
@@ -355,8 +399,6 @@ def apply_circular(benchmark: Benchmark, whole: Source) -> Benchmark:
 
     A file that already holds the rotations is asked as it is; `whole` is that file before any selection.
     """
-    from eyechart.circular import rotate_source, rotate_source_unless_rotated
-
     source = _checked(benchmark.source)
     turned = rotate_source_unless_rotated(source, whole) if benchmark.circular else rotate_source(source)
     return replace(benchmark, source=turned, circular="headline")
@@ -364,8 +406,6 @@ def apply_circular(benchmark: Benchmark, whole: Source) -> Benchmark:
 
 def _checked(source: Source) -> Source:
     """The same samples, checked before they are selected or changed."""
-    from eyechart.data.wrappers import ChangedSource
-
     return ChangedSource(source, check_samples)
 
 
@@ -379,8 +419,6 @@ def list_excused(options: Options) -> tuple[str, ...]:
 
 def make_lint(benchmark: Benchmark, options: Options) -> Lint:
     """The checks of a benchmark as this run asks it."""
-    from eyechart.data.columns.lint import Lint
-
     lint = Lint(benchmark.source, needs_images=benchmark.needs_images, is_plain=options.read_as == PLAIN)
     if lint.file is not None and (finding := _compare_published(lint.file.path.stem, benchmark, options)):
         lint.add("published-file", 0, *finding)
@@ -402,14 +440,11 @@ def refuse_blind_run(benchmark: Benchmark, options: Options) -> None:
     _refuse(lint, options, lint.found.values())
 
 
-def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
+def watch_samples(plan: Plan, notes_shown: set[str] | None = None) -> Iterator[Sample]:
     """Yield the samples of a run and check each; at the end, stop the run or print what was found.
 
     Findings in `told` were printed before and are not repeated; new ones are added to it.
     """
-    from eyechart.report.clusters import check_column
-    from eyechart.score.text import get_answers, list_accepted
-
     lint = make_lint(plan.benchmark, plan.options)
     check = InputCheck(plan) if plan.options.input in IN_PLACE else None
     counts_people = plan.scorer.name in _COUNT_PEOPLE
@@ -429,26 +464,26 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     if check is not None:
         check.finish()
     codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*list_excused(plan.options)}
-    if (remarks := lint.found.get("remark")) is not None and told:
-        remarks.examples = [remark for remark in remarks.examples if remark not in told]
+    if (remarks := lint.found.get("remark")) is not None and notes_shown:
+        remarks.examples = [remark for remark in remarks.examples if remark not in notes_shown]
     found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]
-    _print_remarks(lint, told)
+    _print_remarks(lint, notes_shown)
     text = _format_findings(report.name, found)
-    if text and text not in (told or ()):
+    if text and text not in (notes_shown or ()):
         print_note(text)
-        if told is not None:
-            told.add(text)
+        if notes_shown is not None:
+            notes_shown.add(text)
 
 
-def _print_remarks(lint: Lint, told: set[str] | None) -> None:
+def _print_remarks(lint: Lint, notes_shown: set[str] | None) -> None:
     """Print what was decided about a file without the user."""
     if lint.file is None or not lint.file.detection.remarks:
         return
     text = "\n  ".join((f"{lint.file.path.name} is read like this:", *lint.file.detection.remarks))
-    if text not in (told or ()):
+    if text not in (notes_shown or ()):
         print_note(text)
-        if told is not None:
-            told.add(text)
+        if notes_shown is not None:
+            notes_shown.add(text)
 
 
 def _refuse_no_images(lint: Lint) -> None:

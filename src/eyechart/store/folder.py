@@ -16,7 +16,7 @@ import msgspec
 
 from eyechart.errors import StoreError
 from eyechart.files import atomic_write, make_folder, parse_draft_name, remove_draft
-from eyechart.store.batches import was_batched
+from eyechart.store.batches import has_pending, was_batched
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.reader import ReplyRow, Task, list_tasks, open_to_read
 from eyechart.store.sqlite import store_errors
@@ -157,6 +157,19 @@ def discard_folder(folder: Path) -> None:
             elif not path.name.endswith(LOG_NAME):
                 path.unlink()
         folder.rmdir()
+        folder.parent.rmdir()
+
+
+def remove_run(folder: Path) -> None:
+    """Delete a run, and its benchmark's folder if it was the only one; refused while it is in use."""
+    if has_pending(folder / FILE_NAME):
+        raise StoreError(
+            f"{folder} has a pending batch, which is paid for",
+            hint="collect it with the same command first, or delete the folder by hand",
+        )
+    with lock_folder(folder), store_errors(folder):
+        shutil.rmtree(folder)
+    with contextlib.suppress(OSError):
         folder.parent.rmdir()
 
 

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -36,12 +36,43 @@ _FORGET_OLD_VERDICTS = """
        <> json_remove(CAST(before.body AS TEXT), '$.images', '$.row'))"""
 
 
+_COUNT_EDITS = """
+    WITH pairs AS (
+      SELECT CAST(samples.body AS TEXT) AS new, CAST(before.body AS TEXT) AS old
+      FROM before JOIN samples USING (id) WHERE samples.body <> before.body),
+    parts AS (
+      SELECT json_array(json_extract(new, '$.question'), json_extract(new, '$.choices'),
+          json_extract(new, '$.choices_text'), json_extract(new, '$.hint'))
+        IS NOT json_array(json_extract(old, '$.question'), json_extract(old, '$.choices'),
+          json_extract(old, '$.choices_text'), json_extract(old, '$.hint')) AS is_asked_apart,
+        json_extract(new, '$.golds') IS NOT json_extract(old, '$.golds') AS is_gold_apart FROM pairs)
+    SELECT sum(is_asked_apart), sum(NOT is_asked_apart AND is_gold_apart) FROM parts"""
+
+
+class Edits(msgspec.Struct, frozen=True):
+    """How many samples of the last start have another question now, and how many only another answer."""
+
+    questions: int = 0
+    answers: int = 0
+
+    def __str__(self) -> str:
+        counts = {"answer": self.answers, "question": self.questions}
+        return " and ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts.items() if n)
+
+
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """A request: its key, and the messages without the pixels."""
 
     key: str
     recipe: str
     messages: list[dict[str, Any]]
+
+
+class ScorerName(NamedTuple):
+    """The name under which scores are kept, and the version of the scorer."""
+
+    name: str
+    version: str
 
 
 class Journal(JournalReader):
@@ -106,6 +137,8 @@ class Journal(JournalReader):
                         hint="ids must be unique: they name the sample in the run and on resume",
                     ) from None
             db.execute(_FORGET_OLD_VERDICTS)
+            questions, answers = db.execute(_COUNT_EDITS).fetchone()
+            self.edits = Edits(questions=questions or 0, answers=answers or 0)
         return count
 
     def keep_samples(self, positions: Iterable[int]) -> int:
@@ -173,7 +206,7 @@ class Journal(JournalReader):
         sample: str,
         trial: int,
         key: str,
-        scorer: Scorer,
+        scorer: Scorer | ScorerName,
         score: Score,
         *,
         is_provisional: bool = False,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -178,11 +178,18 @@ class JournalReader:
                     found.sent = _list_sent(found.images, _sent.decode(asked))
                 yield found
 
-    def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
+    def tasks(
+        self, trials: int = 1, *, together: bool = False, order: Sequence[int] | None = None
+    ) -> Iterator[Task]:
         """Every trial of every sample, with the keys of its replies.
 
-        `together`: one task per sample, its further trials as siblings of the first.
+        `together`: one task per sample, its further trials as siblings of the first. `order`: the positions
+        of the samples, in which they are listed.
         """
+        if order is not None:
+            for first in range(0, len(order), PAGE):
+                yield from self._list_tasks(order[first : first + PAGE], trials, together=together)
+            return
         sql = """
             SELECT s.position, s.body, r.trial, r.key, a.recipe FROM samples s
             LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?3
@@ -191,6 +198,22 @@ class JournalReader:
             ORDER BY s.position"""
         with store_errors(self.path):
             for _, replies in itertools.groupby(self._pages(sql, trials), key=itemgetter(0)):
+                rows = list(replies)
+                position, body = rows[0][:2]
+                replied = [row[2:] for row in rows]
+                yield from list_tasks(position, _sample.decode(body), replied, trials, together=together)
+
+    def _list_tasks(self, order: Sequence[int], trials: int, *, together: bool) -> Iterator[Task]:
+        sql = """
+            SELECT s.position, s.body, r.trial, r.key, a.recipe FROM json_each(?2) w
+            JOIN samples s ON s.position = w.value
+            LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?1
+            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
+            ORDER BY w.key"""
+        with store_errors(self.path):
+            with self._reading() as db:
+                found = db.execute(sql, (trials, _as_json(order))).fetchall()
+            for _, replies in itertools.groupby(found, key=itemgetter(0)):
                 rows = list(replies)
                 position, body = rows[0][:2]
                 replied = [row[2:] for row in rows]
@@ -381,15 +404,15 @@ class JournalReader:
         with self._reading() as db:
             return dict(db.execute(sql, (_as_json(judges),)).fetchall())
 
-    def judged_totals(self) -> list[JudgeTotals]:
-        """The totals of each judge that the run has had."""
+    def judged_totals(self, role: Literal["judge", "search"] = "judge") -> list[JudgeTotals]:
+        """The totals of each judge that the run has had, or of each searcher."""
         sql = f"""
             SELECT model, total(attempts > 0), total(attempts = 0), count(usage), {_SUMS}
             FROM (SELECT model, attempts, json_extract(CAST(body AS TEXT), '$.usage') AS usage
-                  FROM calls WHERE purpose LIKE 'judge:%')
+                  FROM calls WHERE purpose LIKE ? || ':%')
             GROUP BY model ORDER BY model"""  # noqa: S608
         with self._reading() as db:
-            rows = db.execute(sql).fetchall()
+            rows = db.execute(sql, (role,)).fetchall()
         return [
             JudgeTotals(
                 model=model,
@@ -402,14 +425,16 @@ class JournalReader:
         ]
 
     def paid_totals(self) -> tuple[PaidTotals, dict[str, PaidTotals]]:
-        """What all starts of this run paid for: the model, all rounds included, and each judge by name.
+        """What all starts of this run paid for: the model, all rounds included; judges and searcher by name.
 
         Replies found in the cache or in other runs were paid for by those.
         """
         model = self._paid("""
             SELECT '' AS model, paid AS usage FROM replies UNION ALL
-            SELECT '', paid FROM calls WHERE purpose LIKE 'round:%'""")
-        judges = self._paid("SELECT model, paid AS usage FROM calls WHERE purpose LIKE 'judge:%'")
+            SELECT '', paid FROM calls WHERE purpose LIKE 'round:%' OR purpose LIKE 'recheck:%'""")
+        judges = self._paid("""
+            SELECT model, paid AS usage FROM calls
+            WHERE purpose NOT LIKE 'round:%' AND purpose NOT LIKE 'recheck:%'""")
         return model.get("", PaidTotals(n=0, usage=Usage())), judges
 
     def _paid(self, rows: str) -> dict[str, PaidTotals]:

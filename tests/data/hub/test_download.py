@@ -183,7 +183,8 @@ def test_without_a_network_it_says_what_to_do(tmp_path: Path) -> None:
         "--set file=hf:./ChartQA",
     ):
         assert part in done.err
-    assert "OCRVQA_TESTCORE.tsv into $LMUData" in get("http://127.0.0.1:9", tmp_path, "get", "ocrvqa").err
+    published = get("http://127.0.0.1:9", tmp_path, "get", "ocrvqa").err
+    assert "curl -L --create-dirs -o ~/LMUData/OCRVQA_TESTCORE.tsv https://" in published
 
 
 @pytest.mark.slow

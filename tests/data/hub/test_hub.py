@@ -286,6 +286,9 @@ def test_rows_that_are_gone(tmp_path: Path, datasets: Any) -> None:
         ("test.csv", b"a,b\n1,2\n", "no column 'question' \\(found: a, b\\)"),
     ],
 )
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # old `datasets` leave a CSV open
 def test_folders_that_cannot_be_read(
     tmp_path: Path, datasets: Any, name: str, data: bytes, message: str
 ) -> None:

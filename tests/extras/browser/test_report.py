@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import expect
 
 from extras.browser.conftest import find_violations
-from eyechart.runs import run
+from eyechart.report.run_page import hide_folders
+from eyechart.runs.api import run
 from eyechart.runs.comparison import compare
-from eyechart.runs.pages import write_audit_html, write_comparison_html
+from eyechart.runs.pages import write_audit_html, write_comparison_html, write_runs_html
 from eyechart.runs.results import Run
 from eyechart.types import Message
 from support.files import jsonl, picture
@@ -81,7 +82,8 @@ def test_filter_open_a_sample_and_see_its_image(open_page: Open, report: Path) -
     page.get_by_role("button", name="wrong").click()
     n_wrong = int(read_status(page).split()[0])
     assert 0 < n_wrong < 120
-    page.get_by_label("Filter by category").select_option(label="odd (60)")
+    page.locator(".menu summary", has_text="category").click()
+    page.get_by_label("odd (60)").check()
     assert int(read_status(page).split()[0]) < n_wrong
     page.locator(".rows a").first.click()
     card = page.locator(".reader .card")
@@ -131,7 +133,7 @@ def test_a_hostile_reply_is_text(open_page: Open, report: Path, scheme: str) -> 
     assert shown.startswith("<script>window.hacked = 1</script><img")
     assert "U+202E" in shown
     assert page.evaluate("window.hacked") is None
-    assert page.locator(".reader script, .reader svg, .reader style").count() == 0
+    assert page.locator(".reader script, .reader svg, .reader style, .reader img[onerror]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(17, 22, 28)")
@@ -152,10 +154,10 @@ def test_axe_and_no_sideways_scrolling(open_page: Open, report: Path, width: int
 def test_a_comparison_shows_a_flip_with_both_replies(
     open_page: Open, runs: list[Run], tmp_path: Path
 ) -> None:
-    found = compare(runs[1], runs[0])
+    found = compare(runs[0], runs[1])
     write_comparison_html(found, tmp_path / "compare.html")
     page = open_page(tmp_path / "compare.html")
-    assert found.verdict in page.locator(".verdict").inner_text()
+    assert hide_folders(found.verdict) in page.locator(".verdict").inner_text()
     flip = found.flipped[0]
     first = page.locator(".rows a").first
     assert flip.id in first.inner_text()
@@ -215,3 +217,122 @@ def test_boxes_lie_on_their_image_at_every_size(tmp_path: Path, open_page: Open)
         assert abs(inside["height"] - around["height"] / 2) < 6
         if shown == ".images":
             page.locator(".images button").click()
+
+
+RICH = (
+    "**Working**\n\n| side | cm |\n|---|---|\n| a | 3 |\n\nSo $\\frac{1}{2}\\sqrt{3}$, not $5 or $6.\n\n"
+    + "The next step is long.\n\n" * 40
+    + "<b>Not bold</b> [a link](javascript:alert(1)) `x < y`\n\nThe answer is (B)."
+)
+
+
+def test_markdown_and_formulas_are_shown_from_the_place_that_was_read(
+    open_page: Open, tmp_path: Path
+) -> None:
+    questions = write_questions(tmp_path, 4)
+    done = run(questions, Answers(RICH), out=tmp_path / "runs", progress=False)
+    page = open_page(done.folder / "report.html", fragment="#sample=q0")
+    reply = page.locator(".reader .reply.rich")
+    reply.wait_for()
+    assert reply.locator("strong").first.inner_text() == "Working"
+    assert reply.locator("table td").all_inner_texts() == ["a", "3"]
+    assert reply.locator("math mfrac").count() == 1
+    assert "not $5 or $6." in reply.inner_text()
+    assert "<b>Not bold</b>" in reply.inner_text()
+    assert reply.locator("b, a").count() == 0
+    assert reply.locator("code").inner_text() == "x < y"
+    mark = reply.locator("mark")
+    assert mark.inner_text() == "B"
+    around, at = reply.bounding_box(), mark.bounding_box()
+    assert around["y"] <= at["y"] < around["y"] + around["height"]  # scrolled to it
+    assert find_violations(page) == []
+    page.get_by_role("button", name="source").click()
+    source = page.locator(".reader .reply:not(.rich)")
+    assert source.inner_text().startswith("**Working**")
+    assert not reply.is_visible()
+    assert source.locator("mark").inner_text() == "B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> " * 20_000,
+        "- " * 20_000,
+        "[" * 40_000,
+        "**a " * 10_000,
+        "$" * 40_000,
+        "\\(" * 12_000,
+        "|" * 40_000,
+        "`" * 40_000,
+    ],
+)
+def test_a_reply_made_to_be_slow_is_shown_at_once(open_page: Open, tmp_path: Path, text: str) -> None:
+    questions = write_questions(tmp_path, 1)
+    done = run(questions, Answers(text), out=tmp_path / "runs", progress=False)
+    page = open_page(done.folder / "report.html")
+    page.set_default_timeout(60_000)
+    page.locator(".rows a").first.click()
+    page.locator(".reader .reply").first.wait_for()
+
+
+def test_the_table_sorts_and_filters_by_any_column(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    page.get_by_role("button", name="Table").click()
+    rows = page.locator(".samples-table tbody tr")
+    expect(rows).to_have_count(50)
+    assert page.locator("body *").count() < 3000
+    page.get_by_role("button", name="id", exact=True).click()
+    page.get_by_role("button", name="id ↑").click()
+    assert rows.first.locator("a").inner_text() == "q119"
+    page.locator(".menu summary", has_text="Columns").click()
+    page.get_by_label("read", exact=True).uncheck()
+    assert "read" not in page.locator(".samples-table thead tr").first.inner_text()
+    page.get_by_label("seconds", exact=True).check()
+    page.locator(".menu summary", has_text="Columns").click()
+    page.get_by_label("Filter outcome").fill("unparsed")
+    expect(page.locator(".status")).to_have_text("24 of 120 samples")
+    page.get_by_label("Filter seconds").fill("> 1000")
+    expect(page.locator(".status")).to_have_text("0 of 120 samples")
+    page.get_by_label("Filter seconds").fill("")
+    expect(page.locator(".status")).to_have_text("24 of 120 samples")
+    rows.first.locator("a").click()
+    page.locator(".reader .card").wait_for()
+    assert find_violations(page) == []
+
+
+def test_dark_by_hand_whatever_the_system_says(open_page: Open, report: Path) -> None:
+    page = open_page(report, scheme="light")
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 28)"
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Light").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_lines_of_the_list_run_from_right_to_left_where_their_text_does(
+    open_page: Open, tmp_path: Path
+) -> None:
+    arabic = "#0 \u0645\u0627 \u0644\u0648\u0646 \u0627\u0644\u0642\u0637\u0629\u061f"
+    questions = jsonl(tmp_path / "q.jsonl", [{"id": "a", "question": arabic[3:] + " #0 ", "answer": "x"}])
+    done = run(questions, Answers("x"), input="none", out=tmp_path / "runs", progress=False)
+    page = open_page(done.folder / "report.html")
+    title = page.locator(".row .title").first
+    assert title.evaluate("line => getComputedStyle(line).direction") == "rtl"
+
+
+def test_several_runs_on_one_page(open_page: Open, runs: list[Run], tmp_path: Path) -> None:
+    write_runs_html(runs, tmp_path / "all.html")
+    page = open_page(tmp_path / "all.html")
+    table = page.locator("#scores table").inner_text()
+    for one in runs:
+        assert f"{100 * one.summary.score:.1f}" in table  # type: ignore[operator]
+    assert "120 shared questions" in page.locator("#comparisons").inner_text()
+    assert read_status(page) == "240 samples"
+    page.locator(".menu summary", has_text="run").first.click()
+    page.locator(".menu-content label").first.click()
+    expect(page.locator(".status")).to_have_text("120 of 240 samples")
+    assert find_violations(page) == []
+    second = open_page(tmp_path / "all.html", fragment="#sample=q1&run=1")
+    card = second.locator(".reader .card")
+    card.wait_for()
+    assert card.locator(".reply").inner_text() == "B"

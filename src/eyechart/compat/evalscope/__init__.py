@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eyechart.pipelines.vlmevalkit.evalscope import job  # 0.2 s, not at import
 from eyechart.pipelines.vlmevalkit.evalscope.config import TaskConfig
 
 __all__ = ["TaskConfig", "run_task"]
@@ -20,6 +21,4 @@ __version__ = "1.14.1+eyechart"
 
 def run_task(task_cfg: Any) -> Any:
     """Run a task, or a list of them; see `eyechart.pipelines.vlmevalkit.evalscope.job.run_task`."""
-    from eyechart.pipelines.vlmevalkit.evalscope import job  # 0.2 s, not at import
-
     return job.run_task(task_cfg)

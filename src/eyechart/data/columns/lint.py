@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from eyechart.data.columns.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns.image_columns import MediaColumn, MediaDetector, guess_media
-from eyechart.data.columns.meaning import REPEATING_IDS
+from eyechart.data.columns.meaning import is_loose_id
 from eyechart.data.files.rows import find_row_number
 from eyechart.data.files.tables import NA_WORDS
 from eyechart.data.images.loading import ImageLoader, MissingImage
@@ -191,7 +191,7 @@ class Lint:
         self.file = find_file_source(source)  # None: a benchmark reads the columns in its own way
         fields = self.file.detection.fields if self.file else {}
         self.expects_images = "image" in fields or needs_images
-        self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
+        self.ids_may_repeat = is_loose_id(fields.get("id", ("",))[0])
         self.by_chance = 0.0  # expected hits of a random letter, over the rows in `letters`
         self.n_samples = 0
         self._questions: set[int] = set()  # ids below ROTATION_OFFSET, of which larger ones are rotations

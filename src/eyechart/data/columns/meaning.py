@@ -64,8 +64,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 GROUPS = ("category", "l2-category", "split")
 Overrides = Mapping[str, str | Sequence[str]]  # target to a column or, for images, to several
 
-# As published, InSight-style files repeat a question_id: repeats get a number and are not an error.
-REPEATING_IDS = ("question_id",)
 
 _LONGEST_PATH = 4096  # bytes
 _IMAGES = (Blob, ImageRef)  # values that are not kept with a sample
@@ -357,6 +355,9 @@ def _add_further(
             fields[target] = (candidates[0],)
             taken.add(candidates[0])
             remarks.append(f"{target} = {candidates[0]}")
+    if "id" not in fields:
+        ids = find_candidates("id", [column for column in columns if column not in taken])
+        fields |= {"id": (ids[0],)} if len(ids) == 1 else {}
     said = [remark for remark in remarks if " = " in remark]
     others = [remark for remark in remarks if " = " not in remark]
     return [f"columns: {'; '.join(said)} (--field FIELD=COLUMN changes it)"] * bool(said) + others
@@ -439,11 +440,22 @@ def _shape(
     return "rows-text", ["no image column and no options: open questions without images"]
 
 
+def is_loose_id(column: str) -> bool:
+    """Whether ids in a column of this name may be repeated or missing.
+
+    As published, InSight-style files repeat a question_id; numbers that people give may start again.
+
+    >>> is_loose_id("question_id"), is_loose_id("Nr."), is_loose_id("index")
+    (True, True, False)
+    """
+    return column.lower() == "question_id" or bool(find_candidates("id", [column]))
+
+
 def _id_reason(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
     if "id" not in fields:
-        return ["no column index, id or question_id: sample ids are row numbers"]
+        return ["no column index, id, question_id, uid or Nr: sample ids are row numbers"]
     column = fields["id"][0]
-    if column.lower() in REPEATING_IDS:
+    if is_loose_id(column):
         return [f"sample ids from {column}; repeats get #2, #3, ..."]
     return [f"sample ids from {column}"]
 
@@ -489,6 +501,8 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         return None
 
     sample_id = to_text(take("id")) if fields.get("id") else str(row.number)
+    if not sample_id and is_loose_id(fields["id"][0]):
+        sample_id = str(row.number)
     if not sample_id:
         raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
     images = list(select_image_cells(values, detection.images))

@@ -14,6 +14,7 @@ import msgspec
 
 # Field to names: those that say it, and those that may mean it. All in the spelling of `normalise_name`.
 FURTHER: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "id": (frozenset({"uid", "uuid", "guid"}), frozenset({"nr", "lfd_nr", "nummer"})),
     "question": (
         frozenset({
             "question", "question_text", "question_prompt", "frage", "fragen",
@@ -84,7 +85,9 @@ def find_candidates(target: str, columns: Sequence[str]) -> list[str]:
     (['Frage'], ['gt', 'label'])
     """
     for names in FURTHER[target]:
-        if found := [column for column in columns if normalise_name(column.rpartition(".")[2]) in names]:
+        if found := [
+            column for column in columns if normalise_name(column.rstrip(". ").rpartition(".")[2]) in names
+        ]:
             return found
     return []
 

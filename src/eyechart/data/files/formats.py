@@ -13,7 +13,8 @@ from eyechart.data.files.rows import list_lmu_roots
 from eyechart.data.files.sheets import find_workbook_kind
 from eyechart.data.files.tables import BOM, refuse_wide_text
 from eyechart.errors import DataError, join_names
-from eyechart.registry import suggest_name
+from eyechart.files import find_beside
+from eyechart.registry import benchmarks, suggest_name
 
 SUFFIXES = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
@@ -63,7 +64,7 @@ def find_file(spec: str | Path) -> FoundFile:
     if isinstance(spec, str) and ("://" in spec or spec.startswith("hf:")) and not Path(spec).exists():
         hint = "download it and use its path, or name a hub data set: hf:ORG/NAME:split"
         raise DataError(f"{spec}: not a local file", hint=hint)
-    path = Path(spec).expanduser()
+    path = find_beside(Path(spec).expanduser())
     try:
         if path.is_dir():
             return FoundFile(_in_folder(path.absolute()), path.resolve().name)
@@ -85,6 +86,7 @@ def _by_name(path: Path) -> FoundFile:
                 return FoundFile(root / name, (root / name).stem)
     looked = ", ".join(["the current directory", *map(str, list_lmu_roots())])
     near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
+    near = near or suggest_name(path.name, benchmarks.names(), at_most=5)
     advice = "use the path of a file, a name from eyechart data list, or a hub data set: hf:ORG/NAME:split"
     what = f"no such file (looked in: {looked}) and no such benchmark"
     raise UnknownFile(f"{path.name}: {what}", hint=near or advice)

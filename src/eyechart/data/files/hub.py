@@ -198,7 +198,7 @@ def suppress_output(spec: HubSpec) -> Iterator[None]:
 
 def is_reachable(endpoint: str) -> bool:
     """Whether the hub, or the proxy in front of it, accepts connections."""
-    from urllib.request import getproxies, proxy_bypass  # takes its time to import
+    from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(endpoint)
     proxy = getproxies().get(parts.scheme) if not proxy_bypass(parts.hostname or "") else None

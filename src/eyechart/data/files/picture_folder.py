@@ -18,8 +18,10 @@ from eyechart.data.columns.answers import read_golds, trim_golds
 from eyechart.data.columns.image_columns import ENDINGS, guess_media, is_image_name
 from eyechart.data.columns.meaning import ALIASES
 from eyechart.data.columns.names import find_candidates
+from eyechart.data.files.formats import guess_format
 from eyechart.data.files.pdf import is_pdf, list_pages
 from eyechart.data.files.rows import Row
+from eyechart.data.source import SourceOptions, open_table
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.types import ImageRef, Sample
 
@@ -165,9 +167,6 @@ def _keys(name: str) -> list[str]:
 
 def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
     """Golds by the name of the image, from a table with a column of names and one of answers."""
-    from eyechart.data.files.formats import guess_format
-    from eyechart.data.source import SourceOptions, open_table
-
     format, _ = guess_format(path)
     reader = open_table(path, format, SourceOptions(), lambda names: _find_columns(names, ()) is not None)
     rows = list(reader.rows(()))[:_TABLE_ROWS]

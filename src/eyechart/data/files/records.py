@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pybase64
 
 from eyechart.data.columns.answers import to_text
 from eyechart.data.files.rows import OnProblem, Row, raise_problem
@@ -124,8 +125,6 @@ def _plain(value: Any) -> Any:
 
 
 def _embed(data: bytes) -> ImageRef:
-    import pybase64
-
     return ImageRef(kind="data", location=pybase64.b64encode(data).decode())
 
 

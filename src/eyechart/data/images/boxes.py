@@ -42,7 +42,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     right: float
     bottom: float
     is_target: bool = True
-    label: str = ""  # the number of a layout
+    label: str = ""  # the number of a layout, or of a crop
+    is_crop: bool = False  # what a model asked for, not the row
 
 
 def read_boxes(sample: Sample) -> list[Box]:
@@ -66,7 +67,7 @@ def clip_boxes(boxes: Iterable[Box], width: int, height: int) -> list[Box]:
     """The boxes within an image of this size; what is less than a pixel wide or high there is left out.
 
     >>> clip_boxes([Box(left=-5, top=1, right=9, bottom=99), Box(left=30, top=0, right=40, bottom=9)], 20, 10)
-    [Box(left=0, top=1, right=9, bottom=10, is_target=True, label='')]
+    [Box(left=0, top=1, right=9, bottom=10, is_target=True, label='', is_crop=False)]
     """
     clipped = (
         msgspec.structs.replace(
@@ -87,7 +88,7 @@ def describe_boxes(boxes: Iterable[Box]) -> str:
     >>> describe_boxes([Box(left=0, top=0, right=5, bottom=5)])
     '1 target box'
     """
-    kinds = [box.is_target for box in boxes]
+    kinds = [box.is_target for box in boxes if not box.is_crop]
     n_targets, n_others = sum(kinds), len(kinds) - sum(kinds)
     counts = ((n_targets, "target box"), (n_others, "other box"))
     return ", ".join(f"{n} {name}{'es' * (n != 1)}" for n, name in counts if n)

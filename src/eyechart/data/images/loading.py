@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import pybase64
 
+from eyechart.data.files.hub import get_identity, read_hub_image
 from eyechart.data.files.parquet import ParquetCells
+from eyechart.data.files.pdf import render_page
 from eyechart.data.files.rows import (
     DOWNLOAD_TIMEOUT_S,
     MAX_DOWNLOAD_BYTES,
@@ -33,6 +35,7 @@ from eyechart.data.files.rows import (
     MAX_SENT_BYTES,
     REFUSALS,
 )
+from eyechart.data.files.workbooks import read_member
 from eyechart.data.images.pixels import (
     MIME,
     Encoded,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
     from eyechart.data.images.fetch import Fetcher
+
 
 _KEPT_OPEN = 8  # files; a run usually has one
 # The file may have been replaced by a pipe: opening it must not block.
@@ -224,6 +228,30 @@ class ImageLoader:
         """Whether an image at a URL was downloaded before."""
         return self._fetcher().read_cached(ref.location) is not None
 
+    def describe(self, ref: ImageRef) -> Image:
+        """The image as it is in its file, without the pixels."""
+        what, data = str(ref), (self._fetch_once(ref) if ref.kind == "url" else self._read(ref)).data
+        header = inspect(data, what)
+        size = (header.width, header.height)
+        if ref.box is not None:
+            left, top, right, bottom = clip_box(ref.box, size, what)
+            size = (right - left, bottom - top)
+        return Image(
+            base64=b"",
+            mime=MIME.get(header.format, MIME["PNG"]),
+            width=size[0],
+            height=size[1],
+            sha256=hashlib.sha256(data).hexdigest(),
+            n_bytes=len(data),
+            origin=what,
+        )
+
+    def open(self, ref: ImageRef) -> PilImage:
+        """The pixels of the image as it is in its file, cropped to the reference's box."""
+        what = str(ref)
+        image = decode(open_image(self.original(ref), what)[1], what)
+        return image if ref.box is None else image.crop(clip_box(ref.box, image.size, what))
+
     def original(self, ref: ImageRef) -> bytes:
         """The bytes of the file, unchanged; `ImageError` if they are not an image."""
         data = self._read(ref).data
@@ -286,8 +314,6 @@ class ImageLoader:
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
-            from eyechart.data.files.hub import get_identity
-
             parts.append(get_identity(ref))
         if self.max_side is not None:
             parts.append(f"side {self.max_side}")
@@ -323,8 +349,6 @@ class ImageLoader:
 
     def _read_row_cell(self, ref: ImageRef) -> bytes | str:
         if ref.kind == "hub":
-            from eyechart.data.files.hub import read_hub_image
-
             return read_hub_image(ref)
         _status(ref)
         return self._parquet.read(ref)
@@ -341,11 +365,7 @@ def _read_part(ref: ImageRef) -> bytes:
     """An image in a workbook, or a page of a PDF file."""
     _status(ref)
     if ref.kind == "member":
-        from eyechart.data.files.workbooks import read_member
-
         return read_member(ref)
-    from eyechart.data.files.pdf import render_page
-
     return render_page(ref)
 
 
@@ -353,9 +373,7 @@ def open_picture(ref: ImageRef) -> PilImage:
     """The image of a reference for people: decoded and cropped, as Pillow has it."""
     loader = ImageLoader()
     try:
-        what = str(ref)
-        image = decode(open_image(loader.original(ref), what)[1], what)
-        return image if ref.box is None else image.crop(clip_box(ref.box, image.size, what))
+        return loader.open(ref)
     finally:
         loader.close()
 
@@ -487,6 +505,9 @@ class Measurer:
             return self.loader.load(ref)
         return self._resize(ref, *(_measure_ends(ref) or self._measure_whole(ref)))
 
+    def describe(self, ref: ImageRef) -> Image:
+        return self.loader.describe(ref) if self.is_exact and ref.kind != "url" else self.load(ref)
+
     def _measure_whole(self, ref: ImageRef) -> tuple[str, int, int, int]:
         data = self.loader.original(ref)
         name, image = open_image(data, str(ref))
@@ -528,8 +549,6 @@ class Measurer:
 
 def _measure_ends(ref: ImageRef) -> tuple[str, int, int, int] | None:
     """Format, width, height and bytes of a large image from both ends; None if they are not enough."""
-    import pybase64
-
     if ref.kind not in ("file", "cell"):
         return None
     is_cell = ref.kind == "cell"

@@ -6,10 +6,12 @@ the number of cores. An image that several questions ask about is read once.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import io
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -33,7 +35,8 @@ SURE = 0.6  # with less confidence, the reader mostly sees letters in marks and 
 MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory runs out
 REMEMBERED = 256  # images whose words are kept, a few kB each
 
-_READERS = 2  # each takes up to half a gigabyte while it reads
+_READERS = 2  # each takes up to 200 MB while it reads
+_M_MMAP_THRESHOLD, _LARGE_BLOCK = -3, 2**20  # of glibc's malloc.h; bytes
 _lock = threading.Lock()
 _read: OrderedDict[str, Future[tuple[TextBox, ...]]] = OrderedDict()
 
@@ -136,6 +139,7 @@ def name_reader() -> str:
 @cache
 def _readers() -> SimpleQueue[Any]:
     """A pool of readers: each keeps state while it reads."""
+    _return_large_blocks()
     readers: SimpleQueue[Any] = SimpleQueue()
     with suppress_warnings():  # libraries we do not own, while they load
         from rapidocr import RapidOCR
@@ -150,6 +154,15 @@ def _readers() -> SimpleQueue[Any]:
             )
             readers.put(reader)
     return readers
+
+
+def _return_large_blocks() -> None:
+    """Make glibc give large blocks back when they are freed; it would keep a gigabyte from readers."""
+    import ctypes
+
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # another C library
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 
 # -- Decoding

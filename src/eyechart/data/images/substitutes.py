@@ -16,6 +16,7 @@ from typing import Protocol
 from zlib import compressobj, crc32
 
 import msgspec
+import pybase64
 
 from eyechart.data.wrappers import ChangedSource
 from eyechart.errors import DataError, ImageError
@@ -49,8 +50,6 @@ class BlankImages(msgspec.Struct, frozen=True):
 
 def make_blank_image(width: int, height: int, origin: str) -> Image:
     """A white image, ready to be sent."""
-    import pybase64
-
     data = make_blank(width, height)
     return Image(
         base64=pybase64.b64encode(data),

@@ -19,6 +19,7 @@ from eyechart.data.files.formats import guess_format
 from eyechart.data.files.json_files import read_bytes
 from eyechart.data.files.rows import name_row
 from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.ocr import name_reader, read_text, require_reader
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, join_names
 from eyechart.files import atomic_write
@@ -232,8 +233,6 @@ class OcrTexts:
     """Texts that our own OCR reads in the images; what was read is kept in a folder for the next time."""
 
     def __init__(self, loader: ImageLoader, folder: Path) -> None:
-        from eyechart.data.images.ocr import name_reader, require_reader
-
         require_reader()
         self._loader = loader
         self._folder = folder
@@ -243,8 +242,6 @@ class OcrTexts:
         return [self._read(ref) for ref in sample.images]
 
     def _read(self, ref: ImageRef) -> str:
-        from eyechart.data.images.ocr import read_text
-
         key = hashlib.sha256(f"{self._reader} {self._loader.fingerprint(ref)}".encode()).hexdigest()
         path = self._folder / key[:2] / f"{key}.txt"
         try:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from eyechart.models.hf.replicas import ReplicatedModel
     from eyechart.models.hf.weights import Checkpoint
 
-_THREADS = 8  # that prepare requests; an image of a megapixel takes 22 to 32 ms of one
+_THREADS = (
+    4  # that prepare requests: 22 to 32 ms per image of a megapixel. More would keep Python from decoding
+)
 
 
 @model("hf")
@@ -40,12 +42,15 @@ def open_model(where: str, name: str, settings: ModelSettings) -> HfModel | Repl
     for library in ("torch", "transformers"):
         if importlib.util.find_spec(library) is None:
             raise MissingExtra.named("hf", needed_for=f"local weights ({name})")
+    from eyechart.models.hf.kept import has_lent_model
     from eyechart.models.hf.replicas import ReplicatedModel, choose_devices
 
     local = open_single(where, name, settings)
     options = local.options
     devices = choose_devices(options.replicas, options.device)
-    return local if len(devices) == 1 else ReplicatedModel(where, local, settings, devices)
+    return (
+        local if len(devices) == 1 or has_lent_model() else ReplicatedModel(where, local, settings, devices)
+    )
 
 
 def open_single(where: str, name: str, settings: ModelSettings, *, is_quiet: bool = False) -> HfModel:
@@ -79,9 +84,19 @@ class HfModel:
         self._checkpoint = checkpoint
         self._score_options = score_options
         self._threads = Threads(min(_THREADS, os.cpu_count() or 1))
-        self.engine = Engine(lambda: load_decoder(checkpoint), self._finish, name=name)
+        self.engine = Engine(
+            lambda: load_decoder(checkpoint),
+            self._finish,
+            name=name,
+            is_compiled=checkpoint.options.compile and checkpoint.device != "cpu",
+        )
         self.options = checkpoint.options
         self.limits = self._chat.limits  # what the model cannot do, for people
+
+    @property
+    def status(self) -> str:
+        """What the run waits for before the first reply, for the progress line."""
+        return self.engine.status
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -109,18 +124,20 @@ class HfModel:
     async def reply(self, request: Request) -> Reply:
         started = time.perf_counter()
         self.engine.expect()
-        future = await self._threads.call(self.engine.put, lambda: self._prepare(request))
+        future = await self._threads.call(self.engine.put, lambda: self._prepare(request, started))
         reply: Reply = await asyncio.wrap_future(future)
         return replace(reply, latency_s=time.perf_counter() - started)
 
-    def _prepare(self, request: Request) -> Row:
+    def _prepare(self, request: Request, started: float = 0.0) -> Row:
         from eyechart.models.hf.decode import Row
 
         sampling = self._sampling
         if sampling.temperature > 0:
-            told = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
-            sampling = replace(sampling, seed=int(hashlib.sha256(told.encode()).hexdigest()[:15], 16))
-        return Row(lambda: self._encode(request), sampling, self._encode_options(request))
+            seeded_by = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
+            sampling = replace(sampling, seed=int(hashlib.sha256(seeded_by.encode()).hexdigest()[:15], 16))
+        row = Row(lambda: self._encode(request), sampling, self._encode_options(request))
+        row.asked_at = started
+        return row
 
     def _encode_options(self, request: Request) -> dict[str, list[int]]:
         how, options = self._score_options, request.sample.choices
@@ -129,9 +146,10 @@ class HfModel:
         return self._chat.encode_options({name: name for name in options} if how == "letter" else options)
 
     def _encode(self, request: Request) -> Mapping[str, Any]:
+        from eyechart.models.hf.kept import keep_inputs
         from eyechart.models.hf.weights import send_ahead
 
-        inputs = self._chat.encode(request.messages)
+        inputs = keep_inputs(self._checkpoint, request.messages, lambda: self._chat.encode(request.messages))
         dtype = self._checkpoint.dtype
         half = {name: one.to(dtype) if one.is_floating_point() else one for name, one in inputs.items()}
         return send_ahead(half, self._checkpoint.device)
@@ -144,6 +162,7 @@ class HfModel:
             finish_reason=row.finish_reason,
             usage=Usage(prompt_tokens=row.n_prompt, completion_tokens=len(row.tokens)),
             model=self.name,
+            first_token_s=None if row.first_at is None else row.first_at - row.asked_at,
         )
 
     def _choose_option(self, row: Row) -> Reply:

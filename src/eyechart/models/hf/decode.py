@@ -9,9 +9,11 @@ model's `forward` with a cache; prompts are padded on the left.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import random
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -57,6 +59,8 @@ class Row:
         self.n_bytes = sum(one.numel() * one.element_size() for one in self.inputs.values())
         self.reply: Future[Reply] = Future()
         self.tokens: list[int] = []
+        self.asked_at = 0.0
+        self.first_at: float | None = None  # when the first token came
         self.finish_reason = ""
         self._random = random.Random(sampling.seed)  # noqa: S311 -- its own: no other row matters
 
@@ -114,6 +118,11 @@ class Batch:
     def running(self) -> list[int]:
         """The places of the rows that need more tokens."""
         return [n for n, row in enumerate(self.rows) if not row.is_over]
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the prompts have run, so that `Decoder.admit` need not wait."""
+        return self.stream is None or bool(self.stream.query())
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[misc]
@@ -201,9 +210,17 @@ class Decoder:
         self._streams = itertools.cycle(
             [torch.cuda.Stream(self.device) for _ in range(2)] if is_cuda else [None]
         )
+        # Steps are short and go first; prompts fill what they leave of the GPU.
+        self._steps = torch.cuda.Stream(self.device, priority=-1) if is_cuda else None
+        # cuDNN would plan its attention for every new length, 60 ms each time, and every step has a new one.
+        torch.backends.cuda.enable_cudnn_sdp(False)
+
+    def on_stream(self) -> contextlib.AbstractContextManager[Any]:
+        """Where all but `start` is to be called."""
+        return torch.cuda.stream(self._steps) if self._steps else contextlib.nullcontext()
 
     def start(self, rows: Sequence[Row]) -> Batch:
-        """Run the prompts. On a GPU it only begins: prepare others meanwhile, before `admit` waits for it.
+        """Run the prompts. On a GPU it only begins: `admit` waits for it. Another thread may call it.
 
         Two streams take turns. transformers waits for the GPU several times while it lays out a prompt's
         images and positions; in a stream of its own it does not wait for the prompts before.
@@ -211,15 +228,12 @@ class Decoder:
         stream = next(self._streams)
         if stream is None:
             return self._run_prompts(rows)
-        # Memory that this stream gets again may still be read by what was done with its last prompts.
-        stream.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(stream):
             batch = self._run_prompts(rows)
         batch.stream = stream
         return batch
 
     def _run_prompts(self, rows: Sequence[Row]) -> Batch:
-        torch.backends.cuda.enable_cudnn_sdp(True)
         inputs = {name: one.to(self.device) for name, one in collate(rows, self._pad_id).items()}
         mask = inputs["attention_mask"]
         if self._rope is None or "image_grid_thw" not in inputs:
@@ -247,12 +261,21 @@ class Decoder:
     def admit(self, batch: Batch) -> Batch:
         """Wait until the prompts have run, and choose the first token of every reply."""
         if batch.stream is not None:
-            torch.cuda.current_stream(self.device).wait_stream(batch.stream)
+            self._take_over(batch)
         logits, batch.logits = batch.logits, None
         if any(row.options for row in batch.rows):
             self._score_options(batch, logits)
         self._append(batch, logits)
         return batch
+
+    def _take_over(self, batch: Batch) -> None:
+        """Use here what another stream computes: once it is there, and the memory only after its use here."""
+        here = torch.cuda.current_stream(self.device)
+        here.wait_stream(batch.stream)
+        cached = [one for layer in batch.cache.layers for one in (layer.keys, layer.values)]
+        for one in (*cached, batch.mask, batch.positions, batch.logits, batch.seen):
+            if one is not None:
+                one.record_stream(here)
 
     def _score_options(self, batch: Batch, logits: Tensor) -> None:
         """Compute the likelihood of every option after its prompt; rows with options are complete then.
@@ -305,8 +328,6 @@ class Decoder:
     def step(self, batch: Batch) -> Batch:
         """One more token for every row."""
         batch.mask = torch.cat([batch.mask, batch.mask.new_ones(len(batch.rows), 1)], dim=1)
-        # cuDNN plans its attention for every new length, 60 ms each time, and every step has a new one.
-        torch.backends.cuda.enable_cudnn_sdp(False)
         out = self.model(
             input_ids=batch.latest[:, None],
             attention_mask=batch.mask,
@@ -328,6 +349,8 @@ class Decoder:
             if token in self._end_ids:
                 row.finish_reason = "stop"
                 continue
+            if not row.tokens:
+                row.first_at = time.perf_counter()
             row.tokens.append(token)
             room = min(row.sampling.max_tokens, self._max_length - row.n_prompt)
             if len(row.tokens) >= room:

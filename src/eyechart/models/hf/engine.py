@@ -3,18 +3,20 @@
 Requests are prepared in other threads (images decoded, chat template, tokens, sent to the device) and wait
 here as `Row`s. The engine runs the prompts of rows of like length, as many as the activations allow, adds
 them to the batch that is being decoded, as many as the cache allows, and hands over each reply when it ends.
-Waiting rows take the places that become free. If memory runs out, batches become half as large and the rows
-that have no room are decoded again. One engine serves one device.
+Prompts run in a second thread, so that tokens are decoded meanwhile: a step hardly uses the GPU, and mostly
+waits for Python. Waiting rows take the places that become free. If memory runs out, batches become half as
+large and the rows that have no room are decoded again. One engine serves one device.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import torch
 
@@ -26,9 +28,10 @@ _LINGER_S = 0.3  # a first batch waits as long for rows that are being prepared:
 _FULL_SHARE = 7 / 8  # of the rows of a batch: with fewer that run, the others are removed from it
 _USUAL_TOKENS = 256  # new tokens per row that a batch is planned with; most replies are shorter
 _FIRST_BYTES = 256 * 2**20  # of rows prepared before the weights are there: 20 images of a megapixel
+_PAUSE_S = 0.1  # between steps while prompts run: a step reads all weights, so it should serve many rows
+_PARTS_AHEAD = 2  # prompts that run or wait for those that do: the GPU never waits for Python
 
 Stage: TypeAlias = Literal["prompts", "join", "step"]
-_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -44,6 +47,40 @@ class BatchLimits:
         return rows == 1 or (rows <= self.rows and rows * length <= self.tokens)
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Rows whose prompts run in the other thread."""
+
+    rows: list[Row]
+    batch: Future[Batch | None]  # None: memory ran out
+
+    @property
+    def running(self) -> list[Row]:
+        return self.rows
+
+    @property
+    def length(self) -> int:
+        return max(row.n_prompt for row in self.rows)
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether rows may join; not known before the prompts are laid out."""
+        batch = self.batch.result() if self.has_begun and not self.batch.exception() else None
+        return batch is not None and batch.can_grow
+
+    @property
+    def has_begun(self) -> bool:
+        return self.batch.done()
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the batch is ready, or has failed."""
+        if not self.batch.done() or self.batch.exception():
+            return self.batch.done()
+        batch = self.batch.result()
+        return batch is None or batch.has_run
+
+
 class Engine:
     """Takes rows, gives replies. Starts its thread, and loads the weights there, with the first request."""
 
@@ -53,10 +90,12 @@ class Engine:
         finish: Callable[[Row], Reply],
         *,
         name: str,
+        is_compiled: bool = False,
     ) -> None:
         self._load = load
         self._finish = finish
         self._name = name
+        self._first = "compiling" if is_compiled else "running the first prompts"
         self._ready: list[Row] = []
         self._n_preparing = 0
         self._changed = threading.Condition()
@@ -64,7 +103,8 @@ class Engine:
         self._is_closed = False
         self._thread: threading.Thread | None = None
         self._batch: Batch | None = None  # rows that are being decoded
-        self._begun: Batch | None = None  # rows whose prompts run
+        self._begun: deque[Begun] = deque()
+        self.status = ""  # what takes long before the first reply, for the progress line
         self.batch_sizes: list[int] = []  # rows of every prefill, for tests and measurements
 
     def expect(self) -> None:
@@ -104,42 +144,70 @@ class Engine:
     # -- the thread
 
     def _run(self) -> None:
+        self.status = "loading the weights"
         try:
             self._decoder, self._limits = self._load()
         except Exception as err:  # whatever transformers raises; every request fails with it
             self._refuse_all(err)
             return
+        self.status = self._first
         with self._changed:
             self._ready_bytes = self._limits.ready_bytes
             self._changed.notify_all()
-        with torch.inference_mode():
-            self._decode()
+        beside = ThreadPoolExecutor(1, thread_name_prefix=f"{self._name} prompts")
+        with torch.inference_mode(), self._decoder.on_stream():
+            self._decode(beside)
+        beside.shutdown(cancel_futures=True)
+        self._fail(self._list_open(), ModelError("the run has ended"))
 
-    def _decode(self) -> None:
-        """Prompts first: those of the next rows are started before the ones that run are waited for."""
+    def _decode(self, beside: ThreadPoolExecutor) -> None:
+        """Keep prompts running, and decode tokens meanwhile."""
         while not self._is_closed:
-            rows, begun, batch, started = self._take(), self._begun, self._batch, None
-            if rows:
+            if self._batch is None and self._begun:
+                wait([self._begun[0].batch])  # then it is known whether others may follow
+            if len(self._begun) < _PARTS_AHEAD and (rows := self._take()):
                 self.batch_sizes.append(len(rows))
-                started = self._attempt("prompts", rows, self._decoder.start, rows)
-            if begun is not None:
-                self._batch = self._attempt("join", begun.rows, self._join, begun)
-            elif not rows and batch is not None:
-                self._batch = self._attempt("step", [], self._decoder.step, batch)
-            self._begun = started
+                self._begun.append(Begun(rows, beside.submit(self._run_prompts, rows)))
+            if self._begun and (self._batch is None or self._begun[0].has_run):
+                self._admit(self._begun.popleft())
+                self.status = ""
+            elif self._batch is not None:
+                self._batch = self._attempt("step", self._decoder.step, self._batch)
             self._hand_over()
-        left = [*self._ready, *(row for batch in (self._begun, self._batch) if batch for row in batch.rows)]
-        self._fail(left, ModelError("the run has ended"))
+            self._pause()
 
-    def _attempt(self, stage: Stage, rows: list[Row], work: Callable[[_T], Batch], given: _T) -> Batch | None:
+    def _pause(self) -> None:
+        """Leave the device to the prompts that run, for a moment."""
+        until = time.monotonic() + _PAUSE_S
+        while self._begun and not self._begun[0].has_run and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _run_prompts(self, rows: list[Row]) -> Batch | None:
+        try:
+            with torch.inference_mode():
+                return self._decoder.start(rows)
+        except torch.OutOfMemoryError:  # as a result it would hold the tensors
+            return None
+
+    def _admit(self, begun: Begun) -> None:
+        """Decode these rows with the others, as soon as their prompts have run."""
+        if error := begun.batch.exception():
+            self._fail(begun.rows, error)
+        elif (batch := begun.batch.result()) is None:
+            self._shrink("prompts", begun.rows)
+        else:
+            self._batch = self._attempt("join", self._join, batch, begun.rows)
+
+    def _attempt(
+        self, stage: Stage, work: Callable[[Batch], Batch], given: Batch, rows: Sequence[Row] = ()
+    ) -> Batch | None:
         """The batch that comes of it; if memory runs out, what is left of it."""
         try:
             return work(given)
         except torch.OutOfMemoryError:
             pass  # goes on below: here the traceback would hold the tensors
         except Exception as err:  # of the model's own code: the rows fail, the next ones may not
-            others = self._batch.rows if self._batch and stage != "prompts" else []
-            self._fail([*rows, *others], err)
+            self._fail([*rows, *(self._batch.rows if self._batch else [])], err)
             return None
         return self._shrink(stage, rows)
 
@@ -157,7 +225,7 @@ class Engine:
     def _take(self) -> list[Row]:
         """Rows to start next; none while a batch runs that is nearly full. Waits if all is idle."""
         with self._changed:
-            if self._batch is None and self._begun is None:
+            if self._batch is None and not self._begun:
                 self._changed.wait_for(lambda: self._is_closed or bool(self._ready))
                 deadline = time.monotonic() + _LINGER_S
                 while self._n_preparing and not self._has_enough() and not self._is_closed:
@@ -165,7 +233,7 @@ class Engine:
                         break
             if self._is_closed:
                 return []
-            running = [batch for batch in (self._batch, self._begun) if batch]
+            running: list[Batch | Begun] = [*([self._batch] if self._batch else []), *self._begun]
             rows = choose_rows(self._ready, self._limits, running, is_last=not self._n_preparing)
             taken = {id(row) for row in rows}
             self._ready = [row for row in self._ready if id(row) not in taken]
@@ -190,7 +258,7 @@ class Engine:
         elif len(running) <= _FULL_SHARE * len(batch.rows):
             self._decoder.select(batch, running)
 
-    def _shrink(self, stage: Stage, rows: list[Row]) -> Batch | None:
+    def _shrink(self, stage: Stage, rows: Sequence[Row]) -> Batch | None:
         """Out of memory: allow half of what was tried, and put rows back that have to be decoded again.
 
         Gives what the stage would have given: prompts that run, or the batch that is decoded.
@@ -200,11 +268,12 @@ class Engine:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         left = None
+        back: Sequence[Row]
         if stage == "prompts" and len(rows) > 1:
             self._limits.prompt_tokens = max(1, sum(row.n_prompt for row in rows) // 2)
             back = rows
         else:
-            begun = self._begun.rows if self._begun and stage == "prompts" else []
+            begun = [row for part in self._begun for row in part.rows]
             tried = [*running, *begun, *(row for row in rows if row not in running)]
             self._limits.tokens = max(1, sum(row.n_prompt + len(row.tokens) for row in tried) // 2)
             self._limits.rows = max(1, len(tried) // 2)
@@ -244,11 +313,16 @@ class Engine:
             if self._is_closed:
                 return
 
-    def _fail(self, rows: Sequence[Row], err: Exception, *, is_fatal: bool = False) -> None:
+    def _list_open(self) -> list[Row]:
+        """All rows without a reply."""
+        begun = [row for part in self._begun for row in part.rows]
+        return [*self._ready, *begun, *(self._batch.rows if self._batch else [])]
+
+    def _fail(self, rows: Sequence[Row], err: BaseException, *, is_fatal: bool = False) -> None:
         if not isinstance(err, ModelError):
-            told = str(err) if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
+            message = str(err) if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
             hint = err.hint if isinstance(err, EyechartError) else ""
-            err = ModelError(f"{self._name}: {told}", hint=hint, is_fatal=is_fatal)
+            err = ModelError(f"{self._name}: {message}", hint=hint, is_fatal=is_fatal)
         for row in rows:
             if not row.reply.done():
                 row.reply.set_exception(err)
@@ -264,7 +338,7 @@ def _settle(row: Row, finish: Callable[[Row], Reply]) -> None:
 
 
 def choose_rows(
-    ready: Sequence[Row], limits: BatchLimits, running: Sequence[Batch], *, is_last: bool
+    ready: Sequence[Row], limits: BatchLimits, running: Sequence[Batch | Begun], *, is_last: bool
 ) -> list[Row]:
     """The row that has waited longest, with those most like it in length, as many as fit.
 

@@ -16,6 +16,7 @@ from eyechart.errors import UsageError
 from eyechart.models.fingerprint import hash_checkpoint
 from eyechart.models.hf.decode import Decoder, Sampling, Tensor
 from eyechart.models.hf.engine import BatchLimits
+from eyechart.models.hf.kept import leave_model, take_model
 from eyechart.models.hf.options import HfOptions
 from eyechart.models.hf.speed import speed_up
 
@@ -133,7 +134,18 @@ def choose_dtype(config: Any, wanted: str, device: str) -> Any:
 
 
 def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
-    """Load the weights onto their device."""
+    """Load the weights onto their device, or take them from the run before (`kept.keep_weights`)."""
+    model = take_model(checkpoint)
+    if model is None:
+        model = _load_model(checkpoint)
+        leave_model(checkpoint, model)
+    decoder = Decoder(
+        model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
+    )
+    return decoder, choose_limits(model, checkpoint.options.batch_size)
+
+
+def _load_model(checkpoint: Checkpoint) -> Any:
     options, device = checkpoint.options, checkpoint.device
     more = dict(options.load)
     if options.attention:
@@ -157,10 +169,7 @@ def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
     model.eval()
     if not options.attention:
         speed_up(model, is_compiled=options.compile)
-    decoder = Decoder(
-        model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
-    )
-    return decoder, choose_limits(model, options.batch_size)
+    return model
 
 
 def find_pad_id(processor: Any) -> int:

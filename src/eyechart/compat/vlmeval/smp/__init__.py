@@ -24,6 +24,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     encode_image_to_base64,
     get_intermediate_file_path,
     get_logger,
+    import_pandas,
     istype,
     listinstr,
     load,
@@ -60,8 +61,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`np` and `pd`, imported on first use."""
     if name in ("np", "pd"):
-        from eyechart.pipelines.vlmevalkit.vlmeval.smp import import_pandas
-
         found = import_pandas()  # first: its extra brings numpy
         return import_module("numpy") if name == "np" else found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,300 @@
+"""Look runs: a conversation whose next turn is computed from the model's last reply (look/dialogue.py).
+
+Each request is a call like a round of any conversation: stored as soon as it is answered, and found again
+when the run goes on. The dialogue itself is a generator without a state on disk: the same replies lead to the
+same dialogue. Images are cut from the originals in threads, within the limit of memory, each original decoded
+once per request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from eyechart.engine.prepare import OriginalImages, write_turn
+from eyechart.engine.retry import NoReply, RequestResult, RetryingClient
+from eyechart.engine.sample import Calls, join_rounds, make_key
+from eyechart.errors import ImageError
+from eyechart.look.crops import ProtocolError, View
+from eyechart.look.dialogue import (
+    Ask,
+    Dialogue,
+    Found,
+    Heard,
+    Locate,
+    Outcome,
+    Rules,
+    Turn,
+    find_answer,
+    locate,
+    start,
+    usual_rules,
+)
+from eyechart.look.replies import CALL
+from eyechart.look.wording import describe_tool, fill_words
+from eyechart.memory import claim_image
+from eyechart.store.journal import Ask as Asked
+from eyechart.types import Image, Message, Model, Reply, Request
+
+_THREADS = 4  # that cut and encode
+_MAX_HELD_BYTES = 512 * 2**20  # of images that dialogues keep for their next requests
+
+
+class LookSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run looks: the rules of its dialogues, the user's own texts, and the model that finds regions."""
+
+    rules: Rules
+    words: Mapping[str, str] = msgspec.field(default_factory=dict)
+    searcher: Model | None = None
+
+    def identity(self, *, with_wording: bool = False) -> dict[str, Any]:
+        """All that can change a dialogue besides the model: of the rules, what is not usual."""
+        usual = usual_rules(self.rules.protocol)
+        changed = {
+            name: value
+            for name in Rules.__slots__
+            if (value := getattr(self.rules, name)) != getattr(usual, name)
+        }
+        words: object = dict(self.words)
+        if with_wording:  # ours may change with a later version: replies to other texts are other replies
+            words = make_key(fill_words(self.words, self.rules))
+        searcher = self.searcher and {"model": self.searcher.name, **self.searcher.identity}
+        return {"protocol": self.rules.protocol, **changed, "words": words, "searcher": searcher}
+
+    def describe(self) -> dict[str, Any]:
+        """Its part of the manifest, with all settings and the version of the library that resizes."""
+        from PIL import __version__
+
+        rules = {name: getattr(self.rules, name) for name in Rules.__slots__}
+        searcher = self.searcher and {"model": self.searcher.name, "identity": dict(self.searcher.identity)}
+        return {**rules, "words": dict(self.words), "searcher": searcher, "pillow": __version__}
+
+
+class Looker:
+    """Plays the dialogues of a run, any number at once."""
+
+    def __init__(
+        self, setup: LookSetup, images: OriginalImages, calls: Calls, searcher: RetryingClient | None = None
+    ) -> None:
+        self.rules = setup.rules
+        self.words = fill_words(setup.words, setup.rules)
+        self.calls = calls
+        self.searcher = searcher
+        self._images = images
+        self._threads = ThreadPoolExecutor(_THREADS, "eyechart-look")
+        self.held = HeldBytes(_MAX_HELD_BYTES)
+
+    async def converse(
+        self, client: RetryingClient, request: Request, ask: Asked
+    ) -> tuple[RequestResult, Asked]:
+        """The dialogue about a question: the reply with its answer, and all that was asked."""
+        conversation = _Conversation(self, client, request, ask)
+        try:
+            return await conversation.play()
+        finally:
+            self.held.release(conversation)
+
+    async def draw(self, views: Sequence[View], request: Request) -> list[Image]:
+        """The images of these views, from one decoding of each original; `ImageError` if one is damaged."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._draw, views, request)
+
+    def _draw(self, views: Sequence[View], request: Request) -> list[Image]:
+        drawn: dict[View, Image] = {}
+        for source in dict.fromkeys(view.source for view in views):
+            ref = request.originals[source]
+            with claim_image():
+                original = self._images.open(ref)
+                for view in views:
+                    if view.source == source:
+                        if original.size != view.original:
+                            raise ImageError(f"{ref}: the image has changed", hint="start the run again")
+                        drawn[view] = view.to_image(original, str(ref))
+        return [drawn[view] for view in views]
+
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)  # no thread may be loading
+        self._images.close()
+
+
+@dataclass(slots=True, eq=False)
+class _Conversation:
+    """One dialogue on its way."""
+
+    looker: Looker
+    client: RetryingClient
+    request: Request
+    ask: Asked
+    replies: list[Reply] = field(default_factory=list)
+    n_attempts: int = 0
+    n_searches: int = 0
+    _drawn: dict[View, Image] = field(default_factory=dict)
+    _last: Ask = field(default_factory=lambda: Ask(()))
+
+    async def play(self) -> tuple[RequestResult, Asked]:
+        rules = self.looker.rules
+        system = "\n\n".join(turn.text for turn in self.request.messages if turn.role == "system")
+        turns = [turn for turn in self.request.messages if turn.role != "system"]
+        images = [part for turn in turns for part in turn.parts if isinstance(part, Image)]
+        question = "\n".join(text for turn in turns if (text := turn.text))
+        words = dict(self.looker.words)
+        for name in ("system", "system_several", "zoom", "tools"):
+            words[name] = "\n\n".join(filter(None, (system, words[name])))
+        sizes = [(image.width, image.height) for image in images]
+        outcome = await self._drive(start(question, sizes, rules, words), words)
+        return self._settle(outcome)
+
+    async def _drive(self, dialogue: Dialogue, words: Mapping[str, str]) -> Outcome:
+        rules = self.looker.rules
+        first = () if rules.protocol == "search" else (Turn("system", (words[rules.protocol],)),)
+        heard: Heard | Found | None = None
+        try:
+            while True:
+                step = dialogue.send(heard)
+                if isinstance(step, Locate):
+                    self.n_searches += 1
+                    heard = await self._locate(step)
+                else:
+                    self._last = Ask((*first, *step.turns))
+                    heard = await self._hear(self._last)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return replace(outcome, turns=(*first, *outcome.turns))
+        except ProtocolError as err:  # as published, the whole dialogue is lost
+            said = () if not self.replies else (Turn("assistant", (self.replies[-1].content,)),)
+            turns = (*self._last.turns, *said)
+            return Outcome(stop="error", is_critical=True, reasons=[err.message], turns=turns)
+
+    async def _hear(self, asked: Ask) -> Heard:
+        """The model's reply, kept for the end."""
+        tools = (describe_tool(self.looker.words),) if self.looker.rules.protocol == "tools" else ()
+        reply = await self._send(self.client, asked, f"round:{len(self.replies)}", self._drawn, tools)
+        self.replies.append(reply)
+        # Results refer to their calls by id; some servers give none, or the same again.
+        n = len(self.replies)
+        calls = tuple(replace(one, id=one.id or f"call-{n}-{k}") for k, one in enumerate(reply.calls))
+        return Heard(reply.content, reply.finish_reason, calls)
+
+    async def _locate(self, step: Locate) -> Found | None:
+        """The searcher's box: a dialogue of its own, whose images are kept no longer than it."""
+        assert self.looker.searcher is not None, "a search has one"
+        search = locate(step, self.looker.rules, self.looker.words)
+        drawn: dict[View, Image] = {}
+        asked, n = next(search), 0
+        try:
+            while True:
+                purpose = f"search:{self.n_searches - 1}.{n}"
+                try:
+                    reply = await self._send(self.looker.searcher, asked, purpose, drawn)
+                except NoReply as failed:
+                    failed.error.message = f"the searcher: {failed.error.message}"
+                    failed.error.args = (failed.error.message,)
+                    raise
+                n += 1
+                asked = search.send(Heard(reply.content, reply.finish_reason))
+        except StopIteration as end:
+            found: Found | None = end.value
+            return found
+
+    async def _send(
+        self,
+        client: RetryingClient,
+        asked: Ask,
+        purpose: str,
+        drawn: dict[View, Image],
+        tools: tuple[Mapping[str, Any], ...] = (),
+    ) -> Reply:
+        views = dict.fromkeys(part for turn in asked.turns for part in turn.parts if isinstance(part, View))
+        if new := [view for view in views if view not in drawn]:
+            images = await self.looker.draw(new, self.request)
+            drawn |= dict(zip(new, images, strict=True))
+            if drawn is self._drawn:
+                await self.looker.held.add(self, sum(len(image.base64) for image in images))
+        request = replace(
+            self.request, messages=tuple(_write_message(turn, drawn) for turn in asked.turns), tools=tools
+        )
+        written = _write(asked.turns, drawn)
+        key = make_key(purpose, self.ask.key, written)  # the same question again is another one
+        reply, n_attempts = await self.looker.calls.ask(client, request, key, written, purpose)
+        self.n_attempts += n_attempts
+        return reply
+
+    def _settle(self, outcome: Outcome) -> tuple[RequestResult, Asked]:
+        """The reply with the answer as its text: what official scorers see is the whole turn around it."""
+        rules, said = self.looker.rules, [turn for turn in outcome.turns if turn.role == "assistant"]
+        n_tried = sum(bool(turn.calls) or CALL in str(turn.parts[0]) for turn in said)
+        facts = {
+            "protocol": rules.protocol,
+            "stop": outcome.stop or "",
+            "reasons": list(outcome.reasons),
+            "critical": outcome.is_critical,
+            "limit": rules.max_looks,
+            "calls": n_tried,
+            "requests": len(self.replies),
+            "searches": self.n_searches,
+        }
+        span = find_answer(outcome, rules)
+        turns, last = outcome.turns, join_rounds(self.replies[-1], self.replies[:-1])
+        is_early = span is not None and span[0] < len(said) - 1
+        if is_early:  # what the last reply was like says nothing about this one
+            last = replace(last, finish_reason="stop", evidence={})
+        content = self.replies[-1].content if span is None else str(said[span[0]].parts[0])
+        begin, end = (0, 0) if span is None else span[1:]
+        reply = replace(
+            last,
+            text=content[begin:end],
+            tags=(content[:begin], content[end:]),
+            evidence={**last.evidence, "look": {**facts, "answered": span is not None}},
+        )
+        is_whole = is_early or not turns or turns[-1].role != "assistant"
+        written = _write(turns if is_whole else turns[:-1], self._drawn)
+        return RequestResult([reply], self.n_attempts), msgspec.structs.replace(self.ask, messages=written)
+
+
+def _write_message(turn: Turn, drawn: Mapping[View, Image]) -> Message:
+    """A turn for the model. A result of a call that was written as text is the user's, as templates do it."""
+    parts = tuple(drawn[part] if isinstance(part, View) else part for part in turn.parts)
+    if turn.role == "tool" and not turn.answers:
+        return Message("user", ("<tool_response>", *parts, "</tool_response>"))
+    return Message(turn.role, parts, turn.calls, turn.answers)
+
+
+def _write(turns: Sequence[Turn], drawn: Mapping[View, Image]) -> list[dict[str, Any]]:
+    """The turns as the journal keeps them: images by their records, with the region that they show."""
+    written = []
+    for turn in turns:
+        message = write_turn(_write_message(turn, drawn))
+        views = iter([part for part in turn.parts if isinstance(part, View) and part in drawn])
+        for part in message["parts"]:
+            if "image" in part:
+                part["image"]["look"] = next(views).describe()
+        written.append(message)
+    return written
+
+
+class HeldBytes:
+    """The images that dialogues keep for their next requests, within a limit.
+
+    A dialogue that would exceed it waits for others to end. The one that came first never waits, so that one
+    of them can always go on.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._held: dict[object, int] = {}  # in order of arrival
+        self._changed = asyncio.Event()
+
+    async def add(self, owner: object, n_bytes: int) -> None:
+        self._held[owner] = self._held.get(owner, 0) + n_bytes
+        while sum(self._held.values()) > self._max_bytes and next(iter(self._held)) is not owner:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def release(self, owner: object) -> None:
+        self._held.pop(owner, None)
+        self._changed.set()

@@ -1,0 +1,264 @@
+"""Sweeps: one run per combination of settings, one table over them.
+
+Every cell is an ordinary run with its own folder, so the same sweep again resumes it, a larger one asks only
+for its new cells, and a request that two cells share is sent once (runs of one benchmark and model lend each
+other replies to exactly the same request).
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eyechart.engine.sample import make_key
+from eyechart.errors import UsageError, join_names
+from eyechart.models.specs import parse_parameters
+from eyechart.option import list_file_keys, list_options, with_options
+from eyechart.registry import suggest_name
+from eyechart.report.compare import SharedQuestions
+from eyechart.report.conditions import tell_value
+from eyechart.report.sweep import Cell, Sweep, compare_cells, find_dominated, list_measures, write_verdict
+from eyechart.report.sweep_page import write_sweep_page
+from eyechart.runs.comparability import choose_scorer, refuse_different_units
+from eyechart.runs.comparison import join_runs
+from eyechart.runs.evaluate import evaluate
+from eyechart.runs.models import choose_models
+from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, make_plan
+from eyechart.runs.results import Run
+
+DEFAULT = "default"  # as a value: the option is left out
+_DOTTED = ("params", "settings")  # options with names of their own: params.top_p
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCell:
+    """A setting with the run that it stands for."""
+
+    settings: Mapping[str, Any]
+    given: Mapping[str, str]  # the same as texts
+    plan: Plan
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.given.items())
+
+
+@with_options(Options)
+def sweep(
+    source: Any, model: Any, *, vary: Mapping[str, Sequence[Any]], pairs: bool = False, **options: Any
+) -> Sweep:
+    """Ask with every combination of settings, and compare them: ``vary={"max_pixels": ["250k", "1M"]}``.
+
+    `vary`: options that affect the data or the requests, each with its values; "default" leaves one out, and
+    ``params.NAME`` is a parameter of the model. `model` may be a list. `pairs`: the first values of all
+    options together, then the second ones, instead of every combination.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     settings = {"max_pixels": ["10k", "default"]}
+    ...     found = sweep("demo", "baseline/random", vary=settings, limit=10, out=out, progress=False)
+    >>> [cell.settings for cell in found.cells]
+    [{'max_pixels': 10000}, {'max_pixels': None}]
+    """
+    return run_sweep(plan_sweep(source, model, vary=vary, pairs=pairs, **options))
+
+
+def plan_sweep(
+    source: Any, model: Any, *, vary: Mapping[str, Sequence[Any]], pairs: bool = False, **options: Any
+) -> list[PlannedCell]:
+    """The cells of a sweep, checked; nothing is written or spent."""
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    combined = _combine(_read_axes(vary), pairs=pairs)
+    planned, folders = [], dict[Path, str]()
+    for settings in combined:
+        for one, own in choose_models(models, _merge(options, settings)):
+            plan = make_plan(source, one, own)
+            name = {"model": plan.model.name} if len(models) > 1 else {}
+            given = {key: _tell(value) for key, value in {**name, **settings}.items()}
+            cell = PlannedCell(settings=name | _read_values(settings, own), given=given, plan=plan)
+            if other := folders.get(plan.folder):
+                hint = "leave one of the values out"
+                raise UsageError(f"{cell.label} is the same run as {other}", hint=hint)
+            folders[plan.folder] = cell.label
+            planned.append(cell)
+    return planned
+
+
+def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The values of each varied option, by the option's own name."""
+    if not vary:
+        raise UsageError("nothing to vary", hint="--vary max_pixels=250k,1M,4M")
+    known, declared = list_file_keys(Options), list_options(Options)
+    varied = [name for name, one in declared.items() if one.affects in ("data", "request")]
+    axes: dict[str, list[Any]] = {}
+    for written, values in vary.items():
+        first, dot, rest = str(written).replace("-", "_").partition(".")
+        key = known.get(first)
+        name = key.option if key else first
+        if name not in declared:
+            hint = suggest_name(first, varied, otherwise=f"options: {join_names(varied, 12)}")
+            raise UsageError(f"no option is called {first!r}", hint=hint)
+        if name not in varied:
+            raise UsageError(
+                f"{name} changes neither the questions nor the requests, so it cannot be varied",
+                hint=f"one of: {join_names(varied, 40)}",
+            )
+        if bool(dot) != (name in _DOTTED):
+            raise UsageError(f"--vary {written}: write {name}{'' if dot else '.NAME'}=A,B")
+        several = [values] if isinstance(values, str) or not isinstance(values, Sequence) else list(values)
+        if not several or len({repr(value) for value in several}) < len(several):
+            raise UsageError(f"--vary {written}: needs one value or more, each once")
+        name = f"{name}.{rest}" if dot else name
+        if name in axes:
+            raise UsageError(f"{name} is varied twice", hint="give all its values at once")
+        axes[name] = several
+    return axes
+
+
+def _combine(axes: Mapping[str, Sequence[Any]], *, pairs: bool) -> list[dict[str, Any]]:
+    lengths = {name: len(values) for name, values in axes.items()}
+    if pairs and len(set(lengths.values())) > 1:
+        described = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        raise UsageError(f"--pairs needs as many values of every option: {described}")
+    rows = zip(*axes.values(), strict=True) if pairs else itertools.product(*axes.values())
+    return [dict(zip(axes, row, strict=True)) for row in rows]
+
+
+def _merge(options: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a cell: those of the sweep, with its settings in them."""
+    merged = dict(options)
+    for name, value in settings.items():
+        option, dot, part = name.partition(".")
+        if value in (DEFAULT, None):
+            merged.pop(name, None)
+        elif dot:
+            given = {part: value}
+            parsed = parse_parameters(given, who="--vary") if isinstance(value, str) else given
+            merged[option] = {**(merged.get(option) or {}), **parsed}
+        else:
+            merged[name] = value
+    return merged
+
+
+def _read_values(settings: Mapping[str, Any], options: Options) -> dict[str, Any]:
+    """The settings as values: numbers where the option is a number."""
+    return {
+        name: value if "." in name or (isinstance(value, str) and name in ("prompt_template", "schema"))
+        else getattr(options, name)
+        for name, value in settings.items()
+    }  # fmt: skip
+
+
+def _tell(value: Any) -> str:
+    return DEFAULT if value is None else str(value) if isinstance(value, str) else tell_value(value)
+
+
+def run_sweep(planned: Sequence[PlannedCell], *, html: str | Path | None = None) -> Sweep:
+    """Run every cell, and compare them; the page goes beside the runs."""
+    runs = []
+    notes_shown: set[str] = set()
+    for cell in planned:
+        done = evaluate(cell.plan, notes_shown=notes_shown)
+        if done.is_interrupted:
+            raise KeyboardInterrupt("the same sweep again resumes")
+        runs.append(done)
+    return compare_sweep(planned, runs, html=html)
+
+
+def compare_sweep(
+    planned: Sequence[PlannedCell], runs: Sequence[Run], *, html: str | Path | None = None
+) -> Sweep:
+    """The cells of a sweep from their runs."""
+    labels = [cell.label for cell in planned]
+    scorer = choose_scorer(runs, labels, None)
+    refuse_different_units(runs, labels)
+    shared = join_runs(runs, labels, scorer, []).share(runs)
+    if not shared.ids:
+        raise UsageError(
+            "no question was scored with every setting",
+            hint="see what failed with: eyechart runs " + str(runs[0].folder.parent),
+        )
+    cells = [_make_cell(cell, run) for cell, run in zip(planned, runs, strict=True)]
+    names = dict(zip(map(str, (run.folder for run in runs)), labels, strict=True))
+    pairs = compare_cells(shared, names)
+    dominated: dict[str, dict[str, str]] = {label: {} for label in labels}
+    for measure in list_measures(cells):
+        prices = {cell.label: float(getattr(cell, measure)) for cell in cells}
+        for worse, better in find_dominated(pairs, prices).items():
+            dominated[worse][measure] = better
+    scores = {names[run]: _average(shared, run) for run in shared.values}
+    found = Sweep(
+        benchmark=str(runs[0].manifest.get("benchmark", "")),
+        n=len(shared.ids),
+        cells=tuple(replace(cell, dominated_by=dominated[cell.label]) for cell in cells),
+        pairs=tuple(pairs),
+        spread=_measure_spread(planned, scores),
+        verdict=write_verdict(cells, pairs, scores),
+        notes=tuple(_list_notes(cells, len(shared.ids))),
+    )
+    path = Path(html) if html else runs[0].folder.parent / f"sweep-{make_key(*sorted(names))[:8]}.html"
+    found = replace(found, page=str(path))
+    write_sweep_page(path, found)
+    return found
+
+
+def _make_cell(cell: PlannedCell, run: Run) -> Cell:
+    summary = run.summary
+    latencies, n_replies, n_empty = [], 0, 0
+    for result in run.counted():
+        if result.reply is not None:
+            n_replies += 1
+            n_empty += not result.reply.text.strip()
+            latencies += [result.reply.latency_s] if result.reply.latency_s else []
+    tokens = sum(summary.tokens.get(name, 0) for name in ("prompt", "completion"))
+    n = max(1, n_replies)
+    shares = {name: summary.outcomes[name] / n for name in ("unparsed", "truncated")} | {"empty": n_empty / n}
+    return Cell(
+        settings=cell.settings,
+        given=cell.given,
+        run=str(run.folder),
+        score=summary.score,
+        ci95=summary.ci95,
+        n=summary.n,
+        outcomes={name: n for name, n in summary.outcomes.items() if n},
+        shares=shares,
+        tokens=tokens / n if tokens else None,
+        cost=summary.cost,
+        seconds=summary.seconds,
+        latency=statistics.median(latencies) if latencies else None,
+    )
+
+
+def _average(shared: SharedQuestions, run: str) -> float:
+    weights = shared.weights or [1.0] * len(shared.ids)
+    return sum(w * x for w, x in zip(weights, shared.values[run], strict=True)) / sum(weights)
+
+
+def _measure_spread(
+    planned: Sequence[PlannedCell], scores: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """The mean score of the cells with each value of an option, where there are several."""
+    found: dict[str, dict[str, float]] = {}
+    for name in planned[0].given:
+        by_value: dict[str, list[float]] = {}
+        for cell in planned:
+            by_value.setdefault(cell.given[name], []).append(scores[cell.label])
+        if len(by_value) > 1:
+            found[name] = {value: statistics.fmean(held) for value, held in by_value.items()}
+    return found
+
+
+def _list_notes(cells: Sequence[Cell], n: int) -> list[str]:
+    notes = []
+    if n < max(cell.n for cell in cells):
+        notes.append(f"compared on the {n:,} questions that were scored with every setting")
+    for cell in cells:
+        for name, share in cell.shares.items():
+            if share >= 0.05:
+                notes.append(f"{cell.label}: {100 * share:.1f} % of the replies are {name}")
+    return notes

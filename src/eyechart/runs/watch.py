@@ -1,0 +1,284 @@
+"""Watching a training: every new checkpoint is evaluated, and the curve says what is sure of it.
+
+A `Watch` keeps what was evaluated in ``watch-NAME.json`` below the folder for runs, which several processes
+may write to: a trainer's callback, ``eyechart watch``, a cron job. The curve compares the checkpoints
+question by question (`stats.curves`) and stays when old checkpoints are deleted. ``watch-NAME.html`` shows
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import EyechartError, UsageError
+from eyechart.files import atomic_write, read_json
+from eyechart.models.process import keep_servers
+from eyechart.option import with_options
+from eyechart.report.watch_page import CurvePoint, WatchedCurve, write_watch_page
+from eyechart.runs.checkpoints import Checkpoint, SettledCheckpoints, Signature
+from eyechart.runs.comparison import share_questions
+from eyechart.runs.evaluate import evaluate
+from eyechart.runs.models import choose_models
+from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan, make_plan
+from eyechart.runs.results import Run
+from eyechart.stats.curves import compare_checkpoints
+from eyechart.store.folder import make_file_name, prepare_folder
+from eyechart.terminal import print_note
+
+EVERY_S, SETTLE_S, POINTS = 30.0, 3.0, 1.0
+MakePlans = Callable[[str | object, Options], Sequence[Plan]]
+
+
+class _Evaluated(msgspec.Struct, frozen=True):
+    """A checkpoint in the file: its runs by benchmark."""
+
+    step: int
+    name: str
+    signature: str  # of its files, by which a folder that is written again is noticed
+    runs: dict[str, str]
+
+
+class _State(msgspec.Struct, frozen=True):
+    checkpoints: list[_Evaluated] = []
+
+
+@dataclass(kw_only=True)
+class Watch:
+    """The checkpoints of a folder, evaluated on the same questions."""
+
+    folder: Path
+    source: str  # names what is asked, for the name of the file
+    make_plans: MakePlans  # from a model and its options to the runs of one checkpoint
+    model: str = "hf"
+    options: Mapping[str, Any]
+    points: float = POINTS  # percentage points below which a gain does not count as one
+    marker: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.points < 100:
+            raise UsageError(f"{self.points} points", hint="give a number of percentage points above 0")
+        options = Options.of(self.options)
+        self.out = Path(options.out)
+        asked = [self.source, self.model, options.list_given("data", "request", "score")]
+        digest = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:6]
+        self._file = self.out / f"watch-{make_file_name(self.folder.absolute().name)}-{digest}.json"
+        self.page = self._file.with_suffix(".html")
+        self._settled = SettledCheckpoints(self.folder, self.marker)
+        self._failed: dict[str, Signature] = {}
+        self._drawn: tuple[list[_Evaluated], list[WatchedCurve]] = ([], [])
+        self.is_interrupted = False
+        name_checkpoint(self.model, self.folder)  # a name that cannot be is refused at once
+
+    def run(self, *, once: bool, every_s: float = EVERY_S, settle_s: float = SETTLE_S) -> Iterator[int]:
+        """Evaluate what is complete; without `once`, look again every so often. Gives the steps evaluated."""
+        with keep_servers(), _keep_weights(self.model):
+            if self._settled.look(self._is_known) or self.waiting:
+                time.sleep(settle_s)
+            while True:
+                for checkpoint in self._settled.look(self._is_known):
+                    if self.evaluate(checkpoint):
+                        yield checkpoint.step
+                    if self.is_interrupted:
+                        return
+                if once:
+                    return
+                time.sleep(every_s)
+
+    @property
+    def waiting(self) -> Mapping[str, str]:
+        """Checkpoints that were not read at the latest look, and why."""
+        return self._settled.faults
+
+    def evaluate(self, checkpoint: Checkpoint) -> bool:
+        """Run the benchmarks on a checkpoint; False, with a note, if it fails and others did not."""
+        name = checkpoint.path.name
+        signature = checkpoint.read_signature()
+        if self._failed.get(name) == signature:
+            return False
+        try:
+            runs = self._evaluate(checkpoint)
+        except EyechartError as err:
+            if not self.read():  # the questions or the options may be at fault: every checkpoint would fail
+                raise
+            self._failed[name] = signature
+            print_note(f"{name} is left out: {err}")
+            return False
+        if self.is_interrupted:
+            return False
+        self._write(_Evaluated(checkpoint.step, name, _hash_signature(signature), runs))
+        return True
+
+    def _evaluate(self, checkpoint: Checkpoint) -> dict[str, str]:
+        # A class is identified by its arguments, not by what is in the folder: nothing old may count.
+        is_new = not self.model.startswith("python:") or checkpoint.path.name not in self._list_names()
+        given = self.options if is_new else {**self.options, "fresh": True}
+        [(chosen, options)] = choose_models([name_checkpoint(self.model, checkpoint.path)], given)
+        runs = {}
+        for plan in self.make_plans(chosen, options):
+            done = evaluate(plan)
+            if done.is_interrupted:
+                self.is_interrupted = True
+                break
+            runs[plan.benchmark.name] = str(done.folder)
+        return runs
+
+    # -- What was evaluated
+
+    def read(self) -> list[_Evaluated]:
+        """By step; those whose runs are still there."""
+        state = read_json(self._file, _State) or _State()
+        found = [one for one in state.checkpoints if all(Path(run).is_dir() for run in one.runs.values())]
+        return sorted(found, key=lambda one: (one.step, one.name))
+
+    def _list_names(self) -> list[str]:
+        return [one.name for one in self.read()]
+
+    def _is_known(self, checkpoint: Checkpoint, signature: Signature) -> bool:
+        found = {one.name: one.signature for one in self.read()}
+        return found.get(checkpoint.path.name) == _hash_signature(signature)
+
+    def _write(self, new: _Evaluated) -> None:
+        prepare_folder(self.out)
+        others = [one for one in self.read() if one.name != new.name]
+        with atomic_write(self._file) as place:
+            place.write_bytes(msgspec.json.encode(_State([*others, new])))
+        with contextlib.suppress(EyechartError):  # the runs may not be comparable: `curves` says so
+            self.write_page()
+
+    def curves(self) -> list[WatchedCurve]:
+        """A curve per benchmark, over the checkpoints that were evaluated on it."""
+        evaluated = self.read()
+        if evaluated != self._drawn[0]:
+            by_name: dict[str, list[tuple[_Evaluated, Run]]] = {}
+            for one in evaluated:
+                for benchmark, folder in one.runs.items():
+                    by_name.setdefault(benchmark, []).append((one, Run(folder)))
+            self._drawn = evaluated, [self._draw(benchmark, found) for benchmark, found in by_name.items()]
+        return self._drawn[1]
+
+    def _draw(self, benchmark: str, evaluated: Sequence[tuple[_Evaluated, Run]]) -> WatchedCurve:
+        runs = [run for _, run in evaluated]
+        shared = share_questions(runs)
+        curve = compare_checkpoints(
+            [shared.values[str(run.folder)] for run in runs], shared.weights, shared.clusters
+        )
+        points = tuple(
+            CurvePoint(
+                step=one.step,
+                name=one.name,
+                run=str(run.folder),
+                score=curve.means[at],
+                ci95=run.ci95,
+                since_first=curve.get_gain(0, at),
+                since_best=curve.get_gain(curve.best, at),
+            )
+            for at, (one, run) in enumerate(evaluated)
+        )
+        plateau = curve.find_plateau(self.points / 100)
+        return WatchedCurve(
+            benchmark=benchmark,
+            points=points,
+            best=curve.best,
+            plateau=None if plateau is None else points[plateau].step,
+            margin=self.points / 100,
+            n=len(shared.ids),
+            n_clusters=len(set(shared.clusters)) if shared.clusters else len(shared.ids),
+        )
+
+    def write_page(self) -> None:
+        """Write the page that renews itself."""
+        write_watch_page(self.page, self.folder.absolute().name, self.curves())
+
+    def to_json(self) -> dict[str, Any]:
+        """The curves, and which checkpoints wait."""
+        return {
+            "curves": [one.to_json() for one in self.curves()],
+            "waiting": dict(self.waiting),
+            "page": str(self.page),
+        }
+
+
+def _hash_signature(signature: Signature) -> str:
+    return hashlib.sha256(repr(signature).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def name_checkpoint(model: str, folder: Path) -> str:
+    """The model of a checkpoint, from the kind of model and its options.
+
+    A Python class gets the folder as its argument `checkpoint`.
+
+    >>> name_checkpoint("hf,compile=true", Path("out/checkpoint-10"))
+    'hf/out/checkpoint-10,compile=true'
+    >>> name_checkpoint("python:mine.py:Mine", Path("out/checkpoint-10"))
+    'python:mine.py:Mine,checkpoint=out/checkpoint-10'
+    """
+    kind, comma, rest = model.partition(",")
+    if kind.startswith("python:"):
+        return f"{model},checkpoint={folder}"
+    provider, slash, name = kind.partition("/")
+    if slash and name:
+        raise UsageError(
+            f"-m {kind}: the checkpoints are the models",
+            hint=f"name only what loads them, with its options: -m {provider}{comma}{rest}",
+        )
+    return f"{provider}/{folder}{comma}{rest}"
+
+
+@contextlib.contextmanager
+def _keep_weights(model: str) -> Iterator[None]:
+    if model.partition(",")[0].strip("/") != "hf":
+        yield
+        return
+    try:
+        from eyechart.models.hf.kept import keep_weights
+    except ImportError:  # the first checkpoint is refused with the extra to install
+        yield
+        return
+    with keep_weights():
+        yield
+
+
+@with_options(Options)
+def watch(
+    folder: str | Path,
+    source: Any,
+    model: str = "hf",
+    *,
+    once: bool = True,
+    points: float = POINTS,
+    marker: str = "",
+    every_s: float = EVERY_S,
+    settle_s: float = SETTLE_S,
+    **options: Any,
+) -> Watch:
+    """Evaluate every new checkpoint in `folder` on `source`, and return the `Watch` with its `curves()`.
+
+    `model`: what loads a checkpoint, with its options: ``hf``, ``hf,compile=true``, ``vllm``, or a class
+    ``python:file.py:Class`` that takes the argument `checkpoint`. With ``once=False`` it looks again every
+    `every_s` seconds until it is interrupted. A checkpoint is read when its weights are complete and two
+    looks `settle_s` apart agree; `marker` names a file that it must have.
+    """
+    watching = Watch(
+        folder=Path(folder),
+        source=str(source),
+        make_plans=lambda chosen, own: [make_plan(source, chosen, own)],
+        model=model,
+        options=options,
+        points=points,
+        marker=marker,
+    )
+    with contextlib.suppress(KeyboardInterrupt) if not once else contextlib.nullcontext():
+        for _ in watching.run(once=once, every_s=every_s, settle_s=settle_s):
+            pass
+    if once and watching.is_interrupted:
+        raise KeyboardInterrupt("what was evaluated is kept; the same call goes on with the next checkpoint")
+    return watching
