@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast coverage test-extras test-parity golden-evalscope versions torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
+.PHONY: help demo test fast coverage test-extras test-parity golden-evalscope versions floor torture fuzz lint check format bench bench-rescoring simulate catalogue map wheel core docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -33,6 +33,14 @@ coverage: $(VENV)/.dev   ## the share of lines that the whole suite runs, and th
 
 versions:        ## the fast tests with every other Python from 3.11 on that is on this machine
 	$(PYTHON) tools/versions.py --except $(PYTHON)
+
+FLOOR := $(VENV)-floor
+FLOOR_EXTRAS := ocr parquet hub inspect multi pandas polars evalscope pdf
+comma := ,
+empty :=
+
+floor: $(FLOOR)/.done   ## the fast tests with the lowest version of every dependency that pyproject.toml allows
+	$(FLOOR)/bin/python -m pytest -n 2 --hypothesis-profile fast -m "not slow and not ocr and not torture and not extras"
 
 # The build of torch for CPUs, in CI and here. Users get what pip finds for their machine.
 CPU_TORCH ?= torch==2.13.0
@@ -89,7 +97,8 @@ bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 simulate: $(VENV)/.dev ## how often the intervals of ec.stats contain the true value: the table of docs/intervals.md
 	@$(BIN)/python bench/simulate.py
 
-catalogue: $(VENV)/.dev ## write what follows from declarations: names of benchmarks, tables of options in docs
+catalogue: $(VENV)/.dev ## write what follows from declarations: the list of built-in parts, tables in docs
+	$(BIN)/python tools/write_names.py
 	$(BIN)/python tools/write_catalogue.py
 
 map: $(VENV)/.dev     ## packages, modules, lines, imports between packages, repeated names, the files that a sample passes through
@@ -112,7 +121,7 @@ docs: $(VENV)-docs/.done   ## build the site of the documentation into build/sit
 	$(VENV)-docs/bin/python tools/build_site.py
 
 clean:           ## remove what was built
-	rm -rf $(VENV) $(VENV)-3.* $(VENV)-docs $(EXTRAS) $(PARITY) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(VENV)-docs $(FLOOR) $(EXTRAS) $(PARITY) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.pip:
 	$(PYTHON) -m venv $(VENV)
@@ -124,7 +133,17 @@ $(EXTRAS)/.done: pyproject.toml
 	$(PYTHON) -m venv $(EXTRAS)
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  "$(CPU_TORCH)" --editable ".[hf,ray,view]" --group extras
+	  "$(CPU_TORCH)" --editable ".[hf,ray,view,mlflow,wandb]" --group extras
+	@touch $@
+
+# Only our own dependencies are held down: theirs, and the tools, are as new as these allow.
+$(FLOOR)/.done: pyproject.toml
+	$(PYTHON) -m venv --clear $(FLOOR)
+	$(FLOOR)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.8"
+	$(FLOOR)/bin/uv pip compile --quiet --no-deps --resolution lowest-direct --python $(FLOOR)/bin/python \
+	  $(FLOOR_EXTRAS:%=--extra %) --output-file $(FLOOR)/lowest.txt pyproject.toml
+	$(FLOOR)/bin/uv pip install --quiet --python $(FLOOR)/bin/python --constraint $(FLOOR)/lowest.txt \
+	  --editable ".[$(subst $(empty) $(empty),$(comma),$(FLOOR_EXTRAS))]" --group dev
 	@touch $@
 
 $(PARITY)/.done: tests/parity/requirements.txt
@@ -153,5 +172,5 @@ $(VENV)/.demo: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.pip pyproject.toml
 	@echo "installing eyechart and the tools of its developers into $(VENV)"
-	$(PIP) --editable ".[ocr,parquet,hub,multi,pandas,polars]" --group dev
+	$(PIP) --editable ".[ocr,parquet,hub,inspect,multi,pandas,polars]" --group dev
 	@touch $@ $(VENV)/.demo

@@ -2,4 +2,12 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["src/eyechart/models/hf/*.py", "tests/extras"]
+collect_ignore_glob = (
+    []
+    if find_spec("torch")
+    else [
+        "src/eyechart/models/hf/*.py",
+        "src/eyechart/integrations/*.py",
+        "tests/extras",
+    ]
+)
