@@ -116,9 +116,8 @@ def test_questions_of_a_cluster_are_asked_together(folder: Path) -> None:
     run = ask(file, "a", wrong=50, at_least=0.9, stop_when="decided", cluster="page")
     asked = [int(k) for k in (folder / "asked.txt").read_text(encoding="utf-8").split()]
     pages = Counter(k // 4 for k in asked)
-    # Threads prepare questions, so a few pages can be incomplete at the end; in random order most would be.
     assert len(asked) < 400
-    assert sum(n < 4 for n in pages.values()) <= len(pages) / 4
+    assert sum(n < 4 for n in pages.values()) <= 3, "prepared by threads: neighbours may change places"
     state = watch_stored(run, Goal(limit=0.9)).test.state()
     assert state.n == 4 * state.n_clusters
 

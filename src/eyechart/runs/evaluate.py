@@ -72,7 +72,6 @@ def _evaluate(plan: Plan, notes_shown: set[str] | None, callbacks: Callbacks) ->
         try:
             n_samples = _load(plan, journal, notes_shown)
             if plan.options.track:
-                journal.flush()  # its writer is another thread
                 callbacks.call("on_run_start", plan.folder, journal.read_mapping("manifest"))
             session = _infer(plan, journal, n_samples, callbacks)
         except BaseException:
@@ -118,6 +117,7 @@ def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
     note_load(plan, journal)
     journal.set_meta("manifest", carry_kept(plan.manifest(), journal.read_mapping("manifest")))
     record_judge_prices(journal, plan.helpers, plan.prices)
+    journal.flush()  # its writer is another thread, and what follows reads the file
     return n_samples
 
 
@@ -129,8 +129,6 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
     known = open_known_replies(plan.options, earlier, plan.model, *plan.helpers.values())
     try:
-        if plan.options.executor != "local":
-            journal.flush()  # its writer has opened the file: Ray is started in another folder
         with _open_cluster(plan) as cluster:
             run_async(_drive(plan, journal, n_samples, known, session, cluster, callbacks))
     finally:
