@@ -12,10 +12,11 @@ import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor, Trainer, TrainingArguments
 
 import eyechart as ec
+from extras.architectures import make_qwen25_vl
 from extras.test_tiny_vlm import COLOURS, SHAPES, draw_shape
 from eyechart import baselines
 from eyechart.integrations.transformers import EvaluateCheckpoints
-from eyechart.models.hf import chat, kept, weights
+from eyechart.models.hf import chat, kept, speed, weights
 from eyechart.models.hf.chat import decode_image
 
 TINY = Path(baselines.__file__).parent / "tiny_vlm"
@@ -166,6 +167,28 @@ def test_weights_are_copied_by_the_names_that_their_files_have(tmp_path: Path) -
             part.zero_()
         assert kept._copy_files(kept._list_saved_names(model), sorted(tmp_path.glob("*.safetensors")))
     assert all(torch.equal(one, wanted[name]) for name, one in model.state_dict().items())
+
+
+def test_weights_are_copied_into_a_widened_tower(tmp_path: Path) -> None:
+    """On a GPU the tower of Qwen2.5-VL has wider products than its folder; what was added stays zero."""
+    model, other = make_qwen25_vl(), make_qwen25_vl()
+    with torch.no_grad():
+        for part in other.parameters():
+            part.mul_(1.5)
+    other.save_pretrained(tmp_path)
+    speed.align_tower(speed.find_tower(model))
+    assert kept._copy_files(kept._list_saved_names(model), sorted(tmp_path.glob("*.safetensors")))
+    copied = speed.list_tensors(model)
+    assert all(torch.equal(one, copied[name]) for name, one in other.state_dict().items())
+    gated = speed.find_tower(model).blocks[0].mlp
+    width = gated.published_width
+    assert 0 < width < gated.down_proj.in_features
+    for added in (
+        gated.gate_proj.weight[width:],
+        gated.up_proj.bias[width:],
+        gated.down_proj.weight[:, width:],
+    ):
+        assert not added.any()
 
 
 def test_another_architecture_is_loaded_anew(tmp_path: Path, llava: Path) -> None:

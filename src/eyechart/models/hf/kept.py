@@ -23,6 +23,7 @@ import transformers
 from safetensors import safe_open
 
 from eyechart.models.hf.decode import Tensor
+from eyechart.models.hf.speed import list_tensors
 from eyechart.types import Image, Message
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def copy_weights(model: Any, checkpoint: Checkpoint) -> bool:
     """Copy a checkpoint's weights into the tensors of a model; False if they do not fit, nothing changed."""
     if checkpoint.options.adapter or getattr(checkpoint.config, "quantization_config", None) is not None:
         return False
-    own = model.state_dict()
+    own = list_tensors(model)
     with torch.no_grad():
         files = sorted(Path(checkpoint.where).glob("*.safetensors"))
         if not _copy_files(_list_saved_names(model), files):
@@ -122,7 +123,7 @@ def copy_weights(model: Any, checkpoint: Checkpoint) -> bool:
 
 def _list_saved_names(model: Any) -> Mapping[str, Tensor]:
     """The model's tensors by their names in the folder that it came from, where only names differ."""
-    own: Mapping[str, Tensor] = model.state_dict()
+    own = list_tensors(model)
     with contextlib.suppress(Exception):  # the inside of a library: without it, loading takes longer
         from transformers.core_model_loading import revert_weight_conversion
 

@@ -156,6 +156,7 @@ def _widen(part: Any) -> None:
     if not missing or any(type(getattr(part, name)) is not torch.nn.Linear for name in _GATED):
         return  # as it should be, or quantised
     pad = torch.nn.functional.pad
+    part.published_width = part.down_proj.in_features
     with torch.no_grad():
         for one in (part.gate_proj, part.up_proj):
             one.weight = torch.nn.Parameter(pad(one.weight, (0, 0, 0, missing)), requires_grad=False)
@@ -165,6 +166,18 @@ def _widen(part: Any) -> None:
         down = part.down_proj
         down.weight = torch.nn.Parameter(pad(down.weight, (0, missing)), requires_grad=False)
         down.in_features += missing
+
+
+def list_tensors(model: Any) -> dict[str, Tensor]:
+    """The model's tensors by name, in the shapes of its folder: without what `align_tower` has added."""
+    own: dict[str, Tensor] = dict(model.state_dict())
+    for place, part in model.named_modules():
+        if width := getattr(part, "published_width", 0):
+            for name in [f"{place}.{half}.{kind}" for half in _GATED[:2] for kind in ("weight", "bias")]:
+                if name in own:
+                    own[name] = own[name][:width]
+            own[f"{place}.down_proj.weight"] = own[f"{place}.down_proj.weight"][:, :width]
+    return own
 
 
 # -- Compiled parts
