@@ -288,7 +288,7 @@ DOORS = {
     "eyechart insight": "insight-o3.md",
     "eyechart insight gather": "insight-o3.md",
     "eyechart multi": "multi.md",
-    "eyechart multi-metrics": "multi-scoring.md",
+    "eyechart multi-metrics": "multi.md",
     "eyechart evalscope": "evalscope.md",
     "eyechart vlmeval": "evalscope.md",
 }

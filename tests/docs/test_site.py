@@ -110,9 +110,9 @@ def test_pages_are_listed_shown_and_cut(tmp_path: Path) -> None:
     listed = eyechart("docs", cwd=tmp_path)
     assert listed.code == 0
     assert not [page for page in LISTED if not re.search(rf"^{Path(page).stem} ", listed.out, re.MULTILINE)]
-    page = eyechart("docs", "cache", cwd=tmp_path)
-    assert page.out == (DOCS / "cache.md").read_text(encoding="utf-8")
-    assert eyechart("docs", "docs/cache.md", cwd=tmp_path).out == page.out
+    page = eyechart("docs", "judges", cwd=tmp_path)
+    assert page.out == (DOCS / "judges.md").read_text(encoding="utf-8")
+    assert eyechart("docs", "docs/judges.md", cwd=tmp_path).out == page.out
     section = eyechart("docs", "data#columns-of-images", cwd=tmp_path).out
     assert section.startswith("## Columns of images\n")
     assert section.count("\n## ") == 0
@@ -134,7 +134,7 @@ def test_a_slip_is_answered_with_the_nearest_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_in_a_terminal_a_page_is_formatted_and_shown_by_the_pager(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
-    command = [sys.executable, "-m", "eyechart", "docs", "cache"]
+    command = [sys.executable, "-m", "eyechart", "docs", "cost"]
     variables = environment(PAGER="cat", TERM="xterm", HOME=str(tmp_path), COLUMNS="90")
     variables.pop("NO_COLOR")
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, env=variables, cwd=tmp_path) as process:

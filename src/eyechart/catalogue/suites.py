@@ -73,7 +73,7 @@ def read_suite(given: str) -> Suite:
     if given in list_suites():
         path = FOLDER / f"{given}.yaml"
     elif not path.is_file():
-        listed = f"suites: {', '.join(list_suites())}; or give a YAML file of your own (eyechart docs suites)"
+        listed = f"suites: {', '.join(list_suites())}; or give a YAML file of your own (eyechart docs catalogue#suites)"
         raise UsageError(
             f"no suite named {given!r}", hint=suggest_name(given, list_suites(), otherwise=listed)
         )
@@ -82,7 +82,7 @@ def read_suite(given: str) -> Suite:
     except msgspec.ValidationError as err:
         of = Member if "$.benchmarks[" in str(err) else Suite
         keys = f"keys {'of a benchmark' if of is Member else 'of a suite'}: {', '.join(of.__struct_fields__)}"
-        raise UsageError(f"{path}: {err}", hint=f"{keys}; see: eyechart docs suites") from err
+        raise UsageError(f"{path}: {err}", hint=f"{keys}; see: eyechart docs catalogue#suites") from err
     suite = msgspec.structs.replace(suite, name=suite.name or path.stem)
     members = suite.members()
     if not members:

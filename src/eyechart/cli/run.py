@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--suite",
         metavar="NAME|FILE",
         help="run the benchmarks of a suite and print their weighted mean: openvlm, docs, math, charts, "
-        "quick, or a YAML file of your own (eyechart docs suites)",
+        "quick, or a YAML file of your own (eyechart docs catalogue#suites)",
     )
     parser.add_argument(
         "--beside",
