@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -181,30 +181,24 @@ def read_tasks(given: Any) -> Task | list[Task]:
 def read_task(given: Any) -> Task:
     """The task of a dict, an object or a file. Everything is checked; nothing is written or sent."""
     from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
+    from eyechart.pipelines.vlmevalkit.evalscope.native import read_native
 
     said = {name: value for name, value in _to_mapping(given).items() if value is not None}
     said = {name: value for name, value in said.items() if name not in _GENERATED}
     _refuse_unknown(said)
     values = Values(said, "the task")
-    if _is_native(values.text("eval_backend"), said):
-        from eyechart.pipelines.vlmevalkit.evalscope.native import read_native
-
-        whole = said
-        _refuse_hidden(whole)
-        task = read_native(_fill_native(said))
-        described = _describe_native(said)
-    else:
+    is_native = _is_native(values.text("eval_backend"), said)
+    if not is_native:
         for name in said:
             if name in NATIVE_KEYS:
                 raise UsageError(
                     f"the task's {name} is for EvalScope's native backend, and would be ignored here",
                     hint="remove it; eval_config holds what this backend reads",
                 )
-        config = _read_eval_config(values.raw("eval_config"))
-        whole = {**said, "eval_config": config}
-        _refuse_hidden(whole)
-        task = read_eval_config(_fill_keys(config))
-        described = _describe(whole)
+        said["eval_config"] = _read_eval_config(values.raw("eval_config"))
+    _refuse_hidden(said)
+    filled = _fill_keys(said)
+    task = read_native(filled) if is_native else read_eval_config(filled["eval_config"])
     seed = values.whole("seed")
     return replace(
         task,
@@ -214,7 +208,7 @@ def read_task(given: Any) -> Task:
         seed=TASK_KEYS["seed"] if seed is None else seed,
         is_verbose=task.is_verbose or values.truth("debug"),
         is_dry_run=values.truth("dry_run"),
-        described=described,
+        described=_describe(said),
     )
 
 
@@ -316,49 +310,56 @@ _HIDDEN = (HIDDEN, "**********")  # what eyechart and EvalScope save in place of
 _ENV = "_env"  # `key_env: NAME` instead of `key`: the key is in the environment variable NAME
 
 
-def _fill_keys(config: Mapping[str, Any]) -> dict[str, Any]:
-    """An `eval_config` with the keys of the environment in place of `key_env`."""
-    filled = _fill(config, "eval_config")
-    if isinstance(config.get("judge_args"), Mapping):
-        filled["judge_args"] = _fill(config["judge_args"], "judge_args")
-    if isinstance(config.get("model"), Mapping | list | tuple):
-        filled["model"] = [
-            _fill(one, f"model {str(one.get('type') or one.get('name'))!r}")
-            if isinstance(one, Mapping)
-            else one
-            for one in _to_list(config["model"])
-        ]
+class _Holder(NamedTuple):
+    """A mapping of a task that may hold keys."""
+
+    values: dict[str, Any]
+    who: str  # in errors
+    whose: str  # in the names of environment variables
+
+
+def _list_holders(task: dict[str, Any]) -> Iterator[_Holder]:
+    """The mappings of a copied task that may hold keys: models and judges, and what stands around them."""
+    config = task.get("eval_config")
+    if config is None:
+        yield _Holder(task, "the task", str(task.get("model") or "MODEL"))
+        judge = task.get("judge")
+        judges = _to_list(judge.get("models") or []) if isinstance(judge, dict) else []
+        judges.append(task.get("judge_model_args"))
+        yield from (_Holder(one, "the judge", "JUDGE") for one in judges if isinstance(one, dict))
+        return
+    yield _Holder(config, "eval_config", "MODEL")
+    if isinstance(judge := config.get("judge_args"), dict):
+        yield _Holder(judge, "judge_args", "JUDGE")
+    for one in _to_list(config.get("model")):
+        if isinstance(one, dict):
+            who = f"model {str(one.get('type') or one.get('name'))!r}"
+            yield _Holder(one, who, str(one.get("type") or "MODEL"))
+
+
+def _fill_keys(task: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a task with the keys of the environment in place of `key_env`."""
+    filled: dict[str, Any] = _copy(task)
+    for found, who, _ in _list_holders(filled):
+        for name in _KEYS:
+            variable = found.pop(f"{name}{_ENV}", None)
+            if variable is None:
+                continue
+            if found.get(name) is not None:
+                raise UsageError(f"{who}: {name} and {name}{_ENV} are both given", hint="leave one out")
+            found[name] = os.environ.get(str(variable))
+            if not found[name]:
+                raise UsageError(
+                    f"{who}: {name}{_ENV} names the environment variable {variable}, which is not set",
+                    hint=f"export {variable}=..., or write {name} instead of {name}{_ENV}",
+                )
     return filled
 
 
-def _fill_native(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A native task with the keys of the environment in place of `api_key_env`."""
-    filled = _fill(given, "the task")
-    if isinstance(judge := given.get("judge"), Mapping):
-        models = [
-            _fill(one, "the judge") for one in _to_list(judge.get("models") or []) if isinstance(one, Mapping)
-        ]
-        filled["judge"] = {**judge, "models": models}
-    if isinstance(given.get("judge_model_args"), Mapping):
-        filled["judge_model_args"] = _fill(given["judge_model_args"], "the judge")
-    return filled
-
-
-def _fill(given: Mapping[str, Any], who: str) -> dict[str, Any]:
-    found = {str(name): value for name, value in given.items()}
-    for name in _KEYS:
-        variable = found.pop(f"{name}{_ENV}", None)
-        if variable is None:
-            continue
-        if found.get(name) is not None:
-            raise UsageError(f"{who}: {name} and {name}{_ENV} are both given", hint="leave one out")
-        found[name] = os.environ.get(str(variable))
-        if not found[name]:
-            raise UsageError(
-                f"{who}: {name}{_ENV} names the environment variable {variable}, which is not set",
-                hint=f"export {variable}=..., or write {name} instead of {name}{_ENV}",
-            )
-    return found
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copy(one) for name, one in value.items()}
+    return [_copy(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _to_list(given: Any) -> list[Any]:
@@ -383,36 +384,22 @@ def _refuse_hidden(value: Any, place: str = "the task") -> None:
         )
 
 
-def _describe(given: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(task: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration as it can be saved and run again, with environment variables in place of keys.
 
     Whatever else may be a key, by its name or inside a JSON text, is hidden, and refused when read.
     """
-    opened = {name: _decode_texts(value) for name, value in given.items()}
-    shown, config = redact_parameters(opened), opened["eval_config"]
-    written: dict[str, Any] = shown["eval_config"]
-    _name_keys(written, config, "MODEL")
-    if isinstance(config.get("judge_args"), Mapping):
-        _name_keys(written["judge_args"], config["judge_args"], "JUDGE")
-    for entry, given in zip(_to_list(written.get("model")), _to_list(config.get("model")), strict=True):
-        if isinstance(given, Mapping):
-            _name_keys(entry, given, str(given.get("type") or "MODEL"))
-    return shown
-
-
-def _describe_native(given: Mapping[str, Any]) -> dict[str, Any]:
-    """As `_describe`, for a task of the native backend."""
-    opened = {name: _decode_texts(value) for name, value in given.items()}
+    opened = _decode_texts(task)
     shown = redact_parameters(opened)
-    _name_keys(shown, opened, str(opened.get("model") or "MODEL"))
-    judge = opened.get("judge")
-    if isinstance(judge, Mapping):
-        models = _to_list(judge.get("models") or [])
-        shown["judge"]["models"] = _to_list(shown["judge"].get("models") or [])
-        for entry, one in zip(shown["judge"]["models"], models, strict=True):
-            _name_keys(entry, one, "JUDGE")
-    if isinstance(opened.get("judge_model_args"), Mapping):
-        _name_keys(shown["judge_model_args"], opened["judge_model_args"], "JUDGE")
+    for written, given in zip(_list_holders(shown), _list_holders(opened), strict=True):
+        for name in _KEYS:
+            key = given.values.get(name)
+            if isinstance(key, str) and key == NO_KEY:
+                written.values[name] = key
+            elif isinstance(key, str) and key:
+                del written.values[name]
+                whose = given.whose if name in ("key", "api_key") else "JUDGE"
+                written.values[f"{name}{_ENV}"] = _variable(key, whose)
     return shown
 
 
@@ -428,17 +415,6 @@ def _decode_texts(value: Any) -> Any:
         return _decode_texts(decode_json(value, "it"))
     except UsageError:
         return HIDDEN  # it may hold a key
-
-
-def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) -> None:
-    """Replace each hidden key by its environment variable; `NO_KEY` stays."""
-    for name in _KEYS:
-        key = given.get(name)
-        if isinstance(key, str) and key == NO_KEY:
-            written[name] = key
-        elif isinstance(key, str) and key:
-            del written[name]
-            written[f"{name}{_ENV}"] = _variable(key, whose if name in ("key", "api_key") else "JUDGE")
 
 
 def _variable(key: str, whose: str) -> str:
