@@ -23,7 +23,6 @@ from eyechart.pipelines.multi.report import (
     format_points,
     format_rejections,
     format_tables,
-    make_detail,
     make_summary,
     sort_ids,
     write_scores,
@@ -138,7 +137,7 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     missing = [name for name in said if said[name] is None]
     failed = [name for name in said if said[name] == "" and scored.details[name].get("feedback")]
     notes = []
-    educations = {name: str(entry["education"]) for name, entry in scored.details.items()}
+    educations = {row.question_id: row.education for row in scored.rows}
     if levels := describe_unknown_educations(educations, "questions"):
         notes.append(f"{labels.name}: {levels}")
     if missing:
@@ -249,15 +248,6 @@ class ScoredPredictions:
     unknown: tuple[str, ...] = ()  # predictions whose problem is not among the labels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Label:
-    answer: str | None  # None: there is no answer
-    type: str  # as in the file, e.g. 单选
-    education: str
-    subject: str
-    analysis: str
-
-
 def summarise_predictions(
     problems: Mapping[str, Any], predictions: Mapping[str, Any], answer_position: str = "start"
 ) -> ScoredPredictions:
@@ -268,49 +258,60 @@ def summarise_predictions(
     """
     rows, details, unlabelled, unknown = [], {}, [], []
     for name in sort_ids(predictions):
-        problem_id, _, index = name.rpartition("_")
+        problem_id = name.rpartition("_")[0]
         if problem_id not in problems:
             unknown.append(name)
             continue
         entry = _entry(name, predictions[name])
-        label = _label(name, problem_id, index, problems[problem_id])
-        if label.answer is None:
-            unlabelled.append(name)
-        row, details[name] = _score_one(name, entry, label, answer_position)
+        row, has_label = _score_one(name, entry, problems[problem_id], answer_position)
         rows.append(row)
+        details[name] = row.make_detail(entry)
+        if not has_label:
+            unlabelled.append(name)
     return ScoredPredictions(
         rows=tuple(rows), details=details, unlabelled=tuple(unlabelled), unknown=tuple(unknown)
     )
 
 
 def _score_one(
-    name: str, entry: Mapping[str, Any], label: _Label, answer_position: str
-) -> tuple[QuestionScore, dict[str, Any]]:
-    """One prediction as a row of the tables and as an entry of detail.json."""
-    said, n_images = entry.get("prediction") or "", _image_number(name, entry)
-    earned, total = score(said, label.answer, label.type, answer_position)
-    type = label.type if label.answer is not None else UNLABELLED_TYPE
+    name: str, entry: Mapping[str, Any], problem: Any, answer_position: str
+) -> tuple[QuestionScore, bool]:
+    """One prediction with its points, and whether its question has a label."""
+    problem_id, _, index = name.rpartition("_")
+    if not isinstance(problem, dict):
+        raise DataError(f"problem {problem_id!r}: expected an object, found {_kind(problem)}")
+    subject, education = problem.get("subject") or "", problem.get("education") or ""
+    if isinstance(subject, list):
+        subject = subject[0]
+    if not isinstance(subject, str) or not isinstance(education, str):
+        field = "education" if isinstance(subject, str) else "subject"
+        raise DataError(f"problem {problem_id!r}: {field} is not text", hint="the totals are grouped by it")
+    type = _at(name, problem_id, problem, "problem_type_list", index)
+    if type is None or type not in KINDS:
+        said = "null" if type is None else repr(type)
+        raise DataError(
+            f"problem {problem_id!r}: problem_type_list[{index}] is {said}",
+            hint=f"use one of: {', '.join(KINDS)}",
+        )
+    answer = _at(name, problem_id, problem, "problem_answer_list", index)
+    analyses = problem.get("problem_analysis_list")  # not needed for scoring
+    known = analyses[int(index) : int(index) + 1] if isinstance(analyses, list) else []
+    text, n_images = entry.get("prediction") or "", _image_number(name, entry)
+    earned, total = score(text, answer, type, answer_position)
     row = QuestionScore(
         question_id=name,
         score=earned,
         total=total,
-        kind=KINDS[type],
-        level=find_level(label.education, label.subject),
-        subject=label.subject,
+        kind=KINDS[type if answer is not None else UNLABELLED_TYPE],
+        level=find_level(education, subject),
+        subject=subject,
         n_images=n_images,
-        is_rejected=label.answer is not None and is_refusal(clean(said)),
+        is_rejected=answer is not None and is_refusal(clean(text)),
+        education=education,
+        answer=(answer or "").strip(),
+        analysis=str(known[0]) if known else "",
     )
-    detail = make_detail(
-        entry,
-        analysis=label.analysis,
-        answer=label.answer or "",
-        score=earned,
-        total=total,
-        type=type,
-        education=label.education,
-        subject=label.subject,
-    )
-    return row, detail
+    return row, answer is not None
 
 
 def _entry(name: str, entry: Any) -> dict[str, Any]:
@@ -340,34 +341,6 @@ def _image_number(name: str, entry: Mapping[str, Any]) -> int:
             hint="give the number of images of the question: 0, 1, ... The totals are grouped by it",
         )
     return found
-
-
-def _label(name: str, problem_id: str, index: str, problem: Any) -> _Label:
-    if not isinstance(problem, dict):
-        raise DataError(f"problem {problem_id!r}: expected an object, found {_kind(problem)}")
-    subject, education = problem.get("subject") or "", problem.get("education") or ""
-    if isinstance(subject, list):
-        subject = subject[0]
-    if not isinstance(subject, str) or not isinstance(education, str):
-        field = "education" if isinstance(subject, str) else "subject"
-        raise DataError(f"problem {problem_id!r}: {field} is not text", hint="the totals are grouped by it")
-    type = _at(name, problem_id, problem, "problem_type_list", index)
-    if type is None or type not in KINDS:
-        said = "null" if type is None else repr(type)
-        raise DataError(
-            f"problem {problem_id!r}: problem_type_list[{index}] is {said}",
-            hint=f"use one of: {', '.join(KINDS)}",
-        )
-    answer = _at(name, problem_id, problem, "problem_answer_list", index)
-    analyses = problem.get("problem_analysis_list")  # not needed for scoring
-    known = analyses[int(index) : int(index) + 1] if isinstance(analyses, list) else []
-    return _Label(
-        answer=None if answer is None else answer.strip(),
-        type=type,
-        education=education,
-        subject=subject,
-        analysis=str(known[0]) if known else "",
-    )
 
 
 def _at(name: str, problem_id: str, problem: Mapping[str, Any], field: str, index: str) -> str | None:

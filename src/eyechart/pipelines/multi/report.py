@@ -47,7 +47,7 @@ _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others
 _ALL_SI, _ALL_MI = 8540, 255
 NO_PREDICTION = "generate_answer gave no prediction: "  # in a failure, before the class's reason
 RETURNED = "returned"  # in a reply's evidence: what else the class returned
-_TYPE_NAMES = {kind: name for name, kind in KINDS.items()}
+_TYPE_NAMES: Mapping[str, str] = {kind: name for name, kind in KINDS.items()}
 UNLABELLED_TYPE = "其他"  # as published: a question whose label is null counts in no other type
 _MESSAGES = ("input_message", "input_message_list")  # where an evaluator class says what it sent
 
@@ -93,12 +93,8 @@ def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result])
     if not any(result.sample.golds for result in results):
         return paths  # the release file has no answers: prediction.json is to be submitted
     by_id = {result.sample.id: result for result in results}
-    ordered = [by_id[name] for name in sort_ids(by_id)]
-    rows = [make_row(result) for result in ordered]
-    details = {
-        row.question_id: _detail(entries[row.question_id], result.sample, row)
-        for row, result in zip(rows, ordered, strict=True)
-    }
+    rows = [make_row(by_id[name]) for name in sort_ids(by_id)]
+    details = {row.question_id: row.make_detail(entries[row.question_id]) for row in rows}
     return [
         *paths,
         *write_scores(folder, rows, details),
@@ -230,6 +226,9 @@ def make_row(result: Result) -> QuestionScore:
         subject=str(meta.get("subject", "")),
         n_images=_count_images(sample),
         is_rejected=verdict is not None and bool(verdict.detail.get("rejected")),
+        education=str(meta.get("education", "")),
+        answer=sample.golds[0].strip() if sample.golds else "",
+        analysis=str(sample.withheld.get("analysis", "")),
     )
 
 
@@ -238,63 +237,17 @@ def _whole(points: float) -> float:
     return int(points) if points and points == int(points) else points
 
 
-def _detail(entry: Mapping[str, Any], sample: Sample, row: QuestionScore) -> dict[str, Any]:
-    meta = sample.meta
-    return make_detail(
-        entry,
-        analysis=str(sample.withheld.get("analysis", "")),
-        answer=sample.golds[0].strip() if sample.golds else "",
-        score=row.score,
-        total=row.total,
-        type=_TYPE_NAMES[read_kind(row.kind)],
-        education=str(meta.get("education", "")),
-        subject=row.subject,
-    )
-
-
-def make_detail(
-    entry: Mapping[str, Any],
-    *,
-    analysis: str,
-    answer: str,
-    score: float,
-    total: float,
-    type: str,
-    education: str,
-    subject: str,
-) -> dict[str, Any]:
-    """An entry of detail.json: the prediction's, and its score."""
-    return {
-        **entry,
-        "analysis": analysis,
-        "answer": answer,
-        "score": score,
-        "total_score": total,
-        "type": type,
-        "education": education,
-        "subject": subject,
-    }
-
-
 def write_scores(
     folder: Path, rows: Sequence[QuestionScore], details: Mapping[str, Mapping[str, Any]], prefix: str = ""
 ) -> list[Path]:
     """Write score.json and detail.json: every question's points, and its details."""
     scores = {
-        row.question_id: {
-            "question_id": row.question_id,
-            "score": row.score,
-            "total_score": row.total,
-        }
+        row.question_id: {"question_id": row.question_id, "score": row.score, "total_score": row.total}
         for row in rows
     }
     return [
         write_json_file(folder / f"{prefix}score.json", scores, indent=INDENT),
-        write_json_file(
-            folder / f"{prefix}detail.json",
-            {row.question_id: details[row.question_id] for row in rows},
-            indent=INDENT,
-        ),
+        write_json_file(folder / f"{prefix}detail.json", details, indent=INDENT),
     ]
 
 
@@ -347,6 +300,22 @@ class QuestionScore:
     subject: str
     n_images: int
     is_rejected: bool = False  # the prediction says that an image is missing
+    education: str = ""
+    answer: str = ""
+    analysis: str = ""
+
+    def make_detail(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """An entry of detail.json, from the one of prediction.json."""
+        return {
+            **entry,
+            "analysis": self.analysis,
+            "answer": self.answer,
+            "score": self.score,
+            "total_score": self.total,
+            "type": _TYPE_NAMES[self.kind],
+            "education": self.education,
+            "subject": self.subject,
+        }
 
     @property
     def image(self) -> str:
