@@ -130,14 +130,6 @@ VAGUE = 0.05
 Rule = Callable[[str, str], OfficialVerdict]
 
 
-def _exact_value(gold: str, reply: str) -> OfficialVerdict:
-    return _value("Exact Numeric", gold, reply, EXACT)
-
-
-def _vague_value(gold: str, reply: str) -> OfficialVerdict:
-    return _value("Vague Numeric", gold, reply, VAGUE)
-
-
 def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialVerdict:
     if not has_digit(gold):
         return OfficialVerdict(method, is_same_text(gold, reply))
@@ -145,6 +137,10 @@ def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialV
         return OfficialVerdict(method, is_same_amount(gold, reply, tolerance))
     except OfficialCrash:
         return OfficialVerdict(method, is_correct=False, oddity="aborts")
+
+
+def _exact_value(gold: str, reply: str) -> OfficialVerdict:
+    return _value("Exact Numeric", gold, reply, EXACT)
 
 
 def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
@@ -159,18 +155,6 @@ def _contained(gold: str, reply: str) -> OfficialVerdict:
 
 def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
     return OfficialVerdict("Vague String", is_same_text(gold, reply))
-
-
-def _unordered(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague Unordered Sequence", is_same_set(gold, reply))
-
-
-def _ordered(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague Ordered Sequence", is_same_order(gold, reply))
-
-
-def _ordered_by_character(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague Ordered Sequence", is_same_order_by_character(gold, reply))
 
 
 def _choice(gold: str, reply: str) -> OfficialVerdict:
@@ -188,12 +172,19 @@ def _choice(gold: str, reply: str) -> OfficialVerdict:
 RULES: Mapping[object, Rule] = {
     **dict.fromkeys((1, 2, 101, 102), _value_or_string),
     **dict.fromkeys((54, 72), _exact_value),
-    **dict.fromkeys((10, 11, 12, 50, 51, 52, 110), _vague_value),
+    **dict.fromkeys(
+        (10, 11, 12, 50, 51, 52, 110), lambda gold, reply: _value("Vague Numeric", gold, reply, VAGUE)
+    ),
     **dict.fromkeys((13, 14, 15, 103, 113), _contained),
-    **dict.fromkeys((40, 41, 42, 43, 44), _unordered),
+    **dict.fromkeys(
+        (40, 41, 42, 43, 44),
+        lambda gold, reply: OfficialVerdict("Vague Unordered Sequence", is_same_set(gold, reply)),
+    ),
     **dict.fromkeys((60, 61, 70, 80, 90), _fuzzy_string),
-    71: _ordered,
-    30: _ordered_by_character,
+    71: lambda gold, reply: OfficialVerdict("Vague Ordered Sequence", is_same_order(gold, reply)),
+    30: lambda gold, reply: OfficialVerdict(
+        "Vague Ordered Sequence", is_same_order_by_character(gold, reply)
+    ),
     **dict.fromkeys((202, 300, 1919810, 1919811, 1919812), _choice),
 }
 

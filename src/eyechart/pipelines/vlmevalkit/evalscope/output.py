@@ -27,6 +27,7 @@ from eyechart.pipelines.vlmevalkit.report import (
     survey_results,
     write_trials,
 )
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import is_frame
 from eyechart.registry import exporter
 from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
 from eyechart.report.rows import Cell, open_text_file
@@ -77,11 +78,6 @@ def _for_json(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def is_frame(value: Any) -> bool:
-    """Whether a value is a DataFrame, without importing pandas."""
-    return hasattr(value, "to_dict") and hasattr(value, "columns")
-
-
 def read_frame(frame: Any) -> list[Line]:
     """The rows of a DataFrame as dicts of plain numbers and texts."""
     rows = frame.to_dict(orient="records")
@@ -101,13 +97,19 @@ def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
         return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
 
     table = [COLUMNS, *(tuple(cell(row.get(name, "")) for name in COLUMNS) for row in rows)]
-    widths = [max(len(line[at]) for line in table) for at in range(len(COLUMNS))]
+    return "\n".join(["Run Summary Report:", *align_rows(table)])
+
+
+def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table whose first row is its heading, with a rule below it."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in table
+        "  ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
     ]
-    rule = "  ".join("-" * width for width in widths)
-    return "\n".join(["Run Summary Report:", lines[0], rule, *lines[1:]])
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
 def format_rate(part: int, whole: int) -> str:
@@ -169,7 +171,7 @@ def format_table(lines: Sequence[Line]) -> str:
     else:
         columns = [[*map(str, range(len(lines)))], *([line[name] for line in lines] for name in names)]
     printed = [_column(column) for column in columns]
-    rule = "  ".join("-" * _width(cells[0]) for cells in printed)
+    rule = "  ".join("-" * cell_len(cells[0]) for cells in printed)
     rows = ("  ".join(cells).rstrip() for cells in zip(*printed, strict=True))
     return "\n".join([rule, *rows, rule])
 
@@ -183,8 +185,8 @@ def _column(values: Sequence[str | float]) -> list[str]:
         width = max(map(len, padded))
         return [cell.rjust(width) for cell in padded]
     cells = [to_one_line(value) if isinstance(value, str) else repr(value) for value in values]
-    width = max(map(_width, cells))
-    return [cell + " " * (width - _width(cell)) for cell in cells]
+    width = max(map(cell_len, cells))
+    return [cell + " " * (width - cell_len(cell)) for cell in cells]
 
 
 def _is_number(value: str | float) -> bool:
@@ -203,10 +205,6 @@ def _decimals(number: str) -> int:
     """
     at = number.rfind(".") if "." in number else number.rfind("e")
     return len(number) - at - 1 if at >= 0 else -1
-
-
-def _width(text: str) -> int:
-    return cell_len(text)
 
 
 # -- Files of predictions

@@ -27,7 +27,6 @@ from typing import IO, Any
 
 import msgspec
 import yaml
-from rich.cells import cell_len
 
 from eyechart.pipelines.logs.writing import encode_json_line
 from eyechart.pipelines.vlmevalkit.evalscope.general import PRETTY_NAMES
@@ -39,6 +38,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.lines import (
     make_prediction_line,
     make_review_line,
 )
+from eyechart.pipelines.vlmevalkit.evalscope.output import align_rows
 from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
 from eyechart.report.counting import OTHER_VALUES, group_trials
@@ -145,14 +145,7 @@ def format_report(report: Report) -> str:
             )
             for part in listed
         )
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+    return "\n".join(align_rows(rows))
 
 
 def _is_general(export: Export) -> bool:
