@@ -51,6 +51,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
     convert_accuracies,
     count_unjudged,
+    describe_unjudged,
     describe_unreadable,
     fill_judge_params,
     find_judge_spec,
@@ -317,18 +318,12 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
     assert one.plan is not None
     one.report_file.unlink(missing_ok=True)  # no longer valid, whatever happens now
     done = _evaluate(one.plan)
-    outcome = _count(one, done)
-    n_unjudged, why = count_unjudged(done)
-    outcome = replace(outcome, n_unjudged=n_unjudged)
-    if n_unjudged and not one.task.keep_failed:
-        said = f"{n_unjudged} of {outcome.n} replies wait for the judge, which gave no answer ({why})"
-        raise one.failed(said, hint=AGAIN, counted=outcome)
+    outcome = _count_unjudged(one, done, _count(one, done))
     export = Export(folder=one.folder.parent, manifest=done.manifest, results=done.list_for_files)
     write_report(export, one.data, one.model.name)
     for said in _uncounted(one, done, outcome, is_scored=True):
         print_note(f"{one.data}: {said}")
-    scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
-    return replace(outcome, result=read_report(one.report_file), scorer=scorer, rules=rules)
+    return replace(outcome, result=read_report(one.report_file))
 
 
 def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
@@ -341,14 +336,7 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     if one.task.mode == "infer":
         return outcome
     scoring()
-    n_unjudged, why = count_unjudged(done)
-    scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
-    outcome = replace(outcome, n_unjudged=n_unjudged, scorer=scorer, rules=rules)
-    waiting = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} of {outcome.n} replies wait"
-    reason = f" ({why})" if why else ""
-    if n_unjudged and not one.task.keep_failed:
-        what = f"{waiting} for the judge, which gave no answer{reason}"
-        raise one.failed(what, hint=AGAIN, counted=outcome)
+    outcome = _count_unjudged(one, done, outcome)
     _write_accuracies(one, done)
     lines = read_accuracies(one.folder, one.stem)
     for what in _uncounted(one, done, outcome, is_scored=bool(lines)):
@@ -356,8 +344,6 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     if trials := done.summary.trials:
         over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
         print_note(f"{one.stem}: {over}; the table shows the first, the others have their own files")
-    if n_unjudged:
-        print_note(f"{one.stem}: {waiting} for the judge, not counted{reason}")
     for said in done.summary.thinking.lines() if done.summary.thinking else ():
         print_note(f"{one.stem}: {said}")
     # As published, an empty cell is printed as nan: the split has no such category.
@@ -435,6 +421,19 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
         hint = (remedy or AGAIN) if one.plan is not None else left_out
         raise one.failed(what, hint=hint, counted=found)
     return found
+
+
+def _count_unjudged(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
+    """The outcome with its scorer and the replies without a verdict, which end it without keep_failed."""
+    n, why = count_unjudged(done)
+    scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
+    outcome = replace(outcome, n_unjudged=n, scorer=scorer, rules=rules)
+    if n and not one.task.keep_failed:
+        what = describe_unjudged(n, outcome.n, "which gave no answer", why)
+        raise one.failed(what, hint=AGAIN, counted=outcome)
+    if n:
+        print_note(f"{one.stem}: {describe_unjudged(n, outcome.n, 'not counted', why)}")
+    return outcome
 
 
 def _reason(result: Result, one: Evaluation) -> str:

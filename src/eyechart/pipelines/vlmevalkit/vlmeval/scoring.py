@@ -289,14 +289,24 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
     n, why = count_unjudged(done)
     if not n:
         return
-    waiting = f"1 of {n_all} replies waits" if n == 1 else f"{n} of {n_all} replies wait"
-    because = f" ({why})" if why else ""
     kept = _KEPT.get()
     if kept is None:
-        said = f"{file}: {waiting} for the judge, which gave no answer{because}"
-        raise ModelError(said, hint="the same call asks it again; keep_failed: true scores the others")
+        said = describe_unjudged(n, n_all, "which gave no answer", why)
+        raise ModelError(
+            f"{file}: {said}", hint="the same call asks it again; keep_failed: true scores the others"
+        )
     kept.append(n)
-    print_note(f"eyechart: {file}: {waiting} for the judge, not counted{because}")
+    print_note(f"eyechart: {file}: {describe_unjudged(n, n_all, 'not counted', why)}")
+
+
+def describe_unjudged(n: int, n_all: int, what: str, why: str) -> str:
+    """How many replies have no verdict, what that means, and why.
+
+    >>> describe_unjudged(2, 3, "not counted", "no connection")
+    '2 of 3 replies wait for the judge, not counted (no connection)'
+    """
+    wait = "waits" if n == 1 else "wait"
+    return f"{n} of {n_all} replies {wait} for the judge, {what}" + (f" ({why})" if why else "")
 
 
 # -- The judge: from the arguments of an `evaluate` to the options of a run
