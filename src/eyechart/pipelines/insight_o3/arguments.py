@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,9 @@ QUESTIONS = "the questions"
 MODEL = "the model"
 JUDGING = "the judge"
 RUN = "the run"
+_question, _model, _judging, _run = (
+    partial(argument, group=group) for group in (QUESTIONS, MODEL, JUDGING, RUN)
+)
 _OF_A_SERVER = ("api_base_url", "api_key", "image_url_extra_settings")
 _OF_A_JUDGE = ("judge_api_base_url", "judge_api_key", "judge_prompts", "max_answer_length")
 LOCAL_PREFIXES = ("python:", "baseline/")
@@ -46,80 +50,57 @@ def read_object(text: str) -> dict[str, Any]:
 class Arguments:
     """The authors' arguments and defaults. `judge_prompts`, `thinking` and `full_images` are ours."""
 
-    eval_name: str = argument(REQUIRED, group=QUESTIONS, metavar="NAME", help="the folder below OUTPUT_DIR")
-    ann_file: str = argument(REQUIRED, group=QUESTIONS, metavar="FILE", help="the questions, as JSON Lines")
-    img_dir: str = argument(
-        REQUIRED, group=QUESTIONS, metavar="DIR", help="the folder that image paths are relative to"
+    eval_name: str = _question(REQUIRED, metavar="NAME", help="the folder below OUTPUT_DIR")
+    ann_file: str = _question(REQUIRED, metavar="FILE", help="the questions, as JSON Lines")
+    img_dir: str = _question(REQUIRED, metavar="DIR", help="the folder that image paths are relative to")
+    model: str = _model(REQUIRED, metavar="NAME", help="as it is served; or python:file.py:Class")
+    api_base_url: str | None = _model(None, metavar="URL", help="default: OPENAI_BASE_URL")
+    api_key: str | None = _model(None, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True)
+    img_max_pixels: int = _question(
+        3500 * 3500, metavar="N", help="shrink larger images (default: 12250000; 0: never)"
     )
-    model: str = argument(
-        REQUIRED, group=MODEL, metavar="NAME", help="as it is served; or python:file.py:Class"
-    )
-    api_base_url: str | None = argument(None, group=MODEL, metavar="URL", help="default: OPENAI_BASE_URL")
-    api_key: str | None = argument(
-        None, group=MODEL, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True
-    )
-    img_max_pixels: int = argument(
-        3500 * 3500,
-        group=QUESTIONS,
-        metavar="N",
-        help="shrink larger images (default: 12250000; 0: never)",
-    )
-    sys_prompt: Literal["model_default", "think"] = argument(
+    sys_prompt: Literal["model_default", "think"] = _question(
         "model_default",
-        group=QUESTIONS,
         help="think: a system message asks for <think> and <answer> tags (default: model_default, none)",
     )
-    chat_completion_kwargs: Mapping[str, Any] = argument(
+    chat_completion_kwargs: Mapping[str, Any] = _model(
         {**DEFAULT_FIELDS},
-        group=MODEL,
         metavar="JSON",
         convert=read_object,
         help='more fields of a request (default: {"max_completion_tokens": 16384})',
     )
-    client_timeout: float | None = argument(
-        None, group=MODEL, metavar="S", help="seconds per request (default: 600)"
-    )
-    image_url_extra_settings: Mapping[str, Any] = argument(
+    client_timeout: float | None = _model(None, metavar="S", help="seconds per request (default: 600)")
+    image_url_extra_settings: Mapping[str, Any] = _question(
         {"detail": "high"},
-        group=QUESTIONS,
         metavar="JSON",
         convert=read_object,
         help='sent with each image (default: {"detail": "high"})',
     )
-    judge_model: str | None = argument(  # JUDGE, where a judge can be reached
-        None,
-        group=JUDGING,
-        metavar="NAME",
-        help="default: gpt-5-nano; none: eyechart's own rules, without a judge",
+    judge_model: str | None = _judging(  # JUDGE, where a judge can be reached
+        None, metavar="NAME", help="default: gpt-5-nano; none: eyechart's own rules, without a judge"
     )
-    judge_api_base_url: str | None = argument(
-        None, group=JUDGING, metavar="URL", help="default: OPENAI_BASE_URL"
+    judge_api_base_url: str | None = _judging(None, metavar="URL", help="default: OPENAI_BASE_URL")
+    judge_api_key: str | None = _judging(None, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True)
+    output_dir: str = _run("./outputs/eval", metavar="DIR", help="default: ./outputs/eval")
+    num_trials: int = _run(1, metavar="K", help="ask each question K times (default: 1)")
+    separate_trial_requests: bool = _run(
+        False, help="one request per trial, for endpoints that return one answer"
     )
-    judge_api_key: str | None = argument(
-        None, group=JUDGING, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True
-    )
-    output_dir: str = argument("./outputs/eval", group=RUN, metavar="DIR", help="default: ./outputs/eval")
-    num_trials: int = argument(1, group=RUN, metavar="K", help="ask each question K times (default: 1)")
-    separate_trial_requests: bool = argument(
-        False, group=RUN, help="one request per trial, for endpoints that return one answer"
-    )
-    concurrency: int = argument(128, group=RUN, metavar="N", help="concurrent requests (default: 128)")
-    max_answer_length: int = argument(
+    concurrency: int = _run(128, metavar="N", help="concurrent requests (default: 128)")
+    max_answer_length: int = _judging(
         MAX_ANSWER_LENGTH,
-        group=JUDGING,
         metavar="N",
         help="last characters of an answer that the judge is shown (default: 1000)",
     )
-    judge_prompts: str | None = argument(
-        None, group=JUDGING, metavar="FILE", help="the judge's prompts, as JSON or YAML: mcqa, openqa, judge"
+    judge_prompts: str | None = _judging(
+        None, metavar="FILE", help="the judge's prompts, as JSON or YAML: mcqa, openqa, judge"
     )
-    thinking: Literal["auto", "keep", "split"] | None = argument(
+    thinking: Literal["auto", "keep", "split"] | None = _judging(
         None,
-        group=JUDGING,
         help="thoughts in replies; split: not judged, nor in the records (default: auto, which keeps them)",
     )
-    full_images: bool = argument(
-        False, group=RUN, help="eval_records.jsonl contains the images as they were sent, as theirs does"
+    full_images: bool = _run(
+        False, help="eval_records.jsonl contains the images as they were sent, as theirs does"
     )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -28,6 +29,9 @@ QUESTION = "the question"
 SELECTION = "which questions"
 RUN = "the run"
 OWN = "additional, not in the original"
+_file, _model, _question, _selection, _run = (
+    partial(argument, group=group) for group in (FILES, MODEL, QUESTION, SELECTION, RUN)
+)
 
 _NO_INPUT = "images without text were never implemented in the original"
 
@@ -36,133 +40,91 @@ _NO_INPUT = "images without text were never implemented in the original"
 class MultiSettings:
     """The arguments that are settings of the benchmark, too, in the order of the manifest."""
 
-    problem_file: str = argument(
-        "", group=FILES, metavar="FILE", help="the questions, with or without answers"
-    )
-    knowledge_file: str = argument(
-        "", group=FILES, metavar="FILE", help="MULTI-Extend: knowledge to add after the questions"
-    )
-    caption_file: str = argument(
-        "", group=FILES, metavar="FILE", help="captions or OCR texts, for --input_type 1"
-    )
-    subset: str = argument(
-        "",
-        group=SELECTION,
-        metavar="FILE",
-        help="a list of ids: only these questions, e.g. MULTI-Elite",
-    )
-    questions_type: str = argument(
+    problem_file: str = _file("", metavar="FILE", help="the questions, with or without answers")
+    knowledge_file: str = _file("", metavar="FILE", help="MULTI-Extend: knowledge to add after the questions")
+    caption_file: str = _file("", metavar="FILE", help="captions or OCR texts, for --input_type 1")
+    subset: str = _selection("", metavar="FILE", help="a list of ids: only these questions, e.g. MULTI-Elite")
+    questions_type: str = _selection(
         "0,1,2",
         "--questions_type",
         "--question_type",
-        group=SELECTION,
         metavar="LIST",
         help="0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
     )
-    image_type: str = argument(
-        "0,1,2",
-        group=SELECTION,
-        metavar="LIST",
-        help="questions with 0, 1, 2 or more images (default: all)",
+    image_type: str = _selection(
+        "0,1,2", metavar="LIST", help="questions with 0, 1, 2 or more images (default: all)"
     )
-    subject: str = argument("", group=SELECTION, metavar="CODE", help="prefix of the ids, e.g. czsx")
-    input_type: int = argument(
-        0,
-        group=QUESTION,
-        metavar="T",
-        help="0 text only (default), 1 captions, 2 images; 3 is refused",
+    subject: str = _selection("", metavar="CODE", help="prefix of the ids, e.g. czsx")
+    input_type: int = _question(
+        0, metavar="T", help="0 text only (default), 1 captions, 2 images; 3 is refused"
     )
-    in_turn: bool = argument(False, group=QUESTION, help="ask questions with several images in rounds")
-    cot: bool = argument(False, group=QUESTION, help="ask for reasoning first; not for open questions")
-    few_shot: int = argument(
-        0, "--few_shot", "-k", group=QUESTION, metavar="K", help="not 0: one example before the question"
+    in_turn: bool = _question(False, help="ask questions with several images in rounds")
+    cot: bool = _question(False, help="ask for reasoning first; not for open questions")
+    few_shot: int = _question(
+        0, "--few_shot", "-k", metavar="K", help="not 0: one example before the question"
     )
-    no_background: bool = argument(
-        False, group=QUESTION, help="leave out the sentence that names role and subject"
+    no_background: bool = _question(False, help="leave out the sentence that names role and subject")
+    no_sys: bool = _question(False, help="nothing before the question")
+    cap_in_cnt: bool = _question(False, help="captions in the text instead of after it")
+    lang: Literal["zh", "en"] = _question("zh", help="the prompt's language (default: zh)")
+    blank_image: bool = _question(
+        False, help="send a black image with questions that have none (input type 2)"
     )
-    no_sys: bool = argument(False, group=QUESTION, help="nothing before the question")
-    cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of after it")
-    lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="the prompt's language (default: zh)")
-    blank_image: bool = argument(
-        False, group=QUESTION, help="send a black image with questions that have none (input type 2)"
+    eval_num: int = _selection(
+        -1, metavar="N", help="only the first N of the selected questions (default: -1; 0 and -1: all)"
     )
-    eval_num: int = argument(
-        -1,
-        group=SELECTION,
-        metavar="N",
-        help="only the first N of the selected questions (default: -1; 0 and -1: all)",
-    )
-    random: bool = argument(False, group=SELECTION, help="shuffle with a fixed seed (--set seed=N)")
+    random: bool = _selection(False, help="shuffle with a fixed seed (--set seed=N)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiArguments(MultiSettings):
     """All arguments, with their published defaults. `set`: options that the original lacks."""
 
-    output_dir: str = argument(
-        "../results", group=FILES, metavar="DIR", help="the parent of run folders (default: ../results)"
+    output_dir: str = _file(
+        "../results", metavar="DIR", help="the parent of run folders (default: ../results)"
     )
-    output_name: str | None = argument(
-        None, group=FILES, metavar="NAME", help="the run folder's name (default: generated)"
-    )
-    exp_name: str | None = argument(None, group=FILES, metavar="NAME", help="prefix of the generated name")
-    checkpoint_dir: str | None = argument(
+    output_name: str | None = _file(None, metavar="NAME", help="the run folder's name (default: generated)")
+    exp_name: str | None = _file(None, metavar="NAME", help="prefix of the generated name")
+    checkpoint_dir: str | None = _file(
         None,
-        group=FILES,
         metavar="DIR",
         help="resume that run: its args.json counts, only --api_key is taken from the command line; "
         "asks only for what is missing or failed",
     )
-    model: str | None = argument(None, "--model", "-m", group=MODEL, metavar="MODEL", help="see above")
-    model_version: str | None = argument(
-        None, "--model_version", "-v", group=MODEL, metavar="NAME", help="the model's name at its endpoint"
+    model: str | None = _model(None, "--model", "-m", metavar="MODEL", help="see above")
+    model_version: str | None = _model(
+        None, "--model_version", "-v", metavar="NAME", help="the model's name at its endpoint"
     )
-    model_dir: str | None = argument(
-        None, "--model_dir", "-d", group=MODEL, metavar="DIR", help="weights, passed to the evaluator class"
+    model_dir: str | None = _model(
+        None, "--model_dir", "-d", metavar="DIR", help="weights, passed to the evaluator class"
     )
-    cuda_device: str = argument(
-        "auto",
-        "--cuda_device",
-        "-c",
-        group=MODEL,
-        metavar="MAP",
-        help="device_map of the class (default: auto)",
+    cuda_device: str = _model(
+        "auto", "--cuda_device", "-c", metavar="MAP", help="device_map of the class (default: auto)"
     )
-    api_key: str | None = argument(
-        None,
-        group=MODEL,
-        metavar="KEY",
-        help="the key; never written to disk (default: $OPENAI_API_KEY)",
-        is_secret=True,
+    api_key: str | None = _model(
+        None, metavar="KEY", help="the key; never written to disk (default: $OPENAI_API_KEY)", is_secret=True
     )
-    api_url: str | None = argument(
-        None,
-        group=MODEL,
-        metavar="URL",
-        help="with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
+    api_url: str | None = _model(
+        None, metavar="URL", help="with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)"
     )
-    use_modelscope: bool = argument(False, group=MODEL, help="use the original's module that ends in _ms")
-    num_workers: int = argument(
+    use_modelscope: bool = _model(False, help="use the original's module that ends in _ms")
+    num_workers: int = _model(
         1,
         "--num_workers",
         "-n",
-        group=MODEL,
         metavar="N",
         help="concurrent questions (default: 1); for classes only with -v, or up to their max_concurrency",
     )
-    save_every: int = argument(
+    save_every: int = _run(
         100,
-        group=RUN,
         metavar="N",
         help="copy the predictions into checkpoints/ after about every N answers (default: 100; "
         "-1: never). Every answer is stored at once in any case",
     )
-    model_list: bool = argument(
-        False, "--model_list", "-l", group=RUN, help="print the names that --model accepts, and exit"
+    model_list: bool = _run(
+        False, "--model_list", "-l", help="print the names that --model accepts, and exit"
     )
-    debug: bool = argument(
-        False, group=RUN, help="exit after the questions are built; sends and writes nothing"
-    )
+    debug: bool = _run(False, help="exit after the questions are built; sends and writes nothing")
     thinking: Literal["auto", "keep", "split"] | None = argument(
         None,
         group=OWN,
