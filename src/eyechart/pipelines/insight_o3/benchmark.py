@@ -49,7 +49,7 @@ OFFICIAL = {
 }
 
 
-class Dataset(msgspec.Struct, frozen=True, kw_only=True):
+class Dataset(msgspec.Struct, frozen=True):
     """Where a benchmark lies below the data folder, and what it contains."""
 
     name: str
@@ -73,65 +73,35 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
 
 DATASETS = (
     Dataset(
-        name="vstar",
-        annotations="vstar_bench/vstar_bench.jsonl",
-        images="vstar_bench",
-        rows=191,
-        hub="craigwu/vstar_bench",
-        about="V*Bench: attributes and positions of small things in photographs; direct and relative",
+        "vstar", "vstar_bench/vstar_bench.jsonl", "vstar_bench", 191, "craigwu/vstar_bench",
+        "V*Bench: attributes and positions of small things in photographs; direct and relative",
     ),
     Dataset(
-        name="hr-bench-4k",
-        annotations="HR-Bench/hrbench_4k.jsonl",
-        images="HR-Bench/images_4k",
-        rows=800,
-        hub="DreamMr/HR-Bench",
-        about="HR-Bench 4K: 200 questions on 4K images, each in four rotations; single and cross",
-        is_rotated=True,
+        "hr-bench-4k", "HR-Bench/hrbench_4k.jsonl", "HR-Bench/images_4k", 800, "DreamMr/HR-Bench",
+        "HR-Bench 4K: 200 questions on 4K images, each in four rotations; single and cross", is_rotated=True,
     ),
     Dataset(
-        name="hr-bench-8k",
-        annotations="HR-Bench/hrbench_8k.jsonl",
-        images="HR-Bench/images_8k",
-        rows=800,
-        hub="DreamMr/HR-Bench",
-        about="HR-Bench 8K: the same on 8K images",
-        is_rotated=True,
+        "hr-bench-8k", "HR-Bench/hrbench_8k.jsonl", "HR-Bench/images_8k", 800, "DreamMr/HR-Bench",
+        "HR-Bench 8K: the same on 8K images", is_rotated=True,
     ),
     Dataset(
-        name="treebench",
-        annotations="TreeBench/treebench.jsonl",
-        images="TreeBench/images",
-        rows=405,
-        hub="HaochenWang/TreeBench",
-        about="TreeBench: perception and reasoning on crowded images; ten groups",
+        "treebench", "TreeBench/treebench.jsonl", "TreeBench/images", 405, "HaochenWang/TreeBench",
+        "TreeBench: perception and reasoning on crowded images; ten groups",
     ),
     Dataset(
-        name="visual-probe-hard",
-        annotations="VisualProbe_Hard/visual_probe_hard.jsonl",
-        images="",
-        rows=106,
-        hub="Mini-o3/VisualProbe_Hard",
-        about="VisualProbe Hard: open questions on small things in large images",
+        "visual-probe-hard", "VisualProbe_Hard/visual_probe_hard.jsonl", "", 106, "Mini-o3/VisualProbe_Hard",
+        "VisualProbe Hard: open questions on small things in large images",
     ),
     Dataset(
-        name="mme-realworld-lite",
-        annotations="MME-RealWorld-Lite/MME_RealWorld_Lite.jsonl",
-        images="MME-RealWorld-Lite/imgs",
-        rows=1919,
-        hub="yifanzhang114/MME-RealWorld-Lite",
-        about="MME-RealWorld-Lite: driving, monitoring, documents, diagrams, remote sensing",
-        macro="category",
+        "mme-realworld-lite", "MME-RealWorld-Lite/MME_RealWorld_Lite.jsonl", "MME-RealWorld-Lite/imgs", 1919,
+        "yifanzhang114/MME-RealWorld-Lite",
+        "MME-RealWorld-Lite: driving, monitoring, documents, diagrams, remote sensing", macro="category",
     ),
     Dataset(
-        name="o3-bench",
-        annotations="O3-Bench/test/metadata.jsonl",
-        images="O3-Bench/test",
-        rows=345,
-        hub="m-Just/O3-Bench",
-        about="O3-Bench: several steps of looking and reasoning on large charts and maps",
+        "o3-bench", "O3-Bench/test/metadata.jsonl", "O3-Bench/test", 345, "m-Just/O3-Bench",
+        "O3-Bench: several steps of looking and reasoning on large charts and maps",
     ),
-)
+)  # fmt: skip
 
 
 def find_data_folder() -> Path:
