@@ -15,7 +15,7 @@ from eyechart.report.sweep import Cell, CellPair, compare_cells, find_dominated,
 def cell(name: str, *, cost: float | None, **more: Any) -> Cell:
     known: dict[str, Any] = {
         "settings": {"x": name}, "given": {"x": name}, "run": name, "score": 0.5, "ci95": (0.4, 0.6), "n": 9,
-        "outcomes": {}, "shares": {}, "tokens": None, "cost": cost, "seconds": 1.0, "latency": None,
+        "outcomes": {}, "shares": {}, "tokens": None, "cost": cost, "seconds": 1.0, "latency": None, "n_replies": 9,
     }  # fmt: skip
     return Cell(**known | more)
 
@@ -51,8 +51,24 @@ def test_the_best_may_be_the_cheapest_or_alone() -> None:
     dear = write_verdict([cell("a", cost=3.0), cell("b", cost=2.0)], pairs, scores)
     assert "none that takes less is indistinguishable" in dear
     unknown = write_verdict([cell("a", cost=None), cell("b", cost=2.0)], pairs, scores)
-    assert unknown.startswith("x=a is highest; 0 others are not distinguishable")
-    assert write_verdict([cell("a", cost=1.0)], [], {"x=a": 0.7}) == "only one setting: x=a"
+    assert unknown == "x=a is better than every other setting (simultaneously over 1 pair)"
+    near = write_verdict([cell("a", cost=None), cell("b", cost=2.0)], [pair("a", "b", 0.02, 0.1)], scores)
+    assert near.startswith("x=a is highest, but not distinguishable from x=b (")
+    assert write_verdict([cell("a", cost=1.0)], [], {"x=a": 0.7}) == "only one setting has a score: x=a"
+
+
+def test_of_equal_settings_the_cheaper_is_the_best() -> None:
+    scores = {"x=a": 0.7, "x=b": 0.7}
+    cells = [cell("a", cost=3.0), cell("b", cost=2.0)]
+    found = write_verdict(cells, [pair("a", "b", 0.0, 0.1)], scores)
+    assert found.startswith("x=b is highest, at 2.00 USD, and the cheapest")
+
+
+def test_costs_are_compared_by_reply() -> None:
+    """A setting that stopped after a third of the questions is not a cheap one."""
+    part, whole = cell("a", cost=1.0, n_replies=3), cell("b", cost=2.0, n_replies=9)
+    found = write_verdict([part, whole], [pair("a", "b", 0.0, 0.1)], {"x=a": 0.7, "x=b": 0.7})
+    assert found.startswith("x=b is highest")
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=30, max_size=30), min_size=2, max_size=4))

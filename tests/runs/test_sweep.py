@@ -13,9 +13,10 @@ import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.report.sweep import Sweep
 from eyechart.runs.sweep import plan_sweep
-from support.command import eyechart
+from support.command import eyechart, eyechart_process
 from support.files import jsonl, picture
 from support.pages import read_blocks
+from support.server import Server
 
 # Right on half of the questions; 20 more of 100 with enough pixels, 15 more with enough tokens.
 MODEL = """
@@ -32,6 +33,8 @@ class Mine:
         with Image.open(images[0]) as image:
             pixels = image.width * image.height
         k = int(text.split("Question ")[1].split("?")[0])
+        if self.max_tokens > 50_000:
+            raise ValueError("max_tokens is too large")
         luck = int(hashlib.sha256(str(k).encode()).hexdigest(), 16) % 100
         right = luck < 50 + 20 * (pixels > 2000) + 15 * (self.max_tokens > 2000)
         return "ABC"[(k + (not right)) % 3]
@@ -107,7 +110,10 @@ def test_a_sweep_over_prompts_and_parameters(folder: Path) -> None:
     assert [cell.label for cell in found.cells] == [
         "prompt_template=a.j2, params.style=plain", "prompt_template=default, params.style=long",
     ]  # fmt: skip
-    assert [cell.settings["params.style"] for cell in found.cells] == ["plain", "long"]
+    assert [cell.settings for cell in found.cells] == [
+        {"prompt_template": "a.j2", "params.style": "plain"},
+        {"prompt_template": None, "params.style": "long"},
+    ]
     assert set(found.spread) == {"prompt_template", "params.style"}
     assert count_asked(folder) == 18
 
@@ -134,6 +140,7 @@ def test_models_are_varied_as_well(folder: Path) -> None:
         ({"params": ["3"]}, "write params.NAME"),
         ({"max_pixels.x": ["3"]}, "write max_pixels"),
         ({"max_pixels": ["1k"], "max-pixels": ["2k"]}, "varied twice"),
+        ({"model": ["baseline/random"]}, "varied with -m"),
     ],
 )
 def test_what_cannot_be_varied(folder: Path, vary: dict[str, Any], said: str) -> None:
@@ -182,6 +189,69 @@ def test_a_dry_run_asks_nothing(folder: Path) -> None:
     given = ("q.jsonl", "-m", "python:m.py:Mine", "--vary", "max_pixels=1k,1M", "--dry-run")
     assert eyechart("sweep", *given, cwd=folder).code == 0
     assert count_asked(folder) == 0
+
+
+def test_parameters_are_values_in_the_settings(folder: Path) -> None:
+    [cell, other] = plan_sweep(
+        "q.jsonl", "openai/m", vary={"params.top_p": ["0.5", "default"]}, base_url="http://localhost:1/v1"
+    )
+    assert (cell.settings, other.settings) == ({"params.top_p": 0.5}, {"params.top_p": None})
+
+
+def test_a_setting_that_fails_is_named_and_the_others_are_compared(folder: Path) -> None:
+    options: dict[str, Any] = {"retries": 0, "give_up_after": 10_000, "limit": 60}
+    found = ask({"max_tokens": ["100k", "1k", "8k"]}, **options)
+    assert [cell.score is None for cell in found.cells] == [True, False, False]
+    assert found.n == 60
+    assert [(pair.a, pair.b) for pair in found.pairs] == [("max_tokens=1k", "max_tokens=8k")]
+    assert "max_tokens=100k" not in found.verdict
+    [note] = found.notes
+    assert note.startswith("max_tokens=100k: not compared, 60 failed, e.g. ")
+    assert "max_tokens is too large" in note
+    assert found.exit_code == 1
+    none = ask({"max_tokens": ["100k", "101k"]}, **options)
+    assert (none.n, none.pairs, none.frontier) == (0, (), {})
+    assert none.verdict == "nothing to compare: no question was scored with every setting"
+    alone = ask({"max_tokens": ["100k", "1k"]}, **options)
+    assert alone.verdict == "only one setting has a score: max_tokens=1k"
+
+
+def test_the_limits_are_those_of_the_whole_sweep(folder: Path) -> None:
+    with Server(lambda asked: "A") as server:
+        found = ec.sweep(
+            "q.jsonl", "openai/m", vary={"max_tokens": [10, 20, 30]}, base_url=server.base_url,
+            prices="input=100,output=100", max_cost=0.2, concurrency=1, progress=False,
+        )  # fmt: skip
+        costs = [cell.cost or 0.0 for cell in found.cells]
+        assert 0.19 < sum(costs) <= 0.2
+    assert found.cells[2].score is None
+    assert found.exit_code == 1
+    assert any("--max-cost 0.20 is reached" in note for note in found.notes)
+
+
+def test_a_sweep_that_was_killed_goes_on(folder: Path) -> None:
+    """The model ends the process in the second setting, at its 40th question."""
+    (folder / "m.py").write_text(MODEL + KILLER, encoding="utf-8")
+    given = ("sweep", "q.jsonl", "-m", "python:m.py:Killer", "--vary", "max_tokens=1k,8k", "--concurrency", 1)
+    killed = eyechart_process(*given, "-q", cwd=folder, KILL_AT="160")
+    assert killed.code == 9
+    done = eyechart(*given, "-q", "--json", cwd=folder)
+    assert done.code == 0
+    assert [cell["n"] for cell in done.json["cells"]] == [N, N]
+    assert 2 * N <= count_asked(folder) <= 2 * N + 4, "the last replies were not on disk yet"
+
+
+KILLER = """
+
+class Killer(Mine):
+    def generate(self, text, images):
+        import os
+        said = super().generate(text, images)
+        with open("asked.txt", encoding="utf-8") as file:
+            if len(file.read().split()) == int(os.environ.get("KILL_AT", 0)):
+                os._exit(9)
+        return said
+"""
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
         print_json(found.to_json())
     else:
         _print_sweep(found)
-    return 1 if any(cell.outcomes.get("failed") for cell in found.cells) else 0
+    return found.exit_code
 
 
 def _read_block(block: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from eyechart import stats
+from eyechart.errors import join_names
 from eyechart.models.prices import format_usd
 from eyechart.report.compare import ALPHA, SharedQuestions, format_points
 from eyechart.report.comparison_table import PlainTable
@@ -26,7 +27,7 @@ _UNITS = {"cost": "USD", "tokens": "tokens per question", "latency": "seconds pe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One setting of a sweep, with its run and what it took."""
+    """One setting of a sweep, with its run and what it took. Without a score it is not compared."""
 
     settings: Mapping[str, Any]
     given: Mapping[str, str]  # the settings as they were given
@@ -38,6 +39,7 @@ class Cell:
     shares: Mapping[str, float]  # of the replies: unparsed, truncated, empty
     tokens: float | None  # of prompt and reply, per question
     cost: float | None  # in USD, of all replies
+    n_replies: int
     seconds: float | None  # that the run took, all starts together
     latency: float | None  # the median over replies, in seconds
     dominated_by: Mapping[str, str] = field(default_factory=dict)  # by measure: the label of a better cell
@@ -46,6 +48,11 @@ class Cell:
     def label(self) -> str:
         """The settings in one line."""
         return ", ".join(f"{name}={value}" for name, value in self.given.items())
+
+    def get_price(self, measure: str) -> float:
+        """A measure as it is compared: the cost for each reply, because some may be missing."""
+        price = float(getattr(self, measure))
+        return price / max(1, self.n_replies) if measure == "cost" else price
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
@@ -70,26 +77,23 @@ class Sweep:
     """A sweep: its cells, their frontier by measure, and a verdict. Scores are fractions."""
 
     benchmark: str
-    n: int  # questions that all cells scored
+    n: int  # questions that all compared cells scored
     cells: tuple[Cell, ...]
     pairs: tuple[CellPair, ...]
     spread: Mapping[str, Mapping[str, float]]  # by option: the mean score of each of its values
     verdict: str
     notes: tuple[str, ...] = ()
     page: str = ""
+    exit_code: int = 0  # as of a run: 1 where something failed
 
     @property
     def frontier(self) -> dict[str, list[str]]:
         """By measure, the labels of the cells that no other cell dominates."""
+        compared = list_compared(self.cells) if self.n else []
         return {
-            measure: [cell.label for cell in self.cells if measure not in cell.dominated_by]
-            for measure in self.measures
+            measure: [cell.label for cell in compared if measure not in cell.dominated_by]
+            for measure in list_measures(compared)
         }
-
-    @property
-    def measures(self) -> list[str]:
-        """Those that are known of every cell."""
-        return list_measures(self.cells)
 
     def to_json(self) -> dict[str, Any]:
         """What ``--json`` prints; scripts rely on these names."""
@@ -106,9 +110,14 @@ class Sweep:
         }
 
 
+def list_compared(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells with a score."""
+    return [cell for cell in cells if cell.score is not None]
+
+
 def list_measures(cells: Sequence[Cell]) -> list[str]:
     """The measures that are known of every cell."""
-    return [name for name in MEASURES if all(getattr(cell, name) is not None for cell in cells)]
+    return [name for name in MEASURES if cells and all(getattr(cell, name) is not None for cell in cells)]
 
 
 def compare_cells(questions: SharedQuestions, labels: Mapping[str, str]) -> list[CellPair]:
@@ -169,12 +178,16 @@ def find_dominated(pairs: Sequence[CellPair], prices: Mapping[str, float]) -> di
 def write_verdict(cells: Sequence[Cell], pairs: Sequence[CellPair], scores: Mapping[str, float]) -> str:
     """The cheapest cell that is not distinguishable from the best, and what it could lose at most.
 
-    `scores`: of each cell, by label, on the questions that all of them scored.
+    `scores`: of each compared cell, by label, on the questions that all of them scored.
     """
-    measures = list_measures(cells)
-    best = max(scores, key=lambda label: scores[label])
+    if not scores:
+        return "nothing to compare: no question was scored with every setting"
+    cells = [cell for cell in cells if cell.label in scores]
+    [measure, *_] = [*list_measures(cells), ""]
+    price = {cell.label: cell.get_price(measure) if measure else 0.0 for cell in cells}
+    best = max(scores, key=lambda label: (scores[label], -price[label]))
     if len(cells) == 1:
-        return f"only one setting: {best}"
+        return f"only one setting has a score: {best}"
     losses = {best: 0.0}  # of the cells that the best one is not shown to be ahead of
     for pair in pairs:
         if best in (pair.a, pair.b):
@@ -184,23 +197,23 @@ def write_verdict(cells: Sequence[Cell], pairs: Sequence[CellPair], scores: Mapp
             if low <= 0:
                 losses[other] = high
     simultaneous = f"simultaneously over {len(pairs):,} pair{'s' * (len(pairs) != 1)}"
-    if not measures:
-        n_alike = len(losses) - 1
-        return f"{best} is highest; {n_alike} others are not distinguishable from it ({simultaneous})"
-    measure = measures[0]
-    price = {cell.label: getattr(cell, measure) for cell in cells}
+    alike = join_names([label for label in losses if label != best], 5)
+    if not measure and alike:
+        return f"{best} is highest, but not distinguishable from {alike} ({simultaneous})"
+    if not measure:
+        return f"{best} is better than every other setting ({simultaneous})"
+    taken = {cell.label: show_measure(measure, getattr(cell, measure)) for cell in cells}
     cheapest = min(losses, key=lambda label: (price[label], -scores[label]))
     unit = _UNITS[measure]
     least = "fastest" if measure == "latency" else "cheapest"
     if cheapest == best:
         is_least = price[best] == min(price.values())
         rest = f"and the {least}" if is_least else "and none that takes less is indistinguishable from it"
-        taken = f"{show_measure(measure, price[best])} {unit}"
-        return f"{best} is highest, at {taken}, {rest} ({simultaneous})"
+        return f"{best} is highest, at {taken[best]} {unit}, {rest} ({simultaneous})"
     loses = f"it could lose at most {format_points(losses[cheapest])} points ({simultaneous})"
     return (
         f"{cheapest} is the {least} that is not distinguishable from the best, {best}: "
-        f"{show_measure(measure, price[cheapest])} instead of {show_measure(measure, price[best])} {unit}, "
+        f"{taken[cheapest]} instead of {taken[best]} {unit}, "
         f"and {loses}"
     )
 

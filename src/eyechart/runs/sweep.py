@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,11 @@ from eyechart.runs.models import choose_models
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run
+from eyechart.store.journal import FILE_NAME
 
 DEFAULT = "default"  # as a value: the option is left out
 _DOTTED = ("params", "settings")  # options with names of their own: params.top_p
+_MANY = 0.05  # a share of the replies that is pointed out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ def plan_sweep(
 ) -> list[PlannedCell]:
     """The cells of a sweep, checked; nothing is written or spent."""
     models = list(model) if isinstance(model, list | tuple) else [model]
+    if "model" in vary:
+        raise UsageError("models are varied with -m", hint="-m openai/one -m openai/other; in Python, a list")
     combined = _combine(_read_axes(vary), pairs=pairs)
     planned, folders = [], dict[Path, str]()
     for settings in combined:
@@ -84,9 +88,18 @@ def plan_sweep(
             if other := folders.get(plan.folder):
                 hint = "leave one of the values out"
                 raise UsageError(f"{cell.label} is the same run as {other}", hint=hint)
+            if cell.label in folders.values():
+                raise UsageError(f"{cell.label} is given twice", hint="vary base_url: --vary base_url=URL,URL")
             folders[plan.folder] = cell.label
             planned.append(cell)
-    return planned
+    # Limits such as --max-cost are those of the whole sweep.
+    journals = {folder: folder / FILE_NAME for folder in folders}
+    return [
+        replace(cell, plan=replace(cell.plan, shares_budget=tuple(
+            journal for folder, journal in journals.items() if folder != cell.plan.folder
+        )))
+        for cell in planned
+    ]  # fmt: skip
 
 
 def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -106,7 +119,7 @@ def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         if name not in varied:
             raise UsageError(
                 f"{name} changes neither the questions nor the requests, so it cannot be varied",
-                hint=f"one of: {join_names(varied, 40)}",
+                hint="eyechart docs configuration lists what each option affects",
             )
         if bool(dot) != (name in _DOTTED):
             raise UsageError(f"--vary {written}: write {name}{'' if dot else '.NAME'}=A,B")
@@ -146,12 +159,19 @@ def _merge(options: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
 
 
 def _read_values(settings: Mapping[str, Any], options: Options) -> dict[str, Any]:
-    """The settings as values: numbers where the option is a number."""
-    return {
-        name: value if "." in name or (isinstance(value, str) and name in ("prompt_template", "schema"))
-        else getattr(options, name)
-        for name, value in settings.items()
-    }  # fmt: skip
+    """The settings as values: numbers where the option is a number, None where it is left out."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        option, dot, part = name.partition(".")
+        if value in (DEFAULT, None):
+            found[name] = None if dot else getattr(options, name)
+        elif isinstance(value, str) and name in ("prompt_template", "schema"):
+            found[name] = value  # the name of the file, not its content
+        else:
+            found[name] = getattr(options, option)
+            for step in part.split(".") if dot else ():
+                found[name] = found[name][step]
+    return found
 
 
 def _tell(value: Any) -> str:
@@ -174,24 +194,20 @@ def compare_sweep(
     planned: Sequence[PlannedCell], runs: Sequence[Run], *, html: str | Path | None = None
 ) -> Sweep:
     """The cells of a sweep from their runs."""
-    labels = [cell.label for cell in planned]
-    scorer = choose_scorer(runs, labels, None)
-    refuse_different_units(runs, labels)
-    shared = join_runs(runs, labels, scorer, []).share(runs)
-    if not shared.ids:
-        raise UsageError(
-            "no question was scored with every setting",
-            hint="see what failed with: eyechart runs " + str(runs[0].folder.parent),
-        )
     cells = [_make_cell(cell, run) for cell, run in zip(planned, runs, strict=True)]
-    names = dict(zip(map(str, (run.folder for run in runs)), labels, strict=True))
-    pairs = compare_cells(shared, names)
-    dominated: dict[str, dict[str, str]] = {label: {} for label in labels}
-    for measure in list_measures(cells):
-        prices = {cell.label: float(getattr(cell, measure)) for cell in cells}
+    names = {str(run.folder): cell.label for cell, run in zip(cells, runs, strict=True)}
+    compared = [run for cell, run in zip(cells, runs, strict=True) if cell.score is not None]
+    shared = _share(compared, names)
+    labels = {run: names[run] for run in shared.values}
+    pairs = compare_cells(shared, labels)
+    scores = {label: _average(shared, run) for run, label in labels.items()}
+    dominated: dict[str, dict[str, str]] = {cell.label: {} for cell in cells}
+    measured = [cell for cell in cells if cell.label in scores]
+    for measure in list_measures(measured):
+        prices = {cell.label: cell.get_price(measure) for cell in measured}
         for worse, better in find_dominated(pairs, prices).items():
             dominated[worse][measure] = better
-    scores = {names[run]: _average(shared, run) for run in shared.values}
+    path = Path(html) if html else runs[0].folder.parent / f"sweep-{make_key(*sorted(names))[:8]}.html"
     found = Sweep(
         benchmark=str(runs[0].manifest.get("benchmark", "")),
         n=len(shared.ids),
@@ -199,25 +215,40 @@ def compare_sweep(
         pairs=tuple(pairs),
         spread=_measure_spread(planned, scores),
         verdict=write_verdict(cells, pairs, scores),
-        notes=tuple(_list_notes(cells, len(shared.ids))),
+        notes=tuple(_list_notes(cells, runs, len(shared.ids))),
+        page=str(path),
+        exit_code=max(run.exit_code for run in runs),
     )
-    path = Path(html) if html else runs[0].folder.parent / f"sweep-{make_key(*sorted(names))[:8]}.html"
-    found = replace(found, page=str(path))
     write_sweep_page(path, found)
     return found
 
 
+def _share(runs: Sequence[Run], names: Mapping[str, str]) -> SharedQuestions:
+    """The questions that all these runs scored; no runs where there are none."""
+    labels = [names[str(run.folder)] for run in runs]
+    shared = SharedQuestions(ids=[], values={})
+    if runs:
+        scorer = choose_scorer(runs, labels, None)
+        refuse_different_units(runs, labels)
+        shared = join_runs(runs, labels, scorer, []).share(runs)
+    return shared if shared.ids else SharedQuestions(ids=[], values={})
+
+
 def _make_cell(cell: PlannedCell, run: Run) -> Cell:
     summary = run.summary
-    latencies, n_replies, n_empty = [], 0, 0
+    latencies: list[float] = []
+    counts = dict.fromkeys(("unparsed", "truncated", "empty"), 0)
+    n_replies = 0
     for result in run.counted():
-        if result.reply is not None:
-            n_replies += 1
-            n_empty += not result.reply.text.strip()
-            latencies += [result.reply.latency_s] if result.reply.latency_s else []
+        if (reply := result.reply) is None:
+            continue
+        n_replies += 1
+        if result.outcome in counts:
+            counts[result.outcome] += 1
+        counts["empty"] += not reply.text.strip()
+        latencies += [reply.latency_s] if reply.latency_s else []
     tokens = sum(summary.tokens.get(name, 0) for name in ("prompt", "completion"))
     n = max(1, n_replies)
-    shares = {name: summary.outcomes[name] / n for name in ("unparsed", "truncated")} | {"empty": n_empty / n}
     return Cell(
         settings=cell.settings,
         given=cell.given,
@@ -226,9 +257,10 @@ def _make_cell(cell: PlannedCell, run: Run) -> Cell:
         ci95=summary.ci95,
         n=summary.n,
         outcomes={name: n for name, n in summary.outcomes.items() if n},
-        shares=shares,
+        shares={name: count / n for name, count in counts.items()},
         tokens=tokens / n if tokens else None,
         cost=summary.cost,
+        n_replies=n_replies,
         seconds=summary.seconds,
         latency=statistics.median(latencies) if latencies else None,
     )
@@ -247,18 +279,24 @@ def _measure_spread(
     for name in planned[0].given:
         by_value: dict[str, list[float]] = {}
         for cell in planned:
-            by_value.setdefault(cell.given[name], []).append(scores[cell.label])
+            if cell.label in scores:
+                by_value.setdefault(cell.given[name], []).append(scores[cell.label])
         if len(by_value) > 1:
             found[name] = {value: statistics.fmean(held) for value, held in by_value.items()}
     return found
 
 
-def _list_notes(cells: Sequence[Cell], n: int) -> list[str]:
-    notes = []
-    if n < max(cell.n for cell in cells):
-        notes.append(f"compared on the {n:,} questions that were scored with every setting")
-    for cell in cells:
+def _list_notes(cells: Sequence[Cell], runs: Sequence[Run], n: int) -> Iterator[str]:
+    """What to know before the table is believed."""
+    if 0 < n < max(cell.n for cell in cells):
+        yield f"compared on the {n:,} questions that were scored with every setting"
+    for cell, run in zip(cells, runs, strict=True):
+        if run.trouble is not None:
+            yield f"{cell.label}: the run was stopped: {run.trouble.message}"
+        if failed := cell.outcomes.get("failed"):
+            reason = next(result.failure.reason for result in run.counted() if result.failure is not None)
+            left_out = "" if cell.score is not None else "not compared, "
+            yield f"{cell.label}: {left_out}{failed:,} failed, e.g. {reason}"
         for name, share in cell.shares.items():
-            if share >= 0.05:
-                notes.append(f"{cell.label}: {100 * share:.1f} % of the replies are {name}")
-    return notes
+            if share >= _MANY:
+                yield f"{cell.label}: {100 * share:.1f} % of the replies are {name}"

@@ -24,7 +24,7 @@ export function showSweep(root, data) {
 
 function frontier(sweep, measure) {
   const open = new Set(sweep.cells.map((one) => one.label).filter((label) => !sweep.frontier[measure].includes(label)));
-  const points = sweep.cells.map((one, place) => ({ number: String(place + 1), x: one[measure], y: 100 * one.score, ends: one.ci95, isOpen: open.has(one.label), title: `${one.label}: ${formatPercent(one.score)} % (${formatRange(one.ci95)})` })).filter((one) => !Number.isNaN(one.y));
+  const points = sweep.cells.map((one, place) => one.score !== null && ({ number: String(place + 1), x: one[measure], y: 100 * one.score, ends: one.ci95, isOpen: open.has(one.label), title: `${one.label}: ${formatPercent(one.score)} % (${formatRange(one.ci95)})` })).filter(Boolean);
   return frontierChart(points, `Score against ${MEASURES[measure]}; the numbers are in the table`, MEASURES[measure]);
 }
 
