@@ -15,7 +15,8 @@ from eyechart.report.sweep import Cell, CellPair, compare_cells, find_dominated,
 def cell(name: str, *, cost: float | None, **more: Any) -> Cell:
     known: dict[str, Any] = {
         "settings": {"x": name}, "given": {"x": name}, "run": name, "score": 0.5, "ci95": (0.4, 0.6), "n": 9,
-        "outcomes": {}, "shares": {}, "tokens": None, "cost": cost, "seconds": 1.0, "latency": None, "n_replies": 9,
+        "outcomes": {}, "shares": {}, "tokens": None, "cost": cost, "seconds": 1.0, "latency": None,
+        "n_replies": 9,
     }  # fmt: skip
     return Cell(**known | more)
 

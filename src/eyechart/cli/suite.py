@@ -11,6 +11,7 @@ from rich.text import Text
 from eyechart.catalogue.suites import Line, Suite, SuiteResult, collect, make_line
 from eyechart.console import note, print_rich
 from eyechart.errors import EyechartError
+from eyechart.report.compare import format_signed
 from eyechart.report.published import Beside, compare_published, read_published
 from eyechart.runs.sources import make_benchmark
 from eyechart.terminal import print_text, to_one_line
@@ -96,7 +97,7 @@ def draw_beside(beside: Sequence[Beside]) -> RenderableType:
         table.add_column(heading, justify="right" if heading in ("published", "difference") else "left")
     for one in beside:
         verdict = {None: "", True: "within the interval", False: "outside the interval"}[one.is_within]
-        difference = "—" if one.difference is None else f"{100 * one.difference:+.1f}"
+        difference = "—" if one.difference is None else format_signed(one.difference)
         cells = (
             one.benchmark,
             one.model,

@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eyechart import stats
+from eyechart.report.compare import format_signed
 from eyechart.report.counting import compute_credit
 from eyechart.report.letters import LetterBias
 from eyechart.report.table import format_percent
@@ -328,8 +329,8 @@ def _build_conditions_table(numbers: AuditNumbers) -> RenderableType:
             f"{one.n:,}",
             format_percent(one.score),
             "–".join(map(format_percent, one.ci95)) if one.ci95 else "",
-            f"{100 * one.gain:+.1f}" if one.gain is not None else "",
-            " to ".join(f"{100 * end:+.1f}" for end in one.gain_ci95) if one.gain_ci95 else "",
+            format_signed(one.gain) if one.gain is not None else "",
+            " to ".join(format_signed(end) for end in one.gain_ci95) if one.gain_ci95 else "",
             _format_p(one.p_adjusted),
         )
     if numbers.chance is not None:
@@ -367,8 +368,8 @@ def _build_letters_table(bias: LetterBias) -> RenderableType:
             letter,
             format_percent(one.chosen),
             format_percent(one.gold),
-            f"{100 * one.difference:+.1f}",
-            " to ".join(f"{100 * end:+.1f}" for end in one.ci95),
+            format_signed(one.difference),
+            " to ".join(format_signed(end) for end in one.ci95),
             _format_p(one.p_adjusted),
         )
     return table

@@ -545,3 +545,13 @@ def format_points(fraction: float) -> str:
     ('2.1', '0.0')
     """
     return f"{100 * fraction:.1f}".replace("-0.0", "0.0")
+
+
+def format_signed(fraction: float) -> str:
+    """The same with its sign.
+
+    >>> format_signed(0.0213), format_signed(-0.0213), format_signed(-0.0001)
+    ('+2.1', '-2.1', '0.0')
+    """
+    text = format_points(fraction)
+    return f"+{text}" if float(text) > 0 else text

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyechart.report.compare import Comparison, Difference, format_points
+from eyechart.report.compare import Comparison, Difference, format_points, format_signed
 from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file
 from eyechart.report.table import format_percent
@@ -122,7 +122,7 @@ def _name_p(comparison: Comparison, is_many: bool) -> str:
 def _tell_difference(pair: Difference) -> list[str]:
     low, high = pair.ci95
     return [
-        f"{100 * pair.difference:+.1f}",
+        format_signed(pair.difference),
         f"{format_points(low)} to {format_points(high)}",
         format_p(pair.p_adjusted),
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.files import atomic_write
+from eyechart.report.compare import format_signed
 from eyechart.stats.curves import Gain
 
 RENEW_S = 30
@@ -105,7 +106,7 @@ def _show_gain(gain: Gain) -> str:
     >>> _show_gain(Gain(0.021, -0.004, 0.046))
     '+2.1 (-0.4 to +4.6)'
     """
-    return f"{100 * gain.difference:+.1f} ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+    return f"{format_signed(gain.difference)} ({format_signed(gain.low)} to {format_signed(gain.high)})"
 
 
 def format_points(curve: WatchedCurve) -> list[tuple[str, ...]]:

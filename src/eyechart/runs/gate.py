@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from eyechart import stats
 from eyechart.errors import UsageError
-from eyechart.report.compare import format_points
+from eyechart.report.compare import format_points, format_signed
 from eyechart.report.counting import bound_credit
 from eyechart.report.table import format_percent
 from eyechart.runs.comparison import compare
@@ -168,7 +168,7 @@ def _decide(facts: dict[str, Any], is_difference: bool) -> tuple[GateResult, str
     what = f"{facts['interval']} interval"
     if is_difference:
         span = f"{what} {format_points(low)} to {format_points(high)}, {n:,} questions{failed}{pending}"
-        shown = f"{100 * value:+.1f} points against the baseline ({span})"
+        shown = f"{format_signed(value)} points against the baseline ({span})"
         drop = f"a drop of more than {format_points(-limit)} points"
         said = (f"{drop} is excluded", f"{drop} is shown", f"{drop} is neither shown nor excluded")
     else:

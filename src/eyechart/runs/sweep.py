@@ -89,7 +89,9 @@ def plan_sweep(
                 hint = "leave one of the values out"
                 raise UsageError(f"{cell.label} is the same run as {other}", hint=hint)
             if cell.label in folders.values():
-                raise UsageError(f"{cell.label} is given twice", hint="vary base_url: --vary base_url=URL,URL")
+                raise UsageError(
+                    f"{cell.label} is given twice", hint="vary base_url: --vary base_url=URL,URL"
+                )
             folders[plan.folder] = cell.label
             planned.append(cell)
     # Limits such as --max-cost are those of the whole sweep.

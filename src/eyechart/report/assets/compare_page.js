@@ -1,6 +1,6 @@
 // The page of a comparison: the verdict, the standings, differences overall and by group, then the questions with the
 // replies of both runs beside each other, those that flipped first.
-import { chip, el, formatCount, formatPercent, formatPoints, formatRange, formatTenths, showText } from "./dom.js";
+import { chip, el, formatCount, formatFixed, formatPercent, formatPoints, formatRange, formatTenths, showText } from "./dom.js";
 import { answerParts, factsList, questionParts } from "./card.js";
 import { differencesChart, groupsChart } from "./charts.js";
 import { Blocks, SampleBrowser, describeSample, readLines } from "./samples.js";
@@ -64,7 +64,7 @@ function differences(data) {
 }
 
 const formatEnds = (ends) => `${formatPoints(ends[0])} to ${formatPoints(ends[1])}`;
-export const formatP = (p) => (p === null || p === undefined ? "" : p < 0.001 ? "< 0.001" : p.toFixed(3));
+export const formatP = (p) => (p === null || p === undefined ? "" : p < 0.001 ? "<0.001" : formatFixed(p, 3));
 
 function groupSection(key, groups, data, place) {
   const { labels, a, b } = data;

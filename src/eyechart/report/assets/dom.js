@@ -67,11 +67,21 @@ export function chip(outcome, { count = null, on = null, pressed = null, label =
 }
 
 export const formatCount = (n) => n.toLocaleString("en-US");
-/** One decimal, and of two equally near the even one, as Python rounds. */
-export const formatTenths = (x) => (Math.abs(x) % 1 === 0.25 ? x - Math.sign(x) * 0.05 : x).toFixed(1);
+/** With so many decimals; of two equally near the even one, as Python rounds. Only odd multiples of 2^-(digits + 1) are. */
+export function formatFixed(x, digits) {
+  const isTie = Math.abs(x) * 2 ** (digits + 1) % 2 === 1;
+  return (isTie ? (2 * Math.round((x * 10 ** digits) / 2)) / 10 ** digits : x).toFixed(digits);
+}
+
+export const formatTenths = (x) => formatFixed(x, 1);
 export const formatPercent = (fraction) => (fraction === null || fraction === undefined ? "—" : formatTenths(100 * fraction));
 export const formatRange = (ends) => (ends ? `${formatPercent(ends[0])}–${formatPercent(ends[1])}` : "");
-export const formatPoints = (fraction) => `${fraction > 0 ? "+" : fraction < 0 ? "−" : ""}${formatTenths(Math.abs(100 * fraction))}`;
+
+/** A difference in percentage points, with its sign. */
+export function formatPoints(fraction) {
+  const text = formatTenths(Math.abs(100 * fraction));
+  return text === "0.0" ? text : (fraction > 0 ? "+" : "−") + text;
+}
 
 export function formatSeconds(seconds) {
   if (seconds === null || seconds === undefined) return "—";

@@ -1,5 +1,5 @@
 // The page of one run: the headline, the conditions, the groups, letters, latency, tokens, then the samples.
-import { OUTCOMES, chip, el, formatCount, formatPercent, formatRange, formatSeconds, showText } from "./dom.js";
+import { OUTCOMES, chip, el, formatCount, formatFixed, formatPercent, formatRange, formatSeconds, showText } from "./dom.js";
 import { factsList } from "./card.js";
 import { groupsChart, histogram, lettersChart, levelsChart, outcomeBar, tellSpread } from "./charts.js";
 import { Blocks, SampleBrowser, readLines } from "./samples.js";
@@ -139,7 +139,7 @@ export const cell = (text) => el("td", { class: "number" }, text);
 /** How often each letter was chosen and is right. */
 export function letters(found) {
   if (!found) return null;
-  const p = found.p === null ? "" : ` ${found.p < 0.05 ? "The model prefers some letters" : "No preference shows"} (p ${found.p < 0.001 ? "< 0.001" : `= ${found.p.toFixed(3)}`}, Holm).`;
+  const p = found.p === null ? "" : ` ${found.p < 0.05 ? "The model prefers some letters" : "No preference shows"} (p ${found.p < 0.001 ? "< 0.001" : `= ${formatFixed(found.p, 3)}`}, Holm).`;
   const about = `Filled: share of the ${formatCount(found.n)} answers. Open: share of the golds.${p}`;
   return section("letters", "Letters", about, lettersChart(found.letters));
 }
