@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eyechart.report.run_page import hide_folders
 from eyechart.runs.results import Run
 from support.command import Outcome, eyechart_process
-from support.files import choice_tsv
+from support.files import choice_tsv, jsonl
+from support.pages import read_blocks
 from support.runs import write_model
 
 pytestmark = pytest.mark.timeout(300)
@@ -30,6 +33,25 @@ def command(folder: Path, *words: object, **changes: str) -> Outcome:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the package
+def test_mlflow_takes_groups_of_any_name(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/mlflow.db"
+    odd = ["..", "24/7", f"{tmp_path}/animals", "a=b, ü", "x" * 300]
+    rows = [{"id": k, "question": "Which?", "answer": "A", "kind/of": one} for k, one in enumerate(odd)]
+    jsonl(tmp_path / "odd.jsonl", rows)
+    words = ("run", "odd.jsonl", "-m", "baseline/majority", "--by", "kind/of", "--track", "mlflow", "-q")
+    done = command(tmp_path, *words, MLFLOW_TRACKING_URI=address)
+    assert "failed" not in done.err
+
+    from mlflow import MlflowClient
+
+    client = MlflowClient(address)
+    [mine] = client.search_runs([client.get_experiment_by_name("odd").experiment_id])
+    groups = {name for name in mine.data.metrics if name.startswith("by/kind_of/") and "_low" not in name}
+    assert {"by/kind_of/_", "by/kind_of/24_7", "by/kind_of/animals"} <= groups
+    assert not any("animals" not in name and tmp_path.name in name for name in mine.data.metrics)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the package
 def test_mlflow(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/mlflow.db"
     ran = run(tmp_path, "mlflow", MLFLOW_TRACKING_URI=address, MLFLOW_EXPERIMENT_NAME="eyes")
@@ -42,7 +64,7 @@ def test_mlflow(tmp_path: Path) -> None:
     client = MlflowClient(address)
     experiment = client.get_experiment_by_name("eyes")
     found = {one.info.run_name: one for one in client.search_runs([experiment.experiment_id])}
-    mine = found.pop(ran.folder.name)
+    mine = found.pop(f"python-mine.py-Mine-{ran.folder.name[-8:]}")
     assert mine.info.status == "FINISHED"
     assert mine.data.metrics["score"] == ran.score
     assert (mine.data.metrics["score_low"], mine.data.metrics["score_high"]) == ran.ci95
@@ -52,14 +74,18 @@ def test_mlflow(tmp_path: Path) -> None:
     assert mine.data.params["model"] == "python:mine.py:Mine"
     assert "mlflow.user" not in mine.data.tags
     assert [one.path for one in client.list_artifacts(mine.info.run_id)] == ["report.html"]
-    page = Path(client.download_artifacts(mine.info.run_id, "report.html", str(tmp_path))).read_text("utf-8")
-    assert "q · python:mine.py:Mine" in page
+    report = Path(client.download_artifacts(mine.info.run_id, "report.html", str(tmp_path)))
+    assert "q · python:mine.py:Mine" in report.read_text("utf-8")
+    page = report.read_text("utf-8") + json.dumps(read_blocks(report))
     facts = [*mine.data.params.values(), *mine.data.tags.values(), page]
     assert not any(str(tmp_path) in fact for fact in facts)
     assert "data:image/png;base64" not in page
     [comparison] = found.values()
     assert comparison.data.metrics["difference"] == compared["difference"]
-    assert comparison.data.params["verdict"] == compared["verdict"]
+    assert comparison.data.params["verdict"] == hide_folders(compared["verdict"])
+    assert not any(
+        str(tmp_path) in fact for fact in (comparison.info.run_name, *comparison.data.params.values())
+    )
 
 
 def test_wandb(tmp_path: Path) -> None:

@@ -242,6 +242,9 @@ def test_no_folder_of_this_machine_is_in_the_page(tmp_path: Path) -> None:
         ("https://example.org/a/b", "https://example.org/a/b"),
         ("1/2 and 3/4/5", "1/2 and 3/4/5"),
         ("hf/ORG/NAME", "hf/ORG/NAME"),
+        ("hf//home/ada/step-9 is better", "hf/step-9 is better"),
+        ("python:/home/ada/mine.py:Mine", "python:mine.py:Mine"),
+        ("file:///home/ada/a.png", "file://a.png"),
         ("", ""),
     ],
 )

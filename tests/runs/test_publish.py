@@ -10,12 +10,16 @@ from huggingface_hub import parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from eyechart.errors import UsageError
+from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.api import run
-from eyechart.runs.publish import find_hub_id, name_model, write_hub_results, write_model_index
+from eyechart.runs.pages import write_html
+from eyechart.runs.publish import SharedRun, find_hub_id, name_model, write_hub_results, write_model_index
 from eyechart.runs.results import Run
 from support.command import eyechart
-from support.files import choice_tsv
+from support.files import choice_tsv, jsonl, picture
+from support.pages import list_images, read_blocks
 from support.runs import StubModel
+from support.server import Answer, Asked, Server
 
 
 @pytest.fixture
@@ -122,6 +126,42 @@ def test_no_path_of_this_machine(tmp_path: Path, mmstar: Run) -> None:
         text = json.dumps(read(tmp_path / name))
         assert str(tmp_path) not in text
         assert "base64" not in text
+
+
+def test_a_shared_run_holds_nothing_of_this_machine(tmp_path: Path) -> None:
+    """Its page has no path, no key, no address and no image, wherever they may hide."""
+    (tmp_path / "a.png").write_bytes(picture())
+    row = {"question": "Which?", "image": str(tmp_path / "a.png"), "answer": "A", "file": f"{tmp_path}/a.doc",
+           "category": f"{tmp_path}/animals", "more": {"at": [f"{tmp_path}/b.doc"]}}  # fmt: skip
+    key = "sk-secret-of-mine"
+
+    def answer(asked: Asked) -> Answer | str:
+        refused = Answer(status=400, body=f"{key} refused at {tmp_path}/server.py".encode())
+        return "A" if asked.text.startswith("1") else refused
+
+    with Server(answer) as server:
+        rows = [{**row, "id": str(k), "question": f"{k}: which?"} for k in range(3)]
+        ran = run(
+            jsonl(tmp_path / "q.jsonl", rows),
+            f"openai/{tmp_path}/weights/m",
+            base_url=server.base_url,
+            api_key=key,
+            params={"extra_body": {"user": f"{tmp_path}/me", "token": key}},
+            out=tmp_path / "runs",
+            retries=0,
+            progress=False,
+        )
+        address = server.base_url.partition("://")[2].partition("/")[0]
+    assert ran.outcomes["failed"] == 2
+    shared = SharedRun(ran)
+    write_html(shared, page := tmp_path / "page.html", ImagePolicy(max_s=0.0))
+    blocks = read_blocks(page)
+    assert list_images(blocks) == []
+    flat = str(tmp_path).strip("/").replace("/", "-")
+    for text in (json.dumps(blocks), page.read_text(encoding="utf-8")):
+        assert [one for one in (str(tmp_path), flat, key, address, "data:image/") if one in text] == []
+    assert "server.py" in json.dumps(blocks)  # the reason is there
+    assert shared.summary.by["category"].keys() == {"animals"}
 
 
 def test_the_command(tmp_path: Path, mmstar: Run) -> None:

@@ -52,7 +52,11 @@ CODES = {outcome: code for code, outcome in enumerate((*OUTCOMES, PENDING))}
 _TOLD_BY_ANSWERS = frozenset({"correct", "wrong", "partial"})
 # What makes a text differ from its source when Markdown and formulas are shown.
 _MARKDOWN = re.compile(r"\*\*|__|`|\$|\\[(\[]|^ *(?:#{1,6}|[-*+>]|\d+[.)]) |^ *\|", re.MULTILINE)
-_PATH = re.compile(r"""(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'"()]+[/\\])+([^\s/\\:'"()]*)""")
+# Also behind a provider's name and a slash, and behind "python:" and "file://".
+_PATH = re.compile(
+    r"""(?:(?<![\w.:/\\])|(?<=\w/)|(?<=python:)|(?<=file://))"""
+    r"""(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'"()]+[/\\])+([^\s/\\:'"()]*)"""
+)
 _NOT_SENT = ("none", "caption", "ocr")  # inputs without an image
 
 

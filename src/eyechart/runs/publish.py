@@ -1,17 +1,19 @@
-"""The numbers of runs as files for a model's repository on the Hugging Face hub; nothing is uploaded.
+"""What of a run may leave this machine, and files for a model's repository on the Hugging Face hub.
 
 `write_hub_results` writes a list of evaluation results (``.eval_results/NAME.yaml``), `write_model_index` the
 older ``model-index`` block of a model card. Both say which data set of the hub was asked, so a run of any
 other file is refused. The newer format has no field for an interval, n or the scorer: they are in `notes`.
-What is written holds no path, no address of an endpoint and no question.
+Nothing is uploaded. What is written holds no path, no address of an endpoint and no question; `SharedRun` is
+for files that hold the samples as well.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import yaml
@@ -19,12 +21,21 @@ import yaml
 from eyechart.data.files.hub import HubSpec, is_hub, parse_hub
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import atomic_write
+from eyechart.option import list_options
+from eyechart.report.conditions import describe_conditions
+from eyechart.report.run_page import hide_folders
 from eyechart.runs.listing import tell_selection
+from eyechart.runs.options import Options
 from eyechart.runs.results import Run
 from eyechart.runs.sources import make_benchmark
-from eyechart.types import OUTCOMES
+from eyechart.store.folder import make_file_name
+from eyechart.types import OUTCOMES, Result
 
 _COMMIT = re.compile("[0-9a-f]{40}")
+_URL = re.compile(r"\w+://[^\s'\"<>]+")
+# The first folder of a path on another machine; on this one, any that exists.
+_TOPS = frozenset({"data", "home", "media", "mnt", "opt", "root", "scratch", "srv", "tmp", "usr", "var",
+                   "Users", "Volumes", "private"})  # fmt: skip
 _TASK = {"type": "image-text-to-text", "name": "Image and text to text"}
 
 
@@ -123,6 +134,73 @@ def name_model(manifest: Mapping[str, Any]) -> str:
     if is_folder or rest.startswith(("/", "~", ".")) or rest.count("/") > 1:
         rest = PurePath(rest).name
     return provider + slash + rest
+
+
+def name_run(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """The name of a run's folder, without folders of this machine in it.
+
+    >>> name_run(Path("runs/q/hf-home-me-step-9-1a2b3c4d"), {"model": "hf//home/me/step-9"})
+    'hf-step-9-1a2b3c4d'
+    """
+    return f"{make_file_name(name_model(manifest))}-{folder.name.rpartition('-')[2]}"
+
+
+def share_conditions(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The conditions of a run by name, without folders of this machine and addresses of endpoints.
+
+    >>> share_conditions({"model": "hf//home/me/step-9", "origin": "/home/me/mine.tsv"})
+    {'model': 'hf/step-9', 'data': 'mine.tsv'}
+    """
+    rows = {**describe_conditions(manifest, list_options(Options)), "model": name_model(manifest)}
+    return {name: hide_folders(text) for name, text in rows.items() if name != "endpoint"}
+
+
+class SharedRun(Run):
+    """A run as others may see it: without folders of this machine, addresses of endpoints and images."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.folder)
+        self.folder = run.folder.with_name(name_run(run.folder, run.manifest))
+        self.manifest["model"] = name_model(run.manifest)
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        return share_conditions({**self.manifest, "parity": self.summary.parity})
+
+    def _results(self, *given: Any, **named: Any) -> Iterator[Result]:
+        for one in super()._results(*given, **named):
+            sample, reply, failure = one.sample, one.reply, one.failure
+            yield replace(
+                one,
+                sample=replace(sample, meta=clean(sample.meta), withheld=clean(sample.withheld)),
+                reply=reply and replace(reply, model=clean(reply.model), evidence=clean(reply.evidence)),
+                failure=failure and replace(failure, reason=_URL.sub("(address)", failure.reason)),
+            )
+
+
+def clean(value: Any) -> Any:
+    r"""A value of a column without folders of this machine and without images.
+
+    >>> clean({"file": "/home/me/a.png", "also": [r"C:\me\b.png", "data:image/png;base64,AAAA", "/m/01g"]})
+    {'file': 'a.png', 'also': ['b.png', '(image)', '/m/01g']}
+    """
+    if isinstance(value, Mapping):
+        return {key: clean(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    if value.startswith("data:image/"):
+        return "(image)"
+    if value.startswith(("~/", "file://")) or _is_path(value):
+        return PurePosixPath(value).name
+    return PureWindowsPath(value).name if re.match(r"[A-Za-z]:\\", value) else value
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is an absolute path, and not a name such as ``/m/01g317``."""
+    top, below, _ = text[1:].partition("/")
+    return text.startswith("/") and bool(top and below) and (top in _TOPS or Path(f"/{top}").is_dir())
 
 
 def find_data_set(run: Run) -> HubSpec:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import eyechart as ec
 from eyechart.errors import DataError, UsageError
-from eyechart.pipelines.logs.every_eval_ever import clean, format_line, hash_sample, read_samples
+from eyechart.pipelines.logs.every_eval_ever import format_line, hash_sample, read_samples
 from eyechart.report.counting import compute_credit
+from eyechart.runs.publish import clean
 from eyechart.runs.results import Run
 from eyechart.types import Message, Reply
 from support.command import eyechart
@@ -180,6 +181,7 @@ def test_nothing_of_this_machine_leaves(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(picture())
     image, key = str(tmp_path / "a.png"), "sk-secret-of-mine"
     hidden = {"source_file": f"{tmp_path}/a.doc", "more": {"at": [f"{tmp_path}/b.doc"]}}
+    hidden["category"] = f"{tmp_path}/animals"
     rows = [
         {"id": k, "question": f"Question {k}?", "image": image, "answer": "A", **hidden} for k in range(3)
     ]

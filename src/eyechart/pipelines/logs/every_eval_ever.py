@@ -20,7 +20,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -42,23 +42,22 @@ from eyechart.pipelines.logs.writing import (
     encode_json_line,
     format_reply,
     format_sample,
+    format_usage,
     join_prompt,
 )
 from eyechart.registry import exporter, judge_prompts, log_format
 from eyechart.report.counting import compute_credit
 from eyechart.report.rows import open_text_file
-from eyechart.runs.publish import find_hub_id, name_model
+from eyechart.runs.publish import clean, find_hub_id, name_model, share_conditions
 from eyechart.store.folder import prepare_folder
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
 
 SCHEMA = "0.3.0"
 _LOCAL = {"hf": "transformers", "vllm": "vllm", "sglang": "sglang", "hf-serve": "transformers"}
 _IMAGE_OPTIONS = ("input", "max_pixels", "max_side", "jpeg_quality", "pass_urls")
+_SAID = ("model", "data", "scorer", "judge", "images")  # conditions that have their own place
 _OPEN = ("meta", "withheld", "evidence", "model")  # of a sample or a reply: may hold anything
 _OF_ROWS = ("plain", "mean of trials")  # beside CircularEval, beside a vote
-# The first folder of a path on another machine; on this one, any that exists.
-_TOPS = frozenset({"data", "home", "media", "mnt", "opt", "root", "scratch", "srv", "tmp", "usr", "var",
-                   "Users", "Volumes", "private"})  # fmt: skip
 _KEYS = frozenset({"schema_version", "evaluation_id", "sample_id", "interaction_type"})
 
 
@@ -229,6 +228,7 @@ def _list_results(export: Export, identity: str, sent: _Sent) -> Iterator[dict[s
     for key, groups in numbers.get("by", {}).items():
         for value, group in groups.items():
             if group["score"] is not None:
+                value = clean(value)
                 yield {
                     "evaluation_result_id": f"{identity}/{key}={value}",
                     "evaluation_name": f"{name}, {key}={value}",
@@ -377,10 +377,8 @@ def _describe_generation(manifest: Mapping[str, Any], sent: _Sent) -> dict[str, 
     if options.get("prompt_template"):
         arguments["prompt_template"] = str(options["prompt_template"])
     policy = {name: options[name] for name in _IMAGE_OPTIONS if options.get(name)}
-    asked = {"system": options.get("system"), "limit": options.get("limit"), "shots": options.get("shots")}
-    details = {"images": policy, "images_sent": dict(sent.counts)} | {
-        name: value for name, value in asked.items() if value
-    }
+    conditions = {name: text for name, text in share_conditions(manifest).items() if name not in _SAID}
+    details = {**conditions, "images": policy, "images_sent": dict(sent.counts)}
     return {
         "generation_args": arguments,
         "additional_details": {name: _to_text(value) for name, value in details.items()},
@@ -424,7 +422,7 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
             "is_correct": value == 1,
             "num_turns": 1 + len(reply.earlier),
         },
-        **_describe_usage(reply),
+        **({"token_usage": format_usage(reply.usage)} if reply.usage else {}),
         "performance": {"latency_ms": 1000 * reply.latency_s},
         "metadata": _describe_sample(result, reply),
     }
@@ -447,19 +445,6 @@ def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
     ]
     last = {"role": "assistant", "content": reply.text, "reasoning_trace": reply.thinking or None}
     return [{"turn_idx": number, **turn} for number, turn in enumerate([*turns, last])]
-
-
-def _describe_usage(reply: Reply) -> dict[str, Any]:
-    if reply.usage is None:
-        return {}
-    usage = {
-        "input_tokens": reply.usage.prompt_tokens,
-        "output_tokens": reply.usage.completion_tokens,
-        "total_tokens": reply.usage.total_tokens,
-        "input_tokens_cache_read": reply.usage.cached_tokens,
-        "reasoning_tokens": reply.usage.reasoning_tokens,
-    }
-    return {"token_usage": usage}
 
 
 def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
@@ -485,31 +470,6 @@ def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
     }
     columns = {str(key): clean(one) for key, one in result.sample.meta.items() if str(key) not in own}
     return {name: _to_text(value) for name, value in {**own, **columns}.items() if value not in ("", [])}
-
-
-def clean(value: Any) -> Any:
-    r"""A value without folders of this machine and without images.
-
-    >>> clean({"file": "/home/me/a.png", "also": [r"C:\me\b.png", "data:image/png;base64,AAAA", "/m/01g"]})
-    {'file': 'a.png', 'also': ['b.png', '(image)', '/m/01g']}
-    """
-    if isinstance(value, Mapping):
-        return {key: clean(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(one) for one in value]
-    if not isinstance(value, str):
-        return value
-    if value.startswith("data:image/"):
-        return "(image)"
-    if value.startswith(("~/", "file://")) or _is_path(value):
-        return PurePosixPath(value).name
-    return PureWindowsPath(value).name if re.match(r"[A-Za-z]:\\", value) else value
-
-
-def _is_path(text: str) -> bool:
-    """Whether a text is an absolute path, and not a name such as ``/m/01g317``."""
-    top, below, _ = text[1:].partition("/")
-    return text.startswith("/") and bool(top and below) and (top in _TOPS or Path(f"/{top}").is_dir())
 
 
 def _to_text(value: Any) -> str:

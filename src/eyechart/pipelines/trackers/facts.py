@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from eyechart.option import list_options
 from eyechart.report.compare import Comparison
-from eyechart.report.conditions import describe_conditions
-from eyechart.report.thumbnails import ImagePolicy
-from eyechart.runs.options import Options
-from eyechart.runs.pages import write_html
-from eyechart.runs.publish import name_model
-from eyechart.runs.results import Run
+from eyechart.report.run_page import hide_folders
+from eyechart.runs.publish import SharedRun, share_conditions
 from eyechart.types import Snapshot
 
-_FOLDERS = re.compile(r"(?<![\w.:/])~?/(?:[^\s/,;'\"]+/)+")
-_NAME = re.compile(r"[^\w\-./ :]")  # the characters that MLflow allows
+_NOT_ALLOWED = re.compile(r"[^\w\-. :]")  # in a part of a name, by MLflow
+_PART_CHARS = 80
 _MAX_GROUPS = 100
 
 
@@ -28,28 +22,15 @@ def describe_parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
     >>> describe_parameters({"model": "hf//home/me/step-9", "origin": "/home/me/mine.tsv"})
     {'benchmark': '', 'model': 'hf/step-9', 'data': 'mine.tsv'}
     """
-    described = {**describe_conditions(manifest, list_options(Options)), "model": name_model(manifest)}
-    return {
-        "benchmark": str(manifest.get("benchmark") or ""),
-        **{k: hide_folders(v) for k, v in described.items()},
-    }
+    return {"benchmark": str(manifest.get("benchmark") or ""), **share_conditions(manifest)}
 
 
-def hide_folders(text: str) -> str:
-    """A text with the last part of every absolute path.
-
-    >>> hide_folders("serve.executable=/envs/vllm/bin/vllm, http://host/v1/x, a/b")
-    'serve.executable=vllm, http://host/v1/x, a/b'
-    """
-    return _FOLDERS.sub("", text)
-
-
-def list_numbers(run: Run) -> Iterator[tuple[str, float]]:
+def list_numbers(run: SharedRun) -> Iterator[tuple[str, float]]:
     """The numbers of a run by name, each with its interval; fractions from 0 to 1."""
     summary = run.summary
     yield from _list_ends("score", summary.score, summary.ci95)
     if (number := summary.number).name != summary.mean.name:
-        yield from _list_ends(number.name, number.value, number.ci95)
+        yield from _list_ends(_name_part(number.name), number.value, number.ci95)
     group = summary.overall
     for name in ("n", "n_scored", "n_clusters", "coverage", "pending"):
         if (value := getattr(group, name)) is not None:
@@ -61,9 +42,19 @@ def list_numbers(run: Run) -> Iterator[tuple[str, float]]:
             yield name, value
     for name, count in summary.tokens.items():
         yield f"tokens/{name}", float(count)
-    groups = [(f"{key}/{value}", one) for key, values in summary.by.items() for value, one in values.items()]
-    for name, one in groups[:_MAX_GROUPS]:
-        yield from _list_ends(f"by/{_NAME.sub('_', name)}", one.score, one.ci95)
+    groups = [(key, value, one) for key, values in summary.by.items() for value, one in values.items()]
+    for key, value, one in groups[:_MAX_GROUPS]:
+        yield from _list_ends(f"by/{_name_part(key)}/{_name_part(value)}", one.score, one.ci95)
+
+
+def _name_part(text: str) -> str:
+    """A part of a metric's name; slashes separate parts.
+
+    >>> _name_part("24/7"), _name_part(".."), _name_part("")
+    ('24_7', '_', '_')
+    """
+    part = _NOT_ALLOWED.sub("_", text)[:_PART_CHARS]
+    return part if part.strip(". ") else "_"
 
 
 def _list_ends(
@@ -102,13 +93,3 @@ def list_differences(found: Comparison) -> Iterator[tuple[str, float]]:
     for name in ("p", "n", "n_clusters", "discordant"):
         if isinstance(value := described.get(name), int | float):
             yield name, float(value)
-
-
-def write_page(run: Run, path: Path) -> None:
-    """The page of a run without images and without folders of this machine."""
-    shown = Run(run.folder)
-    shown.manifest |= {
-        name: hide_folders(str(shown.manifest.get(name) or "")) for name in ("origin", "about")
-    }
-    shown.manifest["model"] = name_model(run.manifest)
-    write_html(shown, path, ImagePolicy(max_s=0.0))

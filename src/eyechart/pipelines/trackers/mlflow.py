@@ -16,15 +16,17 @@ from typing import Any
 from eyechart.errors import MissingExtra
 from eyechart.pipelines.trackers.facts import (
     describe_parameters,
-    hide_folders,
     list_differences,
     list_numbers,
     list_progress,
     name_comparison,
-    write_page,
 )
 from eyechart.registry import callback
 from eyechart.report.compare import Comparison
+from eyechart.report.run_page import hide_folders
+from eyechart.report.thumbnails import ImagePolicy
+from eyechart.runs.pages import write_html
+from eyechart.runs.publish import SharedRun, name_run
 from eyechart.runs.results import Run
 from eyechart.types import Snapshot
 
@@ -44,16 +46,18 @@ class MlflowTracker:
         self._id = ""
 
     def on_run_start(self, folder: Path, manifest: Mapping[str, Any]) -> None:
-        self._begin(str(manifest.get("benchmark") or "eyechart"), folder.name, describe_parameters(manifest))
+        benchmark, name = str(manifest.get("benchmark") or "eyechart"), name_run(folder, manifest)
+        self._begin(benchmark, name, describe_parameters(manifest))
 
     def on_progress(self, snapshot: Snapshot) -> None:
         if self._id:
             self._log(list_progress(snapshot), step=snapshot.done)
 
     def on_run_end(self, run: Run) -> None:
-        self._log(list_numbers(run))
+        shared = SharedRun(run)
+        self._log(list_numbers(shared))
         with tempfile.TemporaryDirectory() as folder:
-            write_page(run, page := Path(folder) / "report.html")
+            write_html(shared, page := Path(folder) / "report.html", ImagePolicy(max_s=0.0))
             self._client.log_artifact(self._id, str(page))
         self._end("KILLED" if run.is_interrupted else "FINISHED")
 

@@ -14,7 +14,6 @@ from typing import Any
 from eyechart.errors import MissingExtra
 from eyechart.pipelines.trackers.facts import (
     describe_parameters,
-    hide_folders,
     list_differences,
     list_numbers,
     list_progress,
@@ -22,6 +21,8 @@ from eyechart.pipelines.trackers.facts import (
 )
 from eyechart.registry import callback
 from eyechart.report.compare import Comparison
+from eyechart.report.run_page import hide_folders
+from eyechart.runs.publish import SharedRun, name_run
 from eyechart.runs.results import Run
 from eyechart.terminal import print_note
 from eyechart.types import Snapshot
@@ -40,14 +41,14 @@ class WandbTracker:
         self._run: Any = None
 
     def on_run_start(self, folder: Path, manifest: Mapping[str, Any]) -> None:
-        self._begin(folder, folder.name, describe_parameters(manifest))
+        self._begin(folder, name_run(folder, manifest), describe_parameters(manifest))
 
     def on_progress(self, snapshot: Snapshot) -> None:
         if self._run is not None:
             self._run.log(dict(list_progress(snapshot)))
 
     def on_run_end(self, run: Run) -> None:
-        self._run.summary.update(dict(list_numbers(run)))
+        self._run.summary.update(dict(list_numbers(SharedRun(run))))
         self._end(run.exit_code)
 
     def on_compare(self, found: Comparison) -> None:
