@@ -102,6 +102,74 @@ def test_one_that_fails_is_left_out(place: Path, capsys: pytest.CaptureFixture[s
     assert "checkpoint-20 is left out: " in capsys.readouterr().err
 
 
+def test_a_broken_first_one_does_not_hold_up_the_others(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(place / "ckpt", 10, -1.0)
+    save(place / "ckpt", 20, 0.5)
+    assert [point.step for point in watch(place).curves()[0].points] == [20]
+    assert "checkpoint-10 is left out: " in capsys.readouterr().err
+
+
+def test_one_that_is_deleted_while_another_is_evaluated(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a trainer does that keeps only the latest ones."""
+    for step in (10, 20, 30):
+        save(place / "ckpt", step, 0.5)
+    (place / "mine.py").write_text(
+        MINE.replace("        data =", "        import shutil\n"
+                     "        shutil.rmtree(pathlib.Path(checkpoint).parent / 'checkpoint-20', True)\n"
+                     "        data ="), encoding="utf-8",
+    )  # fmt: skip
+    assert [point.step for point in watch(place).curves()[0].points] == [10, 30]
+    assert "checkpoint-20 is left out: its folder was deleted" in capsys.readouterr().err
+
+
+def test_one_that_is_written_again_meanwhile_is_not_read(place: Path) -> None:
+    for step in (10, 20):
+        save(place / "ckpt", step, 0.5)
+    (place / "mine.py").write_text(
+        MINE.replace("        data =", "        later = pathlib.Path(checkpoint).parent / 'checkpoint-20'\n"
+                     "        (later / 'model.safetensors').write_bytes(b'')\n"
+                     "        data ="), encoding="utf-8",
+    )  # fmt: skip
+    found = watch(place)
+    assert [point.step for point in found.curves()[0].points] == [10]
+    assert dict(found.waiting) == {"checkpoint-20": "it may still be written"}
+
+
+def test_one_without_any_score_is_left_out(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(place / "ckpt", 10, 0.5)
+    save(place / "ckpt", 20, 7.0)
+    (place / "mine.py").write_text(
+        MINE.replace("        k =", "        assert self.ability < 2\n        k ="), encoding="utf-8"
+    )
+    [curve] = watch(place, retries=0).curves()
+    assert [(point.step, curve.n) for point in curve.points] == [(10, 60)]
+    assert (
+        "checkpoint-20 is left out: none of its questions has a score (60 failed)" in capsys.readouterr().err
+    )
+
+
+def test_two_folders_with_one_step_are_told_apart(place: Path) -> None:
+    save(place / "ckpt", 10, 0.2)
+    save(place / "ckpt" / "other", 20, 0.9)
+    save(place / "ckpt", 20, 0.3)
+    (place / "ckpt" / "other" / "checkpoint-20").rename(place / "ckpt" / "step_20")
+    [curve] = watch(place).curves()
+    assert curve.labels == ["10", "20 (checkpoint-20)", "20 (step_20)"]
+    assert [point.score > 0.7 for point in curve.points] == [False, False, True]
+    words = ("watch", "ckpt", "q.tsv", "-m", MODEL, "--once", "--settle", 0, "-q")
+    assert "20 (step_20)" in eyechart(*words, cwd=place).out
+
+
+def test_an_empty_folder_is_no_error(place: Path) -> None:
+    (place / "ckpt").mkdir()
+    done = eyechart("watch", "ckpt", "q.tsv", "-m", MODEL, "--once", cwd=place)
+    assert (done.code, "no complete checkpoint yet" in done.err) == (0, True)
+
+
 def test_what_fails_at_the_first_is_an_error(place: Path) -> None:
     save(place / "ckpt", 10, -1.0)
     with pytest.raises(EyechartError, match="these weights are broken"):

@@ -85,8 +85,8 @@ def execute(args: argparse.Namespace) -> int:
     with reserve_stdout(is_json=args.json):
         watching = _make_watch(args)
         try:
-            for step in watching.run(once=args.once, every_s=args.every, settle_s=args.settle):
-                _tell(step, watching)
+            for checkpoint in watching.run(once=args.once, every_s=args.every, settle_s=args.settle):
+                _tell(checkpoint.path.name, watching)
         except KeyboardInterrupt:
             watching.is_interrupted = True
     for name, why in watching.waiting.items():
@@ -128,10 +128,10 @@ def _make_watch(args: argparse.Namespace) -> Watch:
     )
 
 
-def _tell(step: int, watching: Watch) -> None:
+def _tell(name: str, watching: Watch) -> None:
     for curve in watching.curves():
-        point = next(one for one in curve.points if one.step == step)
-        note(f"step {step:,}: {curve.benchmark} {100 * point.score:.1f}. {curve.verdict}")
+        point = next(one for one in curve.points if one.name == name)
+        note(f"{name}: {curve.benchmark} {100 * point.score:.1f}. {curve.verdict}")
 
 
 def _print_curves(watching: Watch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -51,29 +52,28 @@ class WatchedCurve:
     n_clusters: int
 
     @property
+    def labels(self) -> list[str]:
+        """The steps of the points; with the names of the folders where several have one step."""
+        count = Counter(point.step for point in self.points)
+        return [
+            f"{point.step:,}" + (f" ({point.name})" if count[point.step] > 1 else "") for point in self.points
+        ]
+
+    @property
     def verdict(self) -> str:
         """What is sure, in one sentence."""
         if len(self.points) < 2:
             return "One checkpoint: nothing to compare yet."
-        last, best = self.points[-1], self.points[self.best]
-        margin = f"{100 * self.margin:g} point{'s' * (self.margin != 0.01)}"
         if self.plateau is not None:
+            margin = f"{100 * self.margin:g} point{'s' * (self.margin != 0.01)}"
             return (
                 f"Not improving since step {self.plateau:,}: every gain since then is below {margin}, "
                 "at 95 % for all checkpoints together."
             )
-        gain = last.since_first
-        if gain.low > 0:
-            caption = (
-                f"Step {last.step:,} is better than step {self.points[0].step:,} by {_show_gain(gain)} points"
-            )
-        elif gain.high < 0:
-            caption = (
-                f"Step {last.step:,} is worse than step {self.points[0].step:,} by {_show_gain(gain)} points"
-            )
-        else:
-            caption = f"Not sure to differ from step {self.points[0].step:,}: {_show_gain(gain)} points"
-        return f"{caption}; best so far: step {best.step:,}."
+        first, last, best = (f"step {self.labels[at]}" for at in (0, -1, self.best))
+        gain = self.points[-1].since_first
+        how = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not distinguishable from"
+        return f"S{last[1:]} is {how} {first}: {_show_gain(gain)} points; best so far: {best}."
 
     def to_json(self) -> dict[str, Any]:
         """Fractions from 0 to 1."""
@@ -116,7 +116,7 @@ def format_points(curve: WatchedCurve) -> list[tuple[str, ...]]:
         own = "" if point.ci95 is None else f"{100 * point.ci95[0]:.1f}–{100 * point.ci95[1]:.1f}"
         first = "" if at == 0 else _show_gain(point.since_first)
         best = "best" if at == curve.best else _show_gain(point.since_best)
-        rows.append((f"{point.step:,}", f"{100 * point.score:.1f}", own, first, best))
+        rows.append((curve.labels[at], f"{100 * point.score:.1f}", own, first, best))
     return rows
 
 

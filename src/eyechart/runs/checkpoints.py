@@ -7,6 +7,7 @@ writes last (`MARKERS`), it must have that file as well. And it must be the same
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ _STEP = re.compile(r"(\d+)\D*$")
 _UNFINISHED = re.compile(r"(^|[-_.])(tmp|temp|part|partial|incomplete)([-_.]|$)", re.IGNORECASE)
 _MOST_HEADER = 100 * 2**20  # bytes, as the format's own library allows
 _OLD_FORMATS = ("pytorch_model.bin", "*.gguf")
+_UNSETTLED = "it may still be written"
 Signature = tuple[tuple[str, int, int], ...]
 
 
@@ -136,5 +138,13 @@ class SettledCheckpoints:
             elif before == signature:
                 settled.append(checkpoint)
             else:
-                self.faults[name] = "it may still be written"
+                self.faults[name] = _UNSETTLED
         return settled
+
+    def is_unchanged(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint is as it was at the latest look, or gone; else it is being written again."""
+        with contextlib.suppress(OSError):
+            if checkpoint.read_signature() != self._seen.get(checkpoint.path):
+                self.faults[checkpoint.path.name] = _UNSETTLED
+                return False
+        return True

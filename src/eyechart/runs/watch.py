@@ -78,17 +78,32 @@ class Watch:
         self.is_interrupted = False
         name_checkpoint(self.model, self.folder)  # a name that cannot be is refused at once
 
-    def run(self, *, once: bool, every_s: float = EVERY_S, settle_s: float = SETTLE_S) -> Iterator[int]:
-        """Evaluate what is complete; without `once`, look again every so often. Gives the steps evaluated."""
+    def run(
+        self, *, once: bool, every_s: float = EVERY_S, settle_s: float = SETTLE_S
+    ) -> Iterator[Checkpoint]:
+        """Evaluate what is complete; without `once`, look again every so often. Gives those evaluated.
+
+        One that fails is left out with a note. Raises what was wrong with the first if all have failed: the
+        questions or the options may be at fault.
+        """
         with keep_servers(), _keep_weights(self.model):
             if self._settled.look(self._is_known) or self.waiting:
                 time.sleep(settle_s)
+            troubles: dict[str, EyechartError] = {}  # not told of yet
             while True:
                 for checkpoint in self._settled.look(self._is_known):
-                    if self.evaluate(checkpoint):
-                        yield checkpoint.step
+                    try:  # another evaluation may have taken hours since that look
+                        if self._settled.is_unchanged(checkpoint) and self.evaluate(checkpoint):
+                            yield checkpoint
+                    except EyechartError as err:
+                        troubles[checkpoint.path.name] = err
                     if self.is_interrupted:
                         return
+                if troubles and not self.read():
+                    raise next(iter(troubles.values()))
+                for name, trouble in troubles.items():
+                    print_note(f"{name} is left out: {trouble}")
+                troubles.clear()
                 if once:
                     return
                 time.sleep(every_s)
@@ -99,19 +114,20 @@ class Watch:
         return self._settled.faults
 
     def evaluate(self, checkpoint: Checkpoint) -> bool:
-        """Run the benchmarks on a checkpoint; False, with a note, if it fails and others did not."""
+        """Run the benchmarks on a checkpoint; False if it was interrupted, or failed before as it is."""
         name = checkpoint.path.name
-        signature = checkpoint.read_signature()
-        if self._failed.get(name) == signature:
-            return False
         try:
-            runs = self._evaluate(checkpoint)
-        except EyechartError as err:
-            if not self.read():  # the questions or the options may be at fault: every checkpoint would fail
-                raise
+            signature = checkpoint.read_signature()
+            if self._failed.get(name) == signature:
+                return False
             self._failed[name] = signature
-            print_note(f"{name} is left out: {err}")
-            return False
+            runs = self._evaluate(checkpoint)
+        except (EyechartError, OSError) as err:
+            if not checkpoint.path.is_dir():
+                raise EyechartError("its folder was deleted before it was evaluated") from err
+            if isinstance(err, OSError):
+                raise EyechartError(f"it cannot be read: {err}") from err
+            raise
         if self.is_interrupted:
             return False
         self._write(_Evaluated(checkpoint.step, name, _hash_signature(signature), runs))
@@ -128,6 +144,11 @@ class Watch:
             if done.is_interrupted:
                 self.is_interrupted = True
                 break
+            if done.score is None:
+                raise EyechartError(
+                    f"none of its questions has a score ({done.outcomes.get('failed', 0)} failed)",
+                    hint=f"see: eyechart show {done.folder}",
+                )
             runs[plan.benchmark.name] = str(done.folder)
         return runs
 
