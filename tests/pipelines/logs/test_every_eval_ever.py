@@ -21,6 +21,7 @@ from eyechart.runs.results import Run
 from eyechart.types import Message, Reply
 from support.command import eyechart
 from support.files import choice_tsv, jsonl, picture
+from support.looks import Table, perfect, write_cards
 from support.results import result
 from support.runs import StubModel
 from support.server import Server
@@ -157,6 +158,28 @@ def test_rounds_are_messages(tmp_path: Path) -> None:
     assert [turn["content"] for turn in line["messages"]] == ["One?", "1", "Two?", "2 B"]
     path = jsonl(tmp_path / "s.jsonl", [line])
     assert read_samples(path).entries[0].reply == reply
+
+
+@pytest.mark.parametrize("protocol", ["zoom", "tools", "search"])
+def test_looks_are_agentic(tmp_path: Path, protocol: Any) -> None:
+    cards = write_cards(tmp_path, 3)
+    with Server(Table(cards, perfect)) as server:
+        given = {"searcher": "openai/s", "searcher_base_url": server.base_url} if protocol == "search" else {}
+        run = ec.run(
+            tmp_path / "cards.jsonl", "openai/m", look=protocol, base_url=server.base_url, api_key="k",
+            out=tmp_path / "runs", progress=False, **given,
+        )  # fmt: skip
+    record, lines, samples = export(run, tmp_path / "eee")
+    assert run.score == 1
+    for line in lines:
+        assert (line["interaction_type"], line["evaluation"]["tool_calls_count"]) == ("agentic", 1)
+        calls = [call for turn in line["messages"] for call in turn.get("tool_calls", ())]
+        assert len(calls) == (protocol == "tools")
+    config = record["evaluation_results"][0]["generation_config"]["generation_args"]["agentic_eval_config"]
+    assert config["available_tools"][0]["name"]
+    assert config["additional_details"]["protocol"] == protocol
+    for entry, one in zip(read_samples(samples).entries, run.samples(), strict=True):
+        assert entry.reply == one.reply
 
 
 def test_a_judge_is_described(tmp_path: Path) -> None:

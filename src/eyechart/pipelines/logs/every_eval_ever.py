@@ -29,6 +29,7 @@ from eyechart.data.columns.choices import LETTERS, label_choices
 from eyechart.data.files.json_files import JsonLinesReader
 from eyechart.data.files.rows import name_row
 from eyechart.errors import DataError, UsageError
+from eyechart.look.dialogue import TOOL
 from eyechart.pipelines.logs.reading import (
     MARK,
     convert_entry,
@@ -55,6 +56,7 @@ from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyL
 SCHEMA = "0.3.0"
 _LOCAL = {"hf": "transformers", "vllm": "vllm", "sglang": "sglang", "hf-serve": "transformers"}
 _IMAGE_OPTIONS = ("input", "max_pixels", "max_side", "jpeg_quality", "pass_urls")
+_SEARCH = "region_description"  # the call of --look=search
 _SAID = ("model", "data", "scorer", "judge", "images")  # conditions that have their own place
 _OPEN = ("meta", "withheld", "evidence", "model")  # of a sample or a reply: may hold anything
 _OF_ROWS = ("plain", "mean of trials")  # beside CircularEval, beside a vote
@@ -376,6 +378,10 @@ def _describe_generation(manifest: Mapping[str, Any], sent: _Sent) -> dict[str, 
         arguments["max_tokens"] = limit
     if options.get("prompt_template"):
         arguments["prompt_template"] = str(options["prompt_template"])
+    if isinstance(look := manifest.get("look"), Mapping):
+        rules = {name: _to_text(one) for name, one in look.items() if isinstance(one, str | int | float)}
+        tool = {"name": _SEARCH if look.get("protocol") == "search" else TOOL}
+        arguments["agentic_eval_config"] = {"available_tools": [tool], "additional_details": rules}
     policy = {name: options[name] for name in _IMAGE_OPTIONS if options.get(name)}
     conditions = {name: text for name, text in share_conditions(manifest).items() if name not in _SAID}
     details = {**conditions, "images": policy, "images_sent": dict(sent.counts)}
@@ -394,7 +400,8 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
     assert reply is not None
     assert score is not None
     golds = list(sample.golds)
-    rounds = _list_messages(result, reply) if reply.earlier else None
+    look: Mapping[str, Any] = reply.evidence.get("look") or {}
+    rounds = _list_messages(result, reply) if reply.earlier or look else None
     where = "output.raw" if rounds is None else f"messages[{len(rounds) - 1}].content"
     read = {
         "turn_idx": 0 if rounds is None else len(rounds) - 1,
@@ -407,7 +414,7 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
     return {
         "sample_id": sample.id,
         "sample_hash": hash_sample(sample.question, golds),
-        "interaction_type": "single_turn" if rounds is None else "multi_turn",
+        "interaction_type": "agentic" if look else "single_turn" if rounds is None else "multi_turn",
         "input": {
             "raw": sample.question,
             "formatted": join_prompt(result),
@@ -421,6 +428,7 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
             "score": value,
             "is_correct": value == 1,
             "num_turns": 1 + len(reply.earlier),
+            **({"tool_calls_count": int(look.get("calls", 0))} if look else {}),
         },
         **({"token_usage": format_usage(reply.usage)} if reply.usage else {}),
         "performance": {"latency_ms": 1000 * reply.latency_s},
@@ -435,16 +443,22 @@ def hash_sample(question: str, golds: list[str]) -> str:
 
 
 def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
-    """A conversation of several rounds, texts only."""
-    turns: list[dict[str, Any]] = [
-        {
-            "role": str(turn.get("role", "user")),
-            "content": "\n".join(part["text"] for part in turn.get("parts", ()) if "text" in part),
-        }
-        for turn in result.asked
-    ]
+    """A conversation of several rounds, with its calls of tools, without its images."""
+    turns: list[dict[str, Any]] = []
+    for number, turn in enumerate(result.asked):
+        calls = [
+            {
+                "id": f"{number}-{k}",
+                "name": str(one["name"]),
+                "arguments": {"json": _to_text(one["arguments"])},
+            }
+            for k, one in enumerate(turn.get("calls") or ())
+        ]
+        texts = (part["text"] for part in turn.get("parts", ()) if "text" in part)
+        said = {"role": str(turn.get("role", "user")), "content": "\n".join(texts)}
+        turns.append({"turn_idx": number, **said, **({"tool_calls": calls} if calls else {})})
     last = {"role": "assistant", "content": reply.text, "reasoning_trace": reply.thinking or None}
-    return [{"turn_idx": number, **turn} for number, turn in enumerate([*turns, last])]
+    return [*turns, {"turn_idx": len(turns), **last}]
 
 
 def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
