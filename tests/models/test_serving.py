@@ -19,9 +19,11 @@ from eyechart.models import serving
 from eyechart.models.process import ServerProcess, choose_port, keep_servers
 from eyechart.models.serving import Served, Vllm
 from eyechart.models.specs import Fleet, make_model
+from eyechart.runs import watch
 from eyechart.runs.models import choose_models
 from eyechart.runs.plan import make_plan
 from eyechart.types import ModelSettings
+from runs.test_checkpoints import write_checkpoint
 from support import standin
 from support.command import environment, eyechart
 from support.files import choice_tsv
@@ -218,6 +220,34 @@ def test_runs_of_one_command_share_a_server(tmp_path: Path, pids: Path) -> None:
     )
     assert done.code == 0, done.err
     assert len(pids.read_text().splitlines()) == 1
+    assert all_gone(pids)
+
+
+@pytest.mark.slow
+def test_a_watched_training_has_a_server_per_checkpoint(
+    tmp_path: Path, pids: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one is started when the one before has ended: it needs its memory."""
+    monkeypatch.chdir(tmp_path)
+    for step in (1, 2):
+        write_checkpoint(tmp_path / "ckpt" / f"step-{step}")
+    started = ServerProcess.start
+    alive: list[int] = []
+
+    def note(self: ServerProcess) -> None:
+        alive.append(sum(is_alive(int(one)) for one in pids.read_text().split()) if pids.exists() else 0)
+        started(self)
+
+    monkeypatch.setattr(ServerProcess, "start", note)
+    questions = [choice_tsv(tmp_path / name, 4) for name in ("q.tsv", "other.tsv")]
+    watching = watch.Watch(
+        folder=tmp_path / "ckpt", source="q", model="vllm", options={"progress": False},
+        make_plans=lambda model, options: [make_plan(one, model, options) for one in questions],
+    )  # fmt: skip
+    assert [one.step for one in watching.run(once=True, settle_s=0)] == [1, 2]
+    assert [len(curve.points) for curve in watching.curves()] == [2, 2]
+    assert alive == [0, 0]
+    assert len(pids.read_text().splitlines()) == 2  # one server for both benchmarks
     assert all_gone(pids)
 
 

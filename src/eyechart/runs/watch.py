@@ -126,7 +126,7 @@ class Watch:
             if not checkpoint.path.is_dir():
                 raise EyechartError("its folder was deleted before it was evaluated") from err
             if isinstance(err, OSError):
-                raise EyechartError(f"it cannot be read: {err}") from err
+                raise EyechartError(str(err)) from err
             raise
         if self.is_interrupted:
             return False

@@ -320,7 +320,7 @@ class Engine:
 
     def _fail(self, rows: Sequence[Row], err: BaseException, *, is_fatal: bool = False) -> None:
         if not isinstance(err, ModelError):
-            message = str(err) if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
+            message = err.message if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
             hint = err.hint if isinstance(err, EyechartError) else ""
             err = ModelError(f"{self._name}: {message}", hint=hint, is_fatal=is_fatal)
         for row in rows:
