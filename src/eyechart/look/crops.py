@@ -235,7 +235,7 @@ def raise_scale(sizes: Sequence[Size], scale: float, min_pixels: int, max_area: 
     scale = min(scale, 1.0)
     if min_pixels <= 0 or not sizes or total(scale) >= min_pixels:
         return scale
-    if total(1.0) < min_pixels:
+    if total(1.0) <= min_pixels:
         return 1.0
     low, high = scale, 1.0
     for _ in range(24):
@@ -260,7 +260,7 @@ def zoom_found(
         return None
     x, y = parent.box[:2]
     moved = (on_region[0] + x, on_region[1] + y, on_region[2] + x, on_region[3] + y)
-    on_original = clip_box(moved, parent.box)
+    on_original = clip_box(moved, (0, 0, *parent.original))  # as published, it may reach beyond its parent
     if on_original is None:
         return None
     width, height = parent.size
@@ -291,10 +291,8 @@ def zoom_box(
     """The region that a model's box names on a view (B and C), in thousandths or pixels of it as shown."""
     try:
         values = [float(v) for v in box]  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return "empty_box"
-    except OverflowError:
-        return "exception"
     if not all(map(math.isfinite, values)):
         return "exception"
     shown = parent.size
@@ -341,8 +339,10 @@ def verl_box(size: Size, box: Sequence[float]) -> FloatBox | None:
             new_wide, new_high = float(width), new_high * (width / new_wide)
         if new_high > height:
             new_wide, new_high = new_wide * (height / new_high), float(height)
-        left = min(max((x1 + x2) / 2 - new_wide / 2, 0.0), width - new_wide)
-        top = min(max((y1 + y2) / 2 - new_high / 2, 0.0), height - new_high)
+        left = max((x1 + x2) / 2.0 - new_wide / 2.0, 0.0)
+        top = max((y1 + y2) / 2.0 - new_high / 2.0, 0.0)
+        left = width - new_wide if left + new_wide > width else left
+        top = height - new_high if top + new_high > height else top
         x1, y1 = math.floor(left), math.floor(top)
         x2, y2 = math.ceil(left + new_wide), math.ceil(top + new_high)
     whole = [math.floor(v) for v in (x1, y1, x2, y2)]
@@ -359,9 +359,7 @@ def qwen_box(size: Size, box: Sequence[float]) -> FloatBox:
     x1, y1 = max(0.0, box[0] / 1000.0 * width), max(0.0, box[1] / 1000.0 * height)
     x2, y2 = min(box[2] / 1000.0 * width, width), min(box[3] / 1000.0 * height, height)
     wide, high = x2 - x1, y2 - y1
-    if wide < 0 or high < 0:
-        raise ValueError("the box ends before it starts")
-    if wide < _QWEN_SIDE or high < _QWEN_SIDE:
+    if wide < _QWEN_SIDE or high < _QWEN_SIDE:  # as published, also a box that ends before it starts
         by = _QWEN_SIDE / min(high, wide)
         half_high, half_wide = math.ceil(high * by * 0.5), math.ceil(wide * by * 0.5)
         x, y = (x1 + x2) / 2.0, (y1 + y2) / 2.0
@@ -369,6 +367,8 @@ def qwen_box(size: Size, box: Sequence[float]) -> FloatBox:
         right, bottom = min(width, math.ceil(x + half_wide)), min(height, math.ceil(y + half_high))
         if bottom - top > _QWEN_SIDE and right - left > _QWEN_SIDE:
             return left, top, right, bottom
+    if wide < 0 or high < 0:
+        raise ValueError("the box ends before it starts")
     return x1, y1, x2, y2
 
 

@@ -7,6 +7,7 @@ the same replies always lead to the same dialogue, which can thus be resumed by 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -527,8 +528,10 @@ def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | Tool
         return "unknown_tool"
     try:
         arguments = load_json(call.arguments)
-    except ValueError:
+    except json.JSONDecodeError:
         return "bad_json"
+    except ValueError:  # too deep, or numbers of thousands of digits
+        return "exception"
     if not isinstance(arguments, dict):
         return "exception"
     number, label, box = (arguments.get(name) for name in ("img_idx", "label", "bbox_2d"))
@@ -577,5 +580,8 @@ def locate(asked: Locate, rules: Rules, words: Wording) -> Generator[Ask, Heard,
     if found is None:
         return None
     if rules.searcher_unit == "thousandths" and found != NOT_FOUND:
-        found = scale_box(found, (1000, 1000), size)
+        try:
+            found = to_original(found, (1000, 1000), size)
+        except ProtocolError:  # as published, a box that collapses here is none
+            return None
     return Found(found, size)

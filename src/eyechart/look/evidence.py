@@ -6,10 +6,10 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eyechart.look.crops import ProtocolError, Size, scale_box
+from eyechart.look.crops import ProtocolError, Size, to_original
 
 Corners = Sequence[float]  # x1, y1, x2, y2
 
@@ -60,21 +60,15 @@ def mean_overlap(boxes: Sequence[Corners]) -> float:
 
 def tool_iou(crops: Sequence[Corners], golds: Sequence[Corners], processed: Size, original: Size) -> float:
     """InSight-o3's `tool_iou`: the gold box that was met worst. The whole image counts as a crop."""
+    if not golds or not all(map(area, golds)):
+        raise ProtocolError("there is no gold box, or one without an area")
     candidates: list[Corners] = [(0, 0, *original)]
     for crop in crops:
-        x1, y1, x2, y2 = scale_box(crop, processed, original)
-        if not (x1 < x2 and y1 < y2):
-            raise ProtocolError(f"the box {list(crop)} is empty on the original")
+        x1, y1, x2, y2 = to_original(crop, processed, original)
         candidates.append((x1, y1, min(x2, original[0]), min(y2, original[1])))
     return min(
-        (
-            max(
-                (iou(box, gold) for box in candidates if _share(box, gold) > MIN_COVERED),
-                default=0.0,
-            )
-            for gold in golds
-        ),
-        default=0.0,
+        max(iou(box, gold) if _share(box, gold) > MIN_COVERED else 0.0 for box in candidates)
+        for gold in golds
     )
 
 
@@ -89,10 +83,12 @@ def measure(
     evidence: Sequence[Evidence],
     *,
     limit: int | None = None,
+    n_calls: int | None = None,
     coverage: float = 0.5,
     redundant_iou: float = 0.8,
 ) -> dict[str, Any]:
-    """InSight-doc's figures of one dialogue, under its own names."""
+    """InSight-doc's figures of one dialogue, under its own names; `n_calls`: as many as crops."""
+    crops = [crop for crop in crops if area(crop.box)]
     known = {entry.page for entry in evidence}
     boxes = [(entry.page, entry.box) for entry in evidence if entry.box is not None]
     box_pages = {page for page, _ in boxes}
@@ -128,7 +124,7 @@ def measure(
         **_measure_steps(crops, known, hits),
         **_measure_pairs(crops, redundant_iou),
         **_measure_areas(crops, pages),
-        **_measure_end(crops, limit),
+        **_measure_end(crops, limit, len(crops) if n_calls is None else n_calls),
     }
 
 
@@ -174,25 +170,27 @@ def _measure_pairs(crops: Sequence[Crop], redundant_iou: float) -> dict[str, Any
 def _measure_areas(crops: Sequence[Crop], pages: Sequence[Size]) -> dict[str, Any]:
     """How much of the pages that have a crop was cropped."""
     clipped: dict[int, list[Corners]] = {}
+    n_missing = 0
     for crop in crops:
-        if 0 <= crop.page < len(pages):
-            x1, y1, x2, y2 = crop.box
-            width, height = pages[crop.page]
-            clipped.setdefault(crop.page, []).append(
-                (max(0, x1), max(0, y1), min(width, x2), min(height, y2))
-            )
+        if not (0 <= crop.page < len(pages) and math.prod(pages[crop.page])):
+            n_missing += 1
+            continue
+        x1, y1, x2, y2 = crop.box
+        width, height = pages[crop.page]
+        inside = (max(0, x1), max(0, y1), min(width, x2), min(height, y2))
+        if area(inside):
+            clipped.setdefault(crop.page, []).append(inside)
     total = sum(math.prod(pages[page]) for page in clipped)
     shares = [area(box) / math.prod(pages[page]) for page, boxes in clipped.items() for box in boxes]
     nothing = None if crops else 0.0
+    cropped = sum(area(box) for boxes in clipped.values() for box in boxes)
     return {
         "zoom_area_fraction_union": sum(map(_union, clipped.values())) / total if total else nothing,
-        "zoom_area_fraction_sum": sum(area(box) for boxes in clipped.values() for box in boxes) / total
-        if total
-        else nothing,
+        "zoom_area_fraction_sum": cropped / total if total else nothing,
         "mean_crop_area_fraction_of_page": statistics.fmean(shares) if shares else None,
         "max_crop_area_fraction_of_page": max(shares, default=None),
-        "num_zoomed_source_pages": len({crop.page for crop in crops}),
-        "num_crops_missing_page_size": len(crops) - len(shares),
+        "num_zoomed_source_pages": len(clipped),
+        "num_crops_missing_page_size": n_missing,
     }
 
 
@@ -211,10 +209,10 @@ def _union(boxes: Sequence[Corners]) -> float:
     return total
 
 
-def _measure_end(crops: Sequence[Crop], limit: int | None) -> dict[str, Any]:
+def _measure_end(crops: Sequence[Crop], limit: int | None, n_calls: int) -> dict[str, Any]:
     """Whether the limit was reached, and on one and the same page."""
     run = len(list(itertools.takewhile(lambda crop: crop.page == crops[-1].page, reversed(crops))))
-    is_exhausted = None if limit is None else len(crops) >= limit
+    is_exhausted = None if limit is None else n_calls >= limit
     return {
         "tool_call_limit": limit,
         "exhausted_tool_call_limit": is_exhausted,
@@ -241,13 +239,11 @@ def summarize_cell(
     rows: list[dict[str, Any]] = []
     failures, missing = Counter[str](), 0
     for trial in range(n_trials):
-        own = [sample for sample in samples if sample["trial_idx"] == trial]
+        own = [sample for sample in samples if int(sample.get("trial_idx", 0)) == trial]
         valid = [sample for sample in own if _why_invalid(sample) is None]
         failures.update(why for sample in own if (why := _why_invalid(sample)) is not None)
-        missing += max(0, per_trial - len({sample["sample_index"] for sample in own}))
-        rewards = [_reward(sample) or 0.0 for sample in valid]
-        lengths = [sample["prompt_tokens"] + sample["response_tokens_total"] for sample in valid]
-        times = [sample["core_inference_time"] for sample in valid]
+        missing += max(0, per_trial - len({int(sample.get("sample_index", -1)) for sample in own}))
+        rewards = [reward for sample in valid if (reward := _reward(sample)) is not None]
         expected = per_trial or len(own) or 1
         rows.append(
             {
@@ -258,9 +254,9 @@ def summarize_cell(
                 "valid_ratio": len(valid) / expected,
                 "accuracy_valid": _mean(rewards),
                 "accuracy_all": sum(rewards) / expected,
-                "seq_len_mean": _mean(lengths),
-                "core_time_s_mean": _mean(times),
-                "n_fail_or_missing": per_trial - len(valid),
+                "seq_len_mean": _mean(map(_length, valid)),
+                "core_time_s_mean": _mean(_number(sample.get("core_inference_time")) for sample in valid),
+                "n_fail_or_missing": expected - len(valid),
             }
         )
     if missing:
@@ -281,26 +277,51 @@ def summarize_cell(
     return rows, summary
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return statistics.fmean(values) if values else None
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def _number(value: object) -> float | None:
+    """A finite number, or a text that is one."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _length(sample: Mapping[str, Any]) -> float | None:
+    """The tokens of a dialogue."""
+    prompt, replies = (_number(sample.get(name)) for name in ("prompt_tokens", "response_tokens_total"))
+    if replies is None:
+        parts = [_number(sample.get(f"response_tokens_{name}")) for name in ("generated", "tool")]
+        replies = None if parts == [None, None] else sum(part or 0.0 for part in parts)
+    return None if prompt is None or replies is None else prompt + replies
+
+
+def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    score = sample.get("score")
+    return score if isinstance(score, Mapping) else {}
 
 
 def _reward(sample: Mapping[str, Any]) -> float | None:
-    score = sample.get("score") or {}
-    return next(
-        (score[key] for key in ("accuracy_reward", "score", "reward") if score.get(key) is not None), None
-    )
+    rewards = (_number(_score(sample).get(key)) for key in ("accuracy_reward", "score", "reward"))
+    return next((reward for reward in rewards if reward is not None), None)
 
 
 def _why_invalid(sample: Mapping[str, Any]) -> str | None:
     """The group of the first reason why a sample does not count; None: it counts."""
-    score = sample.get("score") or {}
-    if sample.get("failure_reasons"):
-        return _group(str(sample["failure_reasons"][0]))
-    if sample.get("critical_failure"):
-        return "critical_failure"
+    score, given = _score(sample), sample.get("failure_reasons")
+    reasons = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple) else []
+    named = [score.get(key) for key in ("failure_reason", "fail_reason", "error_type")]
+    if sample.get("critical_failure") and not any(reasons):
+        reasons.append("critical_failure")
     if score.get("compute_score_success") is False:
-        return _group(str(score.get("failure_reason") or "score_failed"))
+        reasons.append(named[0] or named[1] or "score_failed")
+    first = next((str(reason) for reason in (*reasons, named[1], named[0], named[2]) if reason), None)
+    if first is not None:
+        return _group(first.strip())
     return None if _reward(sample) is not None else "invalid_or_unscored"
 
 
@@ -313,4 +334,5 @@ def _group(reason: str) -> str:
         return "empty_assistant_message"
     if "score" in lower or "judge" in lower:
         return reason.split(":", 1)[0]
-    return ":".join(reason.split(":")[:2]) if ":" in reason else reason[:96]
+    parts = [part.strip() for part in reason.split(":") if part.strip()]
+    return (":".join(parts[:2]) if ":" in reason else reason[:96]) or "unknown_failure"

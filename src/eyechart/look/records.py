@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eyechart.look.replies import load_json
+from eyechart.look.replies import last_between
 
 _TAGS = ("think", "tool_call", "answer")
 
@@ -30,7 +31,7 @@ def write_results(
     if failure:
         nothing = {"conversations": [], "last_message_content": "", "finish_reason": ""}
         return [{"success": False, "fail_reason": failure, **nothing}]
-    sent: list[dict[str, Any]] = [] if system is None else [{"role": "system", "content": system}]
+    sent: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     sent.append({"role": "user", "content": [dict(image), {"type": "text", "text": prompt}]})
     return [
         {
@@ -68,36 +69,27 @@ def write_image_ref(
 
 def type_reply(reply: str) -> dict[str, Any]:
     """A reply in InSight-doc's export: a call or an answer if it has thoughts and exactly one of the two."""
-    counts = {name: {"open": reply.count(f"<{name}>"), "close": reply.count(f"</{name}>")} for name in _TAGS}
-    found: dict[str, Any] = {name: text for name in _TAGS if (text := _last_pair(reply, name)) is not None}
-    written: dict[str, Any] = {"tag_counts": counts}
-    if "tool_call" in found:
+    written: dict[str, Any] = {
+        "tag_counts": {
+            name: {"open": reply.count(f"<{name}>"), "close": reply.count(f"</{name}>")} for name in _TAGS
+        }
+    }
+    inside = {name: last_between(reply, f"<{name}>", f"</{name}>") for name in _TAGS}
+    found: dict[str, Any] = {name: text for name, text in inside.items() if text is not None}
+    if (call := inside["tool_call"]) is not None:
         try:
-            found["tool_call"] = load_json(_strip_fence(found["tool_call"]))
-        except ValueError as err:
+            found["tool_call"] = call if (value := json.loads(call)) is None else value
+        except (ValueError, RecursionError) as err:
             written["tool_call_parse_error"] = str(err)
     wanted = [name for name in ("tool_call", "answer") if name in found]
-    thoughts = found.get("think")
-    if not thoughts and len(wanted) == 1 and not counts["think"]["open"]:
-        thoughts = reply.split(f"<{wanted[0]}>", 1)[0].strip()
-    if thoughts and len(wanted) == 1:
-        content = {"think": thoughts, wanted[0]: found[wanted[0]]}
-        return {"type": wanted[0], "content": content, **written}
-    return {"type": "others", "content": {"text": reply, "extracted_tags": found}, **written}
-
-
-def _last_pair(text: str, name: str) -> str | None:
-    """What follows the last opening tag, up to a closing one, if both tags occur anywhere."""
-    opening, closing = f"<{name}>", f"</{name}>"
-    if opening not in text or closing not in text:
-        return None
-    return text.rsplit(opening, 1)[1].split(closing, 1)[0].strip()
-
-
-def _strip_fence(text: str) -> str:
-    if not text.startswith("```"):
-        return text
-    return text.removeprefix("```").removeprefix("json").removesuffix("```").strip()
+    thoughts = inside["think"]
+    if thoughts is None and len(wanted) == 1:  # what comes before, if it has no tag of thoughts
+        before = reply.split(f"<{wanted[0]}>", 1)[0].strip()
+        thoughts = None if "<think>" in before or "</think>" in before else before or None
+    if thoughts is not None and len(wanted) == 1:
+        return {"type": wanted[0], "content": {"think": thoughts, wanted[0]: found[wanted[0]]}, **written}
+    extracted = {"extracted_tags": found} if found else {}
+    return {"type": "others", "content": {"text": reply, **extracted}, **written}
 
 
 def write_native(
@@ -108,19 +100,28 @@ def write_native(
     detail: str | None = None,
     tool_as_user: bool = False,
 ) -> list[dict[str, Any]]:
-    """The messages that InSight-doc's HTTP client sends, with the images in place."""
+    """The messages that InSight-doc's HTTP client sends: without `tool_calls`, with the images in place."""
     left = iter(images)
     extra = {"detail": detail} if detail else None
 
-    def write(part: Mapping[str, Any]) -> dict[str, Any]:
-        return image_part(next(left), mime, extra) if part.get("type") == "image" else dict(part)
+    def write(part: object) -> dict[str, Any]:
+        if not isinstance(part, Mapping):
+            return {"type": "text", "text": str(part)}
+        if part.get("type") in ("image", "image_url"):
+            return image_part(next(left), mime, extra)
+        known = part.get("type") == "text"
+        return {
+            "type": "text",
+            "text": str(part.get("text", "")) if known else json.dumps(part, ensure_ascii=False),
+        }
 
     sent = []
     for message in messages:
-        copy = dict(message)
-        if not isinstance(copy["content"], str):
-            copy["content"] = [write(part) for part in copy["content"]]
-        if tool_as_user and copy["role"] == "tool":
-            copy["role"] = "user"
-        sent.append(copy)
+        role, content = str(message.get("role", "user")), message.get("content")
+        if isinstance(content, list):
+            content = [write(part) for part in content]
+        elif content is not None:
+            content = str(content)
+        kept = {name: message[name] for name in ("name", "tool_call_id") if name in message}
+        sent.append({"role": "user" if tool_as_user and role == "tool" else role, "content": content, **kept})
     return sent

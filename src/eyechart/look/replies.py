@@ -6,10 +6,11 @@ Each function keeps the rule of the authors' program with its quirks. Tags are s
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eyechart.look.crops import NOT_FOUND, Box, ProtocolError
@@ -18,7 +19,7 @@ from eyechart.types import ToolCall
 CALL, END_CALL = "<tool_call>", "</tool_call>"
 ANSWER, END_ANSWER = "<answer>", "</answer>"
 _BOXED = "\\boxed{"
-_FOUR_NUMBERS = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]")
+_FOUR_NUMBERS = re.compile(r"\[\s*\d+\s*(?:,\s*\d+\s*){3}\]")
 
 
 class Call(NamedTuple):
@@ -33,6 +34,23 @@ def between(text: str, opening: str, closing: str) -> str | None:
     if opening not in text or closing not in text:
         return None
     return text.split(opening, 1)[1].split(closing, 1)[0]
+
+
+def last_between(text: str, opening: str, closing: str) -> str | None:
+    """The same after the last opening tag, without blanks around it."""
+    if opening not in text or closing not in text:
+        return None
+    return text.rsplit(opening, 1)[1].split(closing, 1)[0].strip()
+
+
+def find_pairs(text: str, opening: str, closing: str) -> Iterator[tuple[int, int]]:
+    """Where the insides of tags begin and end, one pair after the other."""
+    end = -len(closing)
+    while (found := text.find(opening, end + len(closing))) >= 0:
+        begin = found + len(opening)
+        if (end := text.find(closing, begin)) < 0:
+            return
+        yield begin, end
 
 
 def load_json(text: str) -> Any:
@@ -114,8 +132,8 @@ def read_indexed_call(reply: str, *, strict: bool = False) -> Call | None:
 
 def read_last_answer(reply: str) -> str | None:
     """The last answer in tags, else the last box."""
-    if ANSWER in reply and END_ANSWER in reply:
-        return reply.rsplit(ANSWER, 1)[1].split(END_ANSWER, 1)[0].strip()
+    if (tagged := last_between(reply, ANSWER, END_ANSWER)) is not None:
+        return tagged
     return reply.rsplit(_BOXED, 1)[1].split("}", 1)[0].strip() if _BOXED in reply else None
 
 
@@ -128,23 +146,23 @@ def read_found_box(reply: str) -> Box | None:
     >>> read_found_box("<answer>[10, 20, 30, 40]</answer>"), read_found_box("<answer>[9, 9, 1, 1]</answer>")
     ((10, 20, 30, 40), None)
     """
-    text = reply.rsplit(ANSWER, 1)[1].split(END_ANSWER, 1)[0] if ANSWER in reply else reply
-    boxes = [found.group() for found in _FOUR_NUMBERS.finditer(text)]
+    text = reply.rsplit(ANSWER, 1)[-1].split(END_ANSWER, 1)[0]
+    boxes = _FOUR_NUMBERS.findall(text)
     if not boxes:
         return None
-    try:
-        x1, y1, x2, y2 = load_json(boxes[-1])  # which refuses leading zeros
-    except ValueError:
+    try:  # as published, by Python's rules for numbers: zeros may lead zeros, but no other digit
+        x1, y1, x2, y2 = ast.literal_eval(boxes[-1])
+    except (SyntaxError, ValueError):
         return None
     return (x1, y1, x2, y2) if (x1, y1, x2, y2) == NOT_FOUND or (x1 < x2 and y1 < y2) else None
 
 
 def read_own_zoom(reply: str) -> Box | None:
-    """The box of a searcher's own zoom call."""
-    segment = between(reply, CALL, END_CALL)
+    """The box of a searcher's own zoom call, whose closing tag may be missing."""
+    if CALL not in reply:
+        return None
     try:
-        call = load_json((segment or "").strip())
-        box = call["arguments"]["bbox_2d"]
+        box = load_json(reply.split(CALL, 1)[1].split(END_CALL, 1)[0].strip())["arguments"]["bbox_2d"]
     except (ValueError, TypeError, KeyError):
         return None
     if not isinstance(box, list) or len(box) != 4 or not all(isinstance(v, int) for v in box):
@@ -158,14 +176,12 @@ def read_own_zoom(reply: str) -> Box | None:
 
 def read_tool_calls(reply: str) -> tuple[list[ToolCall], str]:
     """The calls written as text (Hermes), and the text around them. Calls that are not JSON are dropped."""
-    if CALL not in reply or END_CALL not in reply:
-        return [], reply
     calls, kept, at = [], [], 0
-    while (start := reply.find(CALL, at)) >= 0 and (end := reply.find(END_CALL, start + len(CALL))) >= 0:
-        kept.append(reply[at:start])
+    for begin, end in find_pairs(reply, CALL, END_CALL):
+        kept.append(reply[at : begin - len(CALL)])
         at = end + len(END_CALL)
         try:
-            call = load_json(reply[start + len(CALL) : end])
+            call = load_json(reply[begin:end])
             name, arguments = call["name"], call["arguments"]
             if isinstance(name, str):
                 calls.append(ToolCall(name, json.dumps(arguments, ensure_ascii=False)))
@@ -222,12 +238,17 @@ def find_answer_span(text: str, *, is_tagged: bool) -> tuple[int, int] | None:
 _MAX_JUDGED = 2000
 
 
+def _split_turns(dialogue: str) -> list[str]:
+    """The model's turns in a dialogue that was joined to one text. As published, without a look at lines."""
+    return [turn.rsplit("assistant\n", 1)[-1] for turn in dialogue.split("user\n")]
+
+
 def read_final_answer(dialogue: str, *, is_plain_allowed: bool) -> str | None:
     """The answer that InSight-o3 scores, out of the turns joined to one text: a box of any turn counts."""
     if (answer := read_last_answer(dialogue)) is not None or not is_plain_allowed:
         return answer
-    last = dialogue.rsplit("\nassistant\n", 1)[-1].removesuffix("<|im_end|>").strip()
-    return None if CALL in last or not last else last
+    last = _split_turns(dialogue)[-1].strip().removesuffix("<|im_end|>").strip()
+    return None if CALL in last or END_CALL in last or not last else last
 
 
 def text_to_judge(reply: str) -> str:
@@ -239,43 +260,45 @@ def text_to_judge(reply: str) -> str:
 
 def read_judge(reply: str | None) -> str | None:
     """The answer that InSight-doc reads out of its judge's reply."""
-    raw = (reply or "").strip()
-    text = raw
-    if ANSWER in text and END_ANSWER in text:
-        text = text.rsplit(ANSWER, 1)[1].split(END_ANSWER, 1)[0].strip()
-    else:
-        text = text.removeprefix(ANSWER).strip()
-    if _BOXED in text:
-        text = text.rsplit(_BOXED, 1)[1].split("}", 1)[0].strip()
+    text = (reply or "").strip()
+    tagged = [text[begin:end] for begin, end in find_pairs(text, ANSWER, END_ANSWER)]
+    text = (tagged[-1] if tagged else text.removeprefix(ANSWER)).strip()
+    boxed = [text[begin:end] for begin, end in find_pairs(text, _BOXED, "}")]
+    text = (boxed[-1] if boxed else text).strip()
     return text.strip("`").strip() or None
-
-
-_TAGS = tuple(f"<{end}{name}>" for name in ("think", "tool_call", "answer") for end in ("", "/"))
 
 
 def rate_format(dialogue: str, *, must_answer: bool) -> tuple[float, float]:
     """Whether a dialogue keeps to the form: with thoughts in every turn (strict), and without (simple)."""
-    first, *later = dialogue.split("\nuser\n")
-    turns = [first, *(turn.split("\nassistant\n", 1)[-1] for turn in later)]
-    last = [ANSWER] if must_answer or ANSWER in turns[-1] else [CALL]
-    wanted = [CALL] * (len(turns) - 1) + last
-    strict = all(_is_in_form(turn.strip(), ("<think>", tag)) for turn, tag in zip(turns, wanted, strict=True))
-    simple = all(
-        turn.count(CALL) + turn.count(ANSWER) == 1
-        and turn.count(END_CALL) + turn.count(END_ANSWER) == 1
-        and _is_in_form(turn.strip()[turn.strip().find(tag) :], (tag,))
-        for turn, tag in zip(turns, wanted, strict=True)
+    *turns, last = _split_turns(dialogue)
+    strict, simple = (
+        all(is_in_form(turn, "tool_call", "answer") for turn in turns)
+        and (
+            is_in_form(last, "answer", "tool_call")
+            or (not must_answer and is_in_form(last, "tool_call", "answer"))
+        )
+        for is_in_form in (_is_thought_out, _ends_in)
     )
     return float(strict), float(simple)
 
 
-def _is_in_form(turn: str, tags: Sequence[str]) -> bool:
-    """Whether a turn is these elements in order, with blanks between and no tag inside."""
-    for tag in tags:
-        if not turn.startswith(tag):
+def _has_tags(text: str, *names: str) -> bool:
+    return any(f"<{slash}{name}>" in text for name in names for slash in ("", "/"))
+
+
+def _is_thought_out(turn: str, wanted: str, excluded: str) -> bool:
+    """Whether a turn is thoughts and then what is wanted, with blanks between and no tags inside."""
+    rest = turn
+    for name in ("think", wanted):
+        before, found, rest = rest.partition(f"<{name}>")
+        inside, closed, rest = rest.partition(f"</{name}>")
+        if before.strip() or not found or not closed or _has_tags(inside, "think", wanted):
             return False
-        inside, found, turn = turn.removeprefix(tag).partition(tag.replace("<", "</"))
-        if not found or any(other in inside for other in _TAGS):
-            return False
-        turn = turn.strip()
-    return not turn
+    return not rest.strip() and not _has_tags(turn, excluded)
+
+
+def _ends_in(turn: str, wanted: str, excluded: str) -> bool:
+    """Whether a turn ends in the only element that is wanted."""
+    _, closed, rest = turn.partition(f"<{wanted}>")[2].partition(f"</{wanted}>")
+    is_only = turn.count(f"<{wanted}>") == turn.count(f"</{wanted}>") == 1
+    return is_only and bool(closed) and not rest.strip() and not _has_tags(turn, excluded)
