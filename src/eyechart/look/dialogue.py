@@ -49,6 +49,7 @@ from eyechart.look.replies import (
     read_own_zoom,
     read_tool_calls,
 )
+from eyechart.thinking import split_thinking
 from eyechart.types import ToolCall
 
 TOOL = "image_zoom_in_tool"
@@ -191,9 +192,11 @@ def find_answer(outcome: Outcome, rules: Rules) -> tuple[int, int, int] | None:
     """Which of the model's turns has the answer that is scored, where it begins and ends; None: none has.
 
     In a search the authors score the last answer of any turn, also if the dialogue ended without one. With
-    a zoom tool the last turn is the answer, whatever it says; a call in it is none.
+    a zoom tool the last turn is the answer, whatever it says after its thoughts; but if it is a call, working
+    or broken, only an answer in tags or a box counts.
     """
-    said = [str(turn.parts[0]) for turn in outcome.turns if turn.role == "assistant"]
+    turns = [turn for turn in outcome.turns if turn.role == "assistant"]
+    said = [str(turn.parts[0]) for turn in turns]
     last = len(said) - 1
     if rules.protocol == "search":
         first = 0 if not rules.strict else last if outcome.stop == "answered" else last + 1
@@ -204,11 +207,13 @@ def find_answer(outcome: Outcome, rules: Rules) -> tuple[int, int, int] | None:
         return None
     if not said or outcome.is_critical or (rules.strict and outcome.stop in LIMITS_REACHED):
         return None
-    text, _, _ = said[last].partition(CALL)
-    span = find_answer_span(text, is_tagged=True) or find_answer_span(text, is_tagged=False)
-    start = len(text) - len(text.lstrip())
-    begin, end = span or (start, max(start, len(text.rstrip())))
-    return (last, begin, end) if begin < end else None
+    answer, _, tags = split_thinking(said[last])
+    at = len(said[last]) - len(answer) - (len(tags[-1]) if tags else 0)
+    span = find_answer_span(answer, is_tagged=True) or find_answer_span(answer, is_tagged=False)
+    if span is None and CALL not in answer and not turns[last].calls:
+        begin = len(answer) - len(answer.lstrip())
+        span = begin, len(answer.rstrip())
+    return (last, at + span[0], at + span[1]) if span and span[0] < span[1] else None
 
 
 LIMITS_REACHED = ("max_assistant_turns", "max_user_turns", "over the limit")
@@ -466,7 +471,7 @@ def zoom_by_tool(
     if limits and prompt_tokens > limits.context:
         turns.append(Turn("assistant", ("",)))
         n_assistant += 1
-        return end(None, "initial_prompt_overflow_after_shrink", is_truncated=True)
+        return end(None, "initial_prompt_overflow_after_shrink")
     while True:
         max_tokens = None
         if limits:

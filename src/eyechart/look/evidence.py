@@ -172,7 +172,7 @@ def _measure_areas(crops: Sequence[Crop], pages: Sequence[Size]) -> dict[str, An
     clipped: dict[int, list[Corners]] = {}
     n_missing = 0
     for crop in crops:
-        if not (0 <= crop.page < len(pages) and math.prod(pages[crop.page])):
+        if not 0 <= crop.page < len(pages) or 0 in pages[crop.page]:
             n_missing += 1
             continue
         x1, y1, x2, y2 = crop.box

@@ -63,9 +63,11 @@ def describe_briefly(manifest: Mapping[str, Any], declared: Declared) -> str:
 
 
 def read_options(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options in a manifest; empty if the replies were loaded from a file."""
-    options = manifest.get("options")
-    return options if isinstance(options, Mapping) else {}
+    """The options in a manifest, with the protocol that `look` chose; empty if replies were loaded."""
+    options, look = manifest.get("options"), manifest.get("look")
+    if not isinstance(options, Mapping):
+        return {}
+    return {**options, "look": look["protocol"]} if isinstance(look, Mapping) else options
 
 
 def list_endpoints(manifest: Mapping[str, Any]) -> list[str]:

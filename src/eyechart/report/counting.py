@@ -269,7 +269,9 @@ class ResultCounter:
             return
         asked.has_reply = True
         self.speed.add(result.reply)
-        self.n_thoughts += bool(result.reply.tags)
+        thinking, tags = result.reply.thinking, result.reply.tags
+        is_look = "look" in result.reply.evidence  # whose tags are the whole turn around the answer
+        self.n_thoughts += bool(tags and (not is_look or (thinking and thinking in tags[0])))
         self.n_unknown_thoughts += result.reply.tags is None and bool(result.reply.thinking)
         if usage := result.reply.usage:
             asked.has_usage = True

@@ -166,6 +166,13 @@ def list_turns(result: Result) -> Iterator[tuple[str, str]]:
         yield str(turn["role"]), "\n".join(texts)
 
 
+def tell_reply(result: Result) -> str:
+    """The reply as people read it: of a dialogue the whole turn with the answer."""
+    if result.reply is None:
+        return ""
+    return result.reply.text if read_look(result) is None else result.reply.content
+
+
 def list_golds(result: Result) -> list[tuple[float, float, float, float]]:
     """The boxes that the question is about, in pixels of its one image."""
     boxes = read_boxes(result.sample)

@@ -26,7 +26,7 @@ from eyechart.models.prices import Price, format_usd
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
 from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
-from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop
+from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.page import PageWriter, open_page
 from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, get_facts, to_json_text
@@ -312,9 +312,10 @@ class SampleBlocks:
         if result.failure is not None and result.failure.partial:
             detail.why += f" What had come of the reply: {self._cut(result.failure.partial)}"
         if reply is not None:
-            detail.reply = reply.text if len(reply.text) <= limit else self._cut(reply.text)
+            said = tell_reply(result)
+            detail.reply = said if len(said) <= limit else self._cut(said)
             detail.thinking = reply.thinking if len(reply.thinking) <= limit else self._cut(reply.thinking)
-            detail.cut = detail.reply is not reply.text or detail.thinking is not reply.thinking
+            detail.cut = detail.reply is not said or detail.thinking is not reply.thinking
             self._page.has_markdown = self._page.has_markdown or _MARKDOWN.search(detail.reply) is not None
             self.n_cut += detail.cut
             detail.latency_s = round(reply.latency_s, 3)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from eyechart.models.prices import Price, format_usd
 from eyechart.readers.objects import list_fields, pair_values, read_object
-from eyechart.report.looks import covers, list_crops, list_golds, read_look
+from eyechart.report.looks import covers, list_crops, list_golds, read_look, tell_reply
 from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, to_json_text, to_record
 from eyechart.store.reader import Call
@@ -129,7 +129,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
         for image in result.sent:
             yield _image(image)
     if reply is not None:
-        yield from _reply(reply, compute_cost(result, prices.get("model")))
+        yield from _reply(reply, tell_reply(result), compute_cost(result, prices.get("model")))
     elif result.failure is not None and result.failure.partial:
         yield from _section("what had come of the reply")
         yield _body(result.failure.partial, "dim")
@@ -229,12 +229,12 @@ def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
     return total
 
 
-def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:
-    if reply.thinking:
+def _reply(reply: Reply, said: str, cost: float | None) -> Iterator[RenderableType]:
+    if reply.thinking and reply.thinking not in said:
         yield from _section("thinking")
         yield _body(reply.thinking, "dim")
     yield from _section("reply")
-    yield _body(reply.text) if reply.text else _body("(empty)", "dim")
+    yield _body(said) if said else _body("(empty)", "dim")
     finished = f"finish: {reply.finish_reason}{_FINISHED.get(reply.finish_reason, '')}"
     facts = [finished, describe_speed(reply), reply.model]
     if usage := reply.usage:

@@ -25,7 +25,7 @@ from eyechart.models.prices import format_usd
 from eyechart.report.compare import RIGHT, Comparison, format_points
 from eyechart.report.counting import name_group
 from eyechart.report.live import format_duration
-from eyechart.report.looks import list_turns, read_look, tell_crop
+from eyechart.report.looks import list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import to_json_text
 from eyechart.report.speed import Speed
@@ -496,7 +496,7 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
         "choices": list(sample.choices.items()),
         "choices_text": sample.choices_text,
         "golds": list(sample.golds),
-        "reply": reply.text if reply else None,
+        "reply": tell_reply(result) if reply else None,
         "thinking": reply.thinking if reply else "",
         "failure": result.failure.reason if result.failure else "",
         "partial": result.failure.partial if result.failure else "",
