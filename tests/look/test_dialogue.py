@@ -20,6 +20,8 @@ from eyechart.look.dialogue import (
     Heard,
     Outcome,
     Rules,
+    Turn,
+    find_answer,
     run_tool,
     search_one,
     search_several,
@@ -172,3 +174,20 @@ def test_long_replies_are_read_at_once(piece: str) -> None:
     replies.read_last_answer(reply)
     replies.rate_format(reply, must_answer=True)
     records.type_reply(reply)
+
+
+def ends(*said: str, calls: tuple[ToolCall, ...] = ()) -> str | None:
+    """The text that is scored of a zoom dialogue with these turns of the model."""
+    turns = [Turn("assistant", (text,), calls if text is said[-1] else ()) for text in said]
+    span = find_answer(Outcome(stop="no_tool_calls", turns=turns), ZOOM_RULES)
+    return None if span is None else said[span[0]][slice(*span[1:])]
+
+
+def test_the_answer_of_a_zoom_dialogue_is_its_last_turn_without_thoughts_and_calls() -> None:
+    assert ends(r"\boxed{A}", " B. \n") == "B."
+    assert ends("<think>A <tool_call> or <answer>C</answer>?</think> B") == "B"
+    assert ends("<think>it may be A") is None
+    assert ends(r"<think>A</think> so <answer>\boxed{B}</answer>.") == "B"
+    assert ends("A closer look: <tool_call>{}</tool_call>") is None
+    assert ends("A closer look: <tool_call>{}</tool_call> <answer>B</answer>") == "B"
+    assert ends("A closer look.", calls=(ToolCall(TOOL, "{}"),)) is None
