@@ -388,6 +388,20 @@ def read_points(text: str) -> float:
     return points / 100
 
 
+def read_limit(text: str) -> float:
+    """As `read_points`, for a score to reach, where 0.8 is most likely meant as 80 %.
+
+    >>> read_limit("80"), read_limit("0.5%")
+    (0.8, 0.005)
+    """
+    points = read_points(text)
+    if 0 < points <= 0.01 and "%" not in text:
+        raise ArgumentTypeError(
+            f"{text} is {100 * points:g} %: write {10_000 * points:g} for a fraction of {text}"
+        )
+    return points
+
+
 def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:
     """Turn ``NAME=VALUE`` texts into a mapping.
 

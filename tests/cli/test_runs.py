@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from eyechart.cli.runs import draw_runs
+from eyechart.report.table import to_text
+from eyechart.runs.listing import list_runs
 from support.command import eyechart
 from support.runs import questions_fixture, run_here
 
@@ -31,6 +35,17 @@ def test_runs_are_listed_and_chosen(folder: Path) -> None:
     assert eyechart("runs", "--state", "running", "--json", cwd=folder).json["runs"] == []
     nowhere = eyechart("runs", "nowhere", cwd=folder)
     assert (nowhere.code, "no folder nowhere" in nowhere.err) == (2, True)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_each_run_has_a_line_at_every_width(folder: Path, width: int) -> None:
+    runs = [replace(run, address="127.0.0.1:8000") for run in list_runs(folder / "runs")]
+    lines = to_text(draw_runs(runs), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert [name in line for name, line in zip(("majority", "random"), lines[2:4], strict=True)] == [True] * 2
+    assert (width == 80) == ("not shown here: address" in lines[-1])
+    two = [runs[0], replace(runs[1], address="127.0.0.1:9000")]
+    assert "127.0.0.1:9000" in to_text(draw_runs(two), 100), "it tells them apart"
 
 
 def test_many_runs_are_one_table(folder: Path) -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.report.compare import ComparedRun, Comparison, SharedQuestions, compare_values
-from eyechart.report.comparison_table import PlainTable, make_tables, to_latex, to_markdown
+from eyechart.report.comparison_table import make_tables, to_latex, to_markdown
+from eyechart.report.table import PlainTable, to_text
 
 
 def compare(n_runs: int, name: str = "run") -> Comparison:
@@ -63,3 +64,25 @@ def test_any_name_keeps_the_form_of_a_paper_table(name: str) -> None:
 )
 def test_signs_in_latex(cell: str, written: str) -> None:
     assert f"{written} & 1" in to_latex(PlainTable(title="", columns=["a", "b"], rows=[[cell, "1"]]))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_numbers_are_never_wrapped(width: int) -> None:
+    rows = [["a rather long name of a group", "25", "76.0", "-43.3 to 13.7", "+20 -12"]]
+    columns = ["doc_type,level", "n", "openai/a-model-of-ours %", "95 % interval", "flips"]
+    text = to_text(PlainTable(columns=columns, rows=rows), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    for cell in rows[0][1:]:
+        assert cell in text
+
+
+def test_optional_columns_go_first_and_are_named() -> None:
+    table = PlainTable(
+        columns=["run", "where", "score %", "when"], rows=[["1a2b", "host:80", "71.0", "today"]], n_left=2,
+        n_last=1, optional=("where", "when"),
+    )  # fmt: skip
+    assert to_text(table, 29).splitlines()[2] == "1a2b  host:80     71.0  today"
+    narrow = to_text(table, 22)
+    assert "host:80" not in narrow
+    assert "71.0" in narrow
+    assert "not shown here: where" in narrow

@@ -245,8 +245,10 @@ def test_exit_codes(folder: Path, given: Sequence[str], code: int, said: str) ->
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "needs at_least or baseline"),
+        ((), "give either --at-least or --baseline"),
         (("--at-least", "80", "--baseline", "latest"), "and not both"),
+        (("--at-least", "80", "--max-drop", "2"), "--max-drop has no effect without --baseline"),
+        (("--at-least", "0.8"), "0.8 is 0.8 %: write 80 for"),
         (("--at-least", "180"), "not a number of points"),
         (("--at-least", "much"), "not a number of points"),
         (("--baseline", "nothing"), "nothing"),

@@ -174,7 +174,7 @@ def _add_suspects(actions: Any) -> None:
 
 def execute_suspects(args: argparse.Namespace) -> int:
     """List the suspects, and write the sheet."""
-    from eyechart.report.comparison_table import PlainTable, draw_table
+    from eyechart.report.table import PlainTable
     from eyechart.runs.suspects import find_suspects, write_sheet
 
     models, found = find_suspects(args.runs)
@@ -191,7 +191,7 @@ def execute_suspects(args: argparse.Namespace) -> int:
         for one in listed
     ]  # fmt: skip
     columns = ["sample", "answer", "suggested", "chance %", "models for it", "for the answer", "also blind"]
-    print_rich(draw_table(PlainTable(title="", columns=columns, rows=rows, n_left=3)))
+    print_rich(PlainTable(columns=columns, rows=rows, n_left=3))
     likely = sum(one.chance >= 0.5 for one in found)
     print_text(
         f"{likely:,} answers are more likely wrong than right, as far as {len(models)} models can tell"

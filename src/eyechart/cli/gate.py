@@ -6,16 +6,16 @@ import argparse
 import os
 
 from eyechart.console import JSON_HELP, load_dotenv, note, print_json, print_rich, reserve_stdout
-from eyechart.option import read_points
+from eyechart.errors import UsageError
+from eyechart.option import read_limit, read_points
 from eyechart.registry import Execute, command
 from eyechart.report.compare import format_points
-from eyechart.report.comparison_table import PlainTable, draw_table
-from eyechart.report.table import format_percent
+from eyechart.report.table import PlainTable, format_percent
 from eyechart.runs.gate import gate
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
 from eyechart.runs.resume import continue_run
-from eyechart.terminal import print_text
+from eyechart.terminal import print_text, to_one_line
 
 DESCRIPTION = """\
 Decide by its 95 % interval whether a run reaches a score, or is no worse than another run. Exit code 0:
@@ -41,12 +41,11 @@ _ANNOTATIONS = {"passed": "notice", "failed": "error", "unclear": "warning"}
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("run", metavar="RUN", help="a run: see eyechart runs")
-    parser.add_argument("--at-least", type=read_points, metavar="P", help="the score to reach, in points")
+    parser.add_argument("--at-least", type=read_limit, metavar="P", help="the score to reach, in points")
     parser.add_argument("--baseline", metavar="RUN", help="the run to compare with, on the questions of both")
     parser.add_argument(
         "--max-drop",
         type=read_points,
-        default=0.0,
         metavar="P",
         help="how many points worse than the baseline is allowed (default: 0, the run has to be better)",
     )
@@ -74,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Ask what is left, decide, print."""
+    if (args.at_least is None) == (args.baseline is None):
+        raise UsageError(
+            "give either --at-least or --baseline, and not both",
+            hint="a gate has one limit: --at-least 80, or --baseline RUN --max-drop 2",
+        )
+    if args.max_drop is not None and args.baseline is None:
+        raise UsageError("--max-drop has no effect without --baseline", hint="add --baseline RUN")
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         run = Run(find_run(args.run))
@@ -85,7 +91,7 @@ def execute(args: argparse.Namespace) -> int:
             run,
             at_least=args.at_least,
             baseline=args.baseline,
-            max_drop=args.max_drop,
+            max_drop=args.max_drop or 0.0,
             unclear=args.unclear,
             max_failed=args.max_failed,
             stop_when=None if args.no_ask else args.stop_when,
@@ -99,7 +105,7 @@ def execute(args: argparse.Namespace) -> int:
     low, high = found.ci95 or (None, None)
     ends = "—" if low is None or high is None else f"{show(low)} to {show(high)}"
     cells = {
-        "gate": found.run,
+        "run": to_one_line(found.run),
         "difference" if found.baseline else "score %": "—" if found.value is None else show(found.value),
         f"{found.interval} interval": ends,
         "limit": show(found.limit),
@@ -108,7 +114,10 @@ def execute(args: argparse.Namespace) -> int:
         "not asked": f"{found.n_pending:,}",
         "result": found.result,
     }
-    print_rich(draw_table(PlainTable(title="", columns=list(cells), rows=[list(cells.values())])))
+    columns, row = list(cells), list(cells.values())
+    print_rich(
+        PlainTable(columns=columns, rows=[row], n_last=1, optional=("not asked", "failed", "questions"))
+    )
     print_text(f"{found.result}: {found.verdict}")
     return found.exit_code
 

@@ -131,7 +131,6 @@ def _read_count(text: str) -> int:
 
 def execute(args: argparse.Namespace) -> int:
     """Compute the rows and print them."""
-    from eyechart.report.comparison_table import draw_table
     from eyechart.report.power import (
         describe_assumptions,
         make_power_table,
@@ -155,7 +154,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"assumptions": asdict(assumed), "table": rows, **(rows[0] if len(rows) == 1 else {})})
         return 0
-    table = draw_table(make_power_table(rows, per_image=args.per_image or 1))
+    table = make_power_table(rows, per_image=args.per_image or 1)
     print_rich(table, Text(to_one_line(describe_assumptions(assumed)), style="dim"))
     return 0
 

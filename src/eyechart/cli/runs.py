@@ -7,15 +7,11 @@ import re
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from eyechart.console import JSON_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
+from eyechart.report.table import PlainTable, format_percent
 from eyechart.runs.listing import (
     ROOT,
     STATES,
@@ -27,10 +23,6 @@ from eyechart.runs.listing import (
     sort_runs,
 )
 from eyechart.terminal import to_one_line
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 DESCRIPTION = """\
 List all runs in and below a folder, the most recent first: benchmark, model, address, selection, samples,
@@ -105,7 +97,7 @@ def execute(args: argparse.Namespace) -> int:
         print_json({"folder": str(folder), "n": len(found), "runs": [run.to_json() for run in shown]})
         return 0
     if shown:
-        print_rich(_draw(shown))
+        print_rich(draw_runs(shown))
     elif everything:
         note(f"none of the {len(everything):,} runs in {folder} matches")
     else:
@@ -126,7 +118,8 @@ def _remove(args: argparse.Namespace) -> int:
     folders = list(dict.fromkeys(find_run(name, is_changed=True) for name in args.names))
     for folder in folders:
         run = list_run(folder, folder.parent)
-        note(f"{folder}: {run.benchmark}, {run.model}, {run.n_done:,} replies scored")
+        kept = f"{run.n_done - run.n_failed:,} of {run.n_total:,} samples answered"
+        note(f"{folder}: {', '.join(filter(None, (run.benchmark, run.model, kept)))}")
     if not args.yes:
         if not sys.stdin.isatty():
             raise UsageError("nothing was deleted: not confirmed", hint="add --yes")
@@ -140,28 +133,30 @@ def _remove(args: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(runs: list[ListedRun]) -> RenderableType:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
-    rows = [(name, *_make_cells(run)) for name, run in zip(_name(runs), runs, strict=True)]
-    names = (
-        "run", "benchmark", "model", "address", "selection", "n", "score %", "95 % interval", "started",
-        "state",
-    )  # fmt: skip
-    told = [index for index, name in enumerate(names) if name == "n" or any(row[index] for row in rows)]
-    for index in told:
-        is_number = names[index] in ("n", "score %", "95 % interval")
-        table.add_column(
-            names[index],
-            justify="right" if is_number else "left",
-            overflow="fold",
-            no_wrap=is_number or names[index] in ("run", "started", "state"),
-        )
-    styles = {"running": "cyan", "failures": "red", "incomplete": "yellow", "unreadable": "red"}
-    for run, row in zip(runs, rows, strict=True):
-        cells = [Text(to_one_line(row[index])) for index in told]
-        cells[-1].stylize(styles.get(run.state, ""))
-        table.add_row(*cells)
-    return table
+_COLUMNS = (
+    "run", "benchmark", "model", "address", "selection", "n", "score %", "95 % interval", "started", "state",
+)  # fmt: skip
+_STYLES = {"running": "cyan", "failures": "red", "incomplete": "yellow", "unreadable": "red"}
+
+
+def draw_runs(runs: list[ListedRun]) -> PlainTable:
+    """The list as a table: what tells runs apart stays at every width."""
+    rows = [
+        [to_one_line(cell) for cell in (name, *_make_cells(run))]
+        for name, run in zip(_name(runs), runs, strict=True)
+    ]
+    optional = ["address", "started", "95 % interval"]
+    if len({run.address for run in runs}) > 1:  # it tells runs apart
+        optional = [*optional[1:], "address"]
+    kept = [place for place, name in enumerate(_COLUMNS) if name == "n" or any(row[place] for row in rows)]
+    return PlainTable(
+        columns=[_COLUMNS[place] for place in kept],
+        rows=[[row[place] for place in kept] for row in rows],
+        n_left=sum(place < _COLUMNS.index("n") for place in kept),
+        n_last=2,
+        optional=optional,
+        styles={(number, len(kept) - 1): _STYLES.get(run.state, "") for number, run in enumerate(runs)},
+    )
 
 
 def _name(runs: list[ListedRun]) -> list[str]:
@@ -174,8 +169,6 @@ def _name(runs: list[ListedRun]) -> list[str]:
 
 
 def _make_cells(run: ListedRun) -> tuple[str, ...]:
-    from eyechart.report.table import format_percent
-
     state = run.state
     told = {
         "running": f"running, {run.n_done:,} of {run.n_total:,}",

@@ -123,11 +123,10 @@ def _read_block(block: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _print_sweep(found: Sweep) -> None:
-    from eyechart.report.comparison_table import draw_table
     from eyechart.report.sweep import make_sweep_table
     from eyechart.report.table import format_percent
 
-    print_rich(draw_table(make_sweep_table(found)))
+    print_rich(make_sweep_table(found))
     for option, values in found.spread.items():
         scores = ", ".join(f"{to_one_line(name)} {format_percent(score)}" for name, score in values.items())
         print_text(f"mean score by {option}: {scores}")

@@ -7,6 +7,7 @@ model and its judge share one gate.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
@@ -18,7 +19,7 @@ from eyechart.types import Usage
 
 Role = str  # "model", "judge"; of several judges "judge:" and the name
 
-_FIRST_REQUESTS = 4  # in flight at most, as long as the size of a request is unknown
+_FIRST_REQUESTS = 4  # in flight at most at first; later as many as have come back
 
 
 class BudgetSpent(ModelError):
@@ -86,9 +87,10 @@ class BudgetGate:
 class Budget:
     """Counts what is spent, and says whether one more request fits. For the event loop alone.
 
-    Requests in flight and the next one are taken to cost as much as the dearest one so far. If `has_room`
-    says no, either the limit is reached, and `why_spent` says how; or the requests in flight may reach it,
-    and the next one has to wait.
+    Requests in flight and the next one are taken to be larger than the largest one so far, by as much as that
+    differs from the smallest; and no more are in flight than have come back, since short replies come first.
+    If `has_room` says no, either the limit is reached, and `why_spent` says how; or the requests in flight
+    may reach it, and the next one has to wait.
 
     >>> budget = Budget(max_cost=1.0, max_tokens=None, prices={"model": Price(input=1, output=1)})
     >>> budget.count("model", Usage(prompt_tokens=400_000))
@@ -141,19 +143,19 @@ class Budget:
         spent = self._by_role.setdefault(role, _Spent())
         spent.n += n_requests
         spent.tokens += used.total_tokens
-        spent.most_tokens = max(spent.most_tokens, used.total_tokens / max(1, n_requests))
+        spent.token_range.add(used.total_tokens / max(1, n_requests))
         if price is None:
             self._is_cost_known = False
         else:
             cost = price.cost(used)
             spent.cost += cost
-            spent.most_cost = max(spent.most_cost, cost / max(1, n_requests))
+            spent.cost_range.add(cost / max(1, n_requests))
 
     def has_room(self, in_flight: int) -> bool:
         """Whether one more request may be sent while `in_flight` are under way."""
         if not self.is_limited:
             return True
-        if in_flight >= _FIRST_REQUESTS and not self.n_requests:
+        if in_flight >= max(_FIRST_REQUESTS, self.n_requests):
             return False
         return not self._limit_reached(in_flight + 1)
 
@@ -190,22 +192,36 @@ class Budget:
         return None
 
     def _limit_reached(self, n_more: int) -> Literal["cost", "tokens", ""]:
-        """The limit that `n_more` requests could break, each as large as the largest of any role."""
+        """The limit that `n_more` requests could break, each as large as that of any role may be."""
         seen = self._by_role.values()
-        more_cost = n_more * max((one.most_cost for one in seen), default=0.0)
+        more_cost = n_more * max((one.cost_range.bound() for one in seen), default=0.0)
         if self._max_cost is not None and self._known_cost + more_cost > self._max_cost:
             return "cost"
-        more_tokens = n_more * max((one.most_tokens for one in seen), default=0.0)
+        more_tokens = n_more * max((one.token_range.bound() for one in seen), default=0.0)
         if self._max_tokens is not None and self.tokens + more_tokens > self._max_tokens:
             return "tokens"
         return ""
 
 
+class _Range(msgspec.Struct):
+    """The smallest and the largest of some numbers, and how large the next ones may be."""
+
+    least: float = math.inf
+    most: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.least, self.most = min(self.least, value), max(self.most, value)
+
+    def bound(self) -> float:
+        """Beyond the largest by its distance from the smallest: numbers that are all equal stay so."""
+        return 2 * self.most - min(self.least, self.most)
+
+
 class _Spent(msgspec.Struct):
-    """What one role has taken; of requests of an earlier start, the average stands for the largest."""
+    """What one role has taken; of requests of an earlier start, the average stands for each."""
 
     n: int = 0
     tokens: int = 0
     cost: float = 0.0
-    most_tokens: float = 0.0  # of one request
-    most_cost: float = 0.0
+    token_range: _Range = msgspec.field(default_factory=_Range)  # of one request
+    cost_range: _Range = msgspec.field(default_factory=_Range)

@@ -8,20 +8,16 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-from rich import box
-from rich.console import Group as Stack
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from eyechart.report.compare import Comparison, Difference, format_points, format_signed
 from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file
-from eyechart.report.table import format_percent
+from eyechart.report.table import PlainTable, format_percent
 from eyechart.terminal import to_one_line
 
 _METHODS = {
@@ -40,15 +36,6 @@ _LATEX = {
     ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---", "\0": "{}",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#])")
-
-
-class PlainTable(msgspec.Struct, frozen=True, kw_only=True):
-    """Cells as text. The first column is aligned left, all others right."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    n_left: int = 1  # columns aligned left
 
 
 def make_tables(comparison: Comparison, *, n_flips: int = 0) -> list[PlainTable]:
@@ -175,7 +162,7 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
 def list_renderables(comparison: Comparison, *, n_flips: int = 0) -> Iterator[RenderableType]:
     """The tables and notes for a terminal; the verdict follows them."""
     for table in make_tables(comparison, n_flips=n_flips):
-        yield draw_table(table)
+        yield table
         yield Text("")
     yield from (Text(notes, style="dim") for notes in list_notes(comparison))
 
@@ -184,24 +171,11 @@ def draw_ranks(comparison: Comparison) -> RenderableType:
     """Ranks and differences alone, below a table that has the scores."""
     whole = _make_runs_table(comparison)
     kept = [place for place, name in enumerate(whole.columns) if place not in (1, 2, 3)]
-    return draw_table(
-        PlainTable(
-            title=f"{whole.title}: comparison on {comparison.n:,} shared questions",
-            columns=[whole.columns[place] for place in kept],
-            rows=[[row[place] for place in kept] for row in whole.rows],
-        )
+    return PlainTable(
+        title=f"{whole.title}: comparison on {comparison.n:,} shared questions",
+        columns=[whole.columns[place] for place in kept],
+        rows=[[row[place] for place in kept] for row in whole.rows],
     )
-
-
-def draw_table(table: PlainTable) -> RenderableType:
-    """The table for a terminal."""
-    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True)
-    for place, column in enumerate(table.columns):
-        is_left = place < table.n_left
-        drawn.add_column(Text(column), justify="left" if is_left else "right", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*map(Text, row))
-    return Stack(Text(table.title, style="bold"), drawn) if table.title else drawn
 
 
 def to_markdown(table: PlainTable) -> str:

@@ -16,8 +16,7 @@ from typing import Any
 from eyechart import stats
 from eyechart.errors import UsageError
 from eyechart.report.compare import ALPHA, Comparison, format_points
-from eyechart.report.comparison_table import PlainTable
-from eyechart.report.table import format_percent
+from eyechart.report.table import PlainTable, format_percent
 
 USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000)
 USUAL_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)

@@ -17,8 +17,7 @@ from eyechart import stats
 from eyechart.errors import join_names
 from eyechart.models.prices import format_usd
 from eyechart.report.compare import ALPHA, SharedQuestions, format_points
-from eyechart.report.comparison_table import PlainTable
-from eyechart.report.table import format_percent
+from eyechart.report.table import PlainTable, format_percent
 from eyechart.terminal import to_one_line
 
 MEASURES = ("cost", "tokens", "latency")  # of a cell, smaller is better; the verdict takes the first known

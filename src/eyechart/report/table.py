@@ -7,9 +7,9 @@ below the table; names are wrapped last.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from eyechart.models.prices import format_usd
 from eyechart.report.counting import Group
@@ -20,12 +20,12 @@ from eyechart.types import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.table import Table
 
     from eyechart.report.metrics import Metrics
 
 
 _GAP = 2  # blank columns between two columns
+_MIN_HEADING = 10  # a heading is broken to the width of its column, but not to less
 _STYLES = {
     "correct": "green",
     "partial": "yellow",
@@ -55,19 +55,19 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
     from rich.console import Group as Stack
     from rich.text import Text
 
-    rows = [TableRow("overall", summary.overall, "bold")]
-    rows += [TableRow(_make_name(name), group, "dim", indent=2) for name, group in summary.also.items()]
+    rows = [_Row("overall", summary.overall, "bold")]
+    rows += [_Row(_make_name(name), group, "dim", indent=2) for name, group in summary.also.items()]
     outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
             break
         if _is_told_by_name(key, summary):
             continue
-        rows.append(TableRow(_make_name(key), None, "italic"))
-        rows += [TableRow(_make_name(value), group, indent=2) for value, group in groups.items()]
+        rows.append(_Row(_make_name(key), None, "italic"))
+        rows += [_Row(_make_name(value), group, indent=2) for value, group in groups.items()]
     title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
     hidden = frozenset[str]() if with_shrunk else frozenset({_SHRUNK})
-    table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True, hidden=hidden)
+    table = _draw_rows(rows, "", hidden=hidden, min_name=_MIN_NAME)
     official = [Text(line) for line in list_metrics(summary)]
     return Stack(title, table, *official, *(Text(note, style="dim") for note in _notes(summary)))
 
@@ -150,7 +150,7 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
             parts.append(Text(""))
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
-        parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=hidden))
+        parts.append(_draw_rows(_run_rows(runs), "model", hidden=hidden))
         lines = [f"{run.model}: {remark}" for run in runs for remark in run.remarks]
         parts += [Text(to_one_line(line)) for line in lines]
         methods = dict.fromkeys(run.overall.method for run in runs if run.overall.method)
@@ -181,20 +181,20 @@ def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -
     return "\n".join(line.rstrip() for line in caught.get().splitlines())
 
 
-def _run_rows(runs: Sequence[Summary]) -> list[TableRow]:
+def _run_rows(runs: Sequence[Summary]) -> list[_Row]:
     """Chance first, as the floor for the scores: that of the run with the most samples."""
-    rows: list[TableRow] = []
+    rows: list[_Row] = []
     largest = max(runs, key=lambda run: run.n)
     if largest.overall.chance is not None:
-        rows.append(TableRow("(chance)", largest.overall, "dim", is_chance=True))
+        rows.append(_Row("(chance)", largest.overall, "dim", is_chance=True))
     names = [run.model for run in runs]
     for run in runs:
         # Two runs of one model differ in their settings, and so in their folders.
         folder = (
             run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
         )
-        rows.append(TableRow(_make_name(f"{run.model} ({folder})" if folder else run.model), run.overall))
-        rows += [TableRow(_make_name(name), group, "dim", indent=2) for name, group in run.also.items()]
+        rows.append(_Row(_make_name(f"{run.model} ({folder})" if folder else run.model), run.overall))
+        rows += [_Row(_make_name(name), group, "dim", indent=2) for name, group in run.also.items()]
     return rows
 
 
@@ -295,9 +295,74 @@ def format_percent(fraction: float | None) -> str:
     return "—" if fraction is None else f"{100 * fraction:.1f}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainTable:
+    """A table of texts that fits itself to the width, which is known when it is rendered.
+
+    If it is too wide, columns named in `optional` are left out and listed below; then headings are broken,
+    and the columns aligned left are wrapped. Numbers are never wrapped.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    n_left: int = 1  # columns aligned left; the others are numbers,
+    n_last: int = 0  # but for so many at the end
+    optional: Sequence[str] = ()  # headings, in the order in which they are left out
+    min_first: int | None = None  # the first column is wrapped to this before others are left out
+    facts: Mapping[str, str] = field(default_factory=dict)  # by heading: told below where it is left out
+    indents: Sequence[int] = ()  # of the first column, by row
+    styles: Mapping[tuple[int, int], str] = field(default_factory=dict)  # of cells, by row and column
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich import box
+        from rich.cells import cell_len
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        headings = [Text(heading) for heading in self.columns]
+        indents = self.indents or [0] * len(self.rows)
+        cells = [max([0, *(cell_len(row[place]) for row in self.rows)]) for place in range(len(headings))]
+        cells[0] = max([0, *(cell_len(row[0]) + n for row, n in zip(self.rows, indents, strict=True))])
+
+        def measure(shown: Sequence[int]) -> int:
+            widths = [max(headings[place].cell_len, cells[place]) for place in shown]
+            if self.min_first is not None:
+                widths[0] = max(headings[0].cell_len, min(cells[0], self.min_first))
+            return sum(widths) + _GAP * (len(widths) - 1)
+
+        shown = list(range(len(self.columns)))
+        for heading in self.optional:
+            if measure(shown) <= options.max_width:
+                break
+            shown = [place for place in shown if self.columns[place] != heading]
+        is_tight = measure(shown) > options.max_width
+        table = Table(
+            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True
+        )
+        for place in shown:
+            is_left = place < self.n_left or place >= len(self.columns) - self.n_last
+            text = headings[place]
+            if is_tight and not is_left and not self.optional:
+                text = Text("\n").join(text.wrap(console, max(cells[place], _MIN_HEADING)))
+            may_wrap = place < self.n_left and (place > 0 or is_tight or self.min_first is not None)
+            align: Literal["left", "right"] = "left" if is_left else "right"
+            table.add_column(text, justify=align, no_wrap=not may_wrap, overflow="fold")
+        for number, (row, indent) in enumerate(zip(self.rows, indents, strict=True)):
+            texts = [Text(row[place], self.styles.get((number, place), "")) for place in shown]
+            table.add_row(Padding(texts[0], (0, 0, 0, indent)), *texts[1:])
+        if self.title:
+            yield Text(self.title, style="bold")
+        yield table
+        if left_out := [name for place, name in enumerate(self.columns) if place not in shown]:
+            told = (f"{name} {self.facts[name]}" if name in self.facts else name for name in left_out)
+            yield Text(f"not shown here: {', '.join(told)}", style="dim")
+
+
 @dataclass(frozen=True, slots=True)
-class TableRow:
-    """A line of a table; a heading if it has no group."""
+class _Row:
+    """A line of a table of scores; a heading if it has no group."""
 
     name: str
     group: Group | None
@@ -313,76 +378,40 @@ class _Column:
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittingTable:
-    """A table that chooses its columns when it is rendered and the width is known."""
+def _draw_rows(
+    rows: Sequence[_Row], name_heading: str, *, hidden: frozenset[str], min_name: int | None = None
+) -> PlainTable:
+    """The columns that have something to show. With `min_name`, the first row has the values left out."""
 
-    rows: Sequence[TableRow]
-    name_heading: str
-    min_name: int | None = None  # None: leave out columns before wrapping a name
-    is_noting: bool = False  # show the values of columns left out below the table
-    hidden: frozenset[str] = field(default=frozenset())
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
-        columns = [column for column in _COLUMNS if self._is_shown(column)]
-        left_out: list[_Column] = []
-        for heading in _DROP_ORDER:
-            if self._width(columns) <= options.max_width:
-                break
-            left_out += [column for column in columns if column.heading == heading]
-            columns = [column for column in columns if column.heading != heading]
-        yield self._table(columns, is_tight=self._width(columns) > options.max_width)
-        left_out.sort(key=_COLUMNS.index)
-        if left_out and self.is_noting and (overall := self.rows[0].group):
-            facts = ", ".join(f"{column.heading} {column.cell(overall) or '—'}" for column in left_out)
-            yield Text(f"not shown here: {facts}", style="dim")
-        elif left_out:
-            yield Text("not shown here: " + ", ".join(c.heading for c in left_out), style="dim")
-
-    def _is_shown(self, column: _Column) -> bool:
-        if column.heading in self.hidden:
-            return False
-        if column.heading in _ALWAYS_SHOWN:
-            return True
-        return any(column.cell(row.group).strip("0.") for row in self.rows if row.group)
-
-    def _width(self, columns: Sequence[_Column]) -> int:
-        from rich.cells import cell_len
-
-        names = max(cell_len(row.name) + row.indent for row in self.rows) if self.rows else 0
-        if self.min_name is not None:
-            names = min(names, self.min_name)
-        widths = [
-            max([cell_len(c.heading), *(cell_len(self._cell(c, row)) for row in self.rows)]) for c in columns
-        ]
-        return max(names, cell_len(self.name_heading)) + sum(widths) + _GAP * len(columns)
-
-    def _table(self, columns: Sequence[_Column], *, is_tight: bool) -> Table:
-        from rich import box
-        from rich.padding import Padding
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(
-            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True
-        )
-        is_wrapping = is_tight or self.min_name is not None
-        table.add_column(Text(self.name_heading), no_wrap=not is_wrapping, overflow="fold")
-        for column in columns:
-            table.add_column(Text(column.heading), justify="right", no_wrap=True, style=column.style)
-        for row in self.rows:
-            cells = (Text(self._cell(column, row)) for column in columns)
-            table.add_row(Padding(Text(row.name), (0, 0, 0, row.indent)), *cells, style=row.style)
-        return table
-
-    def _cell(self, column: _Column, row: TableRow) -> str:
+    def write(column: _Column, row: _Row) -> str:
         if row.group is None:
             return ""
         if row.is_chance:
             return format_percent(row.group.chance) if column.heading == "score %" else ""
         return column.cell(row.group)
+
+    columns = [
+        column
+        for column in _COLUMNS
+        if column.heading not in hidden
+        if column.heading in _ALWAYS_SHOWN
+        or any(column.cell(row.group).strip("0.") for row in rows if row.group)
+    ]
+    styles = {
+        (number, place): f"{column.style if column else ''} {row.style}".strip()
+        for number, row in enumerate(rows)
+        for place, column in enumerate([None, *columns])
+    }
+    whole = rows[0].group if rows and min_name is not None else None
+    return PlainTable(
+        columns=[name_heading, *(column.heading for column in columns)],
+        rows=[[row.name, *(write(column, row) for column in columns)] for row in rows],
+        indents=[row.indent for row in rows],
+        styles=styles,
+        optional=_DROP_ORDER,
+        min_first=min_name,
+        facts={column.heading: column.cell(whole) or "—" for column in columns} if whole else {},
+    )
 
 
 def _outcome_column(outcome: Outcome) -> _Column:

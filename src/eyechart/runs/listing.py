@@ -153,7 +153,8 @@ def find_named(name: str, root: str | Path = ROOT) -> Path:
     found = _match(beginning, folders, below)
     if not found:
         names = [folder.relative_to(below).as_posix() for folder in folders]
-        hint = suggest_name(beginning, names, otherwise=f"eyechart runs {below} lists them")
+        command = "eyechart runs" if below == Path(ROOT) else f"eyechart runs {below}"
+        hint = suggest_name(beginning, names, otherwise=f"{command} lists them")
         raise UsageError(
             f"no run named {name!r}: there is no such folder, and no run of that name in {below}", hint=hint
         )

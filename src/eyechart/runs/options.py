@@ -25,6 +25,7 @@ from eyechart.option import (
     option,
     read_columns,
     read_ids,
+    read_limit,
     read_pairs,
     read_points,
 )
@@ -452,7 +453,7 @@ class Options:
         help="how many points worse than --baseline is allowed (default: 0; from 0 to 1 in files and Python)",
     )
     at_least: float | None = option(
-        None, group=COST, affects="pace", metavar="P", convert=read_points, at_least=0, at_most=1,
+        None, group=COST, affects="pace", metavar="P", convert=read_limit, at_least=0, at_most=1,
         help="the score to reach, in points (from 0 to 1 in files and Python)",
     )
     prices: str | None = option(
