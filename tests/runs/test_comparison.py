@@ -106,6 +106,23 @@ def test_runs_of_a_folder_that_do_not_belong_together_are_named(questions: Path)
         ec.compare(a, b, edited)
 
 
+def test_runs_of_a_folder_with_hardly_a_score_are_named(questions: Path) -> None:
+    a, b = score(questions, "a", right(N, 1)), score(questions, "b", right(N, 2))
+    begun = score(questions, "begun", ["A", *[None] * (N - 1)])
+    found = ec.compare(questions.parent / "runs")
+    assert (found.n, set(found.scores)) == (N, {str(a.folder), str(b.folder)})
+    said = {line.partition(" is not compared: ")[0]: line for line in found.warnings}
+    assert said[str(begun.folder)].endswith(f"only 1 of its {N} questions have a score")
+
+
+def test_runs_of_other_benchmarks_are_not_sent_to_another_scorer(questions: Path) -> None:
+    a = score(questions, "a", right(N))
+    rows = [{"id": f"q{k}", "question": f"Other {k}?", "answer": "one"} for k in range(N)]
+    b = score(jsonl(questions.parent / "other.jsonl", rows), "b", ["one"] * N, scorer="text")
+    with pytest.raises(ec.UsageError, match="no question is in all runs: they are runs of other, q"):
+        ec.compare(a, b)
+
+
 @pytest.mark.parametrize("given", [["a"], ["a", "a"], ["a", "nowhere"], ["empty"]])
 def test_what_cannot_be_compared(given: list[str], questions: Path) -> None:
     a = score(questions, "a", right(N))

@@ -52,6 +52,25 @@ def test_moved_rows_are_no_edits(folder: Path) -> None:
     assert "changed since" not in eyechart(*RUN, cwd=folder).err
 
 
+def test_new_and_missing_questions_are_counted_too(folder: Path) -> None:
+    assert "since" not in eyechart(*RUN, cwd=folder).err
+    jsonl(folder / "q.jsonl", [*rows()[2:], {**rows()[0], "id": "other"}])
+    again = eyechart(*RUN, cwd=folder)
+    assert "1 question is new since the last start, 2 questions are gone: " in again.err
+    edited = rows()[1:]
+    edited[-1]["answer"] = "B"
+    jsonl(folder / "q.jsonl", edited)
+    third = eyechart(*RUN, cwd=folder)
+    said = "1 answer changed since the last start, 1 question is new, 1 question is gone: "
+    assert said in third.err
+    assert "since the last start" not in eyechart(*RUN, cwd=folder).err
+
+
+def test_shards_say_nothing_of_the_rest(folder: Path) -> None:
+    for _ in range(2):
+        assert "since the last start" not in eyechart(*RUN, "--shard", "1/2", cwd=folder).err
+
+
 def test_another_scorer_than_the_last_is_said(folder: Path) -> None:
     eyechart(*RUN, "-q", cwd=folder)
     eyechart("score", "latest", "--scorer", "text", cwd=folder)

@@ -160,8 +160,12 @@ def compare_runs(
 ) -> Comparison:
     """Compare opened runs of one benchmark."""
     labels = label_runs(runs)
-    name = choose_scorer(runs, labels, scorer)
-    refuse_different_units(runs, labels)
+    try:
+        name = choose_scorer(runs, labels, scorer)
+        refuse_different_units(runs, labels)
+    except UsageError:
+        _refuse_unrelated(runs)
+        raise
     joined = join_runs(runs, labels, name, by)
     shared = joined.share(runs)
     missing = list(_warn_of_missing(joined, labels))
@@ -240,6 +244,19 @@ def _part_runs(groups: Sequence[Sequence[Run]], scorer: str | None) -> tuple[lis
     return parts, left
 
 
+def _refuse_unrelated(runs: Sequence[Run]) -> None:
+    """Refuse runs of several benchmarks that have no question in common."""
+    names = sorted({str(run.manifest.get("benchmark")) for run in runs})
+    if len(names) == 1:
+        return
+    first, *others = ({(one.id, compute_digest(one)) for one in run.journal.samples()} for run in runs)
+    if not first.intersection(*others):
+        raise UsageError(
+            f"no question is in all runs: they are runs of {', '.join(names)}",
+            hint="compare runs of one benchmark; eyechart runs lists them",
+        )
+
+
 def _find_obstacle(
     first: Run, run: Run, questions: Mapping[Run, Mapping[str, bytes]], scorer: str | None
 ) -> str:
@@ -250,6 +267,10 @@ def _find_obstacle(
         refuse_different_units([first, run], labels)
     except UsageError as err:
         return err.message
+    for one in (run, first):
+        overall = one.summary.overall
+        if 2 * overall.n_scored < one.summary.n - overall.outcomes.get("unscored", 0):
+            return f"only {overall.n_scored:,} of its {one.summary.n:,} questions have a score"
     mine, theirs = questions[run], questions[first]
     shared = mine.keys() & theirs.keys()
     if 2 * len(shared) < max(len(mine), len(theirs)):

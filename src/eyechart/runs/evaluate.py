@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from eyechart.engine.budget import BudgetGate
 from eyechart.engine.executor import Executor, LocalExecutor
 from eyechart.engine.judge import Scoring, judge_aside, judge_circles
@@ -104,8 +106,9 @@ def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
     from eyechart.runs.shards import keep_shard
 
     n_samples = journal.replace_samples(watch_samples(plan, notes_shown))
-    if changed := str(journal.edits):
-        print_note(f"{changed} changed since the last start: what is affected is scored or asked again")
+    edits = journal.edits if plan.shard is None else msgspec.structs.replace(journal.edits, new=0, gone=0)
+    if changed := str(edits):
+        print_note(f"{changed}: what is affected is scored or asked again")
     before = journal.read_mapping("manifest").get("scorer")
     if before and before != plan.scorer.name:
         keep = f"--scorer {before} keeps the earlier one"

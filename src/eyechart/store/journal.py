@@ -46,18 +46,33 @@ _COUNT_EDITS = """
         IS NOT json_array(json_extract(old, '$.question'), json_extract(old, '$.choices'),
           json_extract(old, '$.choices_text'), json_extract(old, '$.hint')) AS is_asked_apart,
         json_extract(new, '$.golds') IS NOT json_extract(old, '$.golds') AS is_gold_apart FROM pairs)
-    SELECT sum(is_asked_apart), sum(NOT is_asked_apart AND is_gold_apart) FROM parts"""
+    SELECT sum(is_asked_apart), sum(NOT is_asked_apart AND is_gold_apart),
+      (SELECT count(*) FROM samples WHERE id NOT IN (SELECT id FROM before) AND EXISTS (SELECT 1 FROM before)),
+      (SELECT count(*) FROM before WHERE id NOT IN (SELECT id FROM samples)) FROM parts"""
 
 
 class Edits(msgspec.Struct, frozen=True):
-    """How many samples of the last start have another question now, and how many only another answer."""
+    """How many samples of the last start have another question now, and how many only another answer.
+
+    >>> str(Edits(answers=40, questions=1, new=2))
+    '40 answers and 1 question changed since the last start, 2 questions are new'
+    """
 
     questions: int = 0
     answers: int = 0
+    new: int = 0  # in the file now, and not at the last start
+    gone: int = 0
 
     def __str__(self) -> str:
-        counts = {"answer": self.answers, "question": self.questions}
-        return " and ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts.items() if n)
+        changed = {"answer": self.answers, "question": self.questions}
+        edited = " and ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in changed.items() if n)
+        moved = [
+            f"{n:,} {'question is' if n == 1 else 'questions are'} {what}"
+            for what, n in (("new", self.new), ("gone", self.gone))
+            if n
+        ]
+        first, *others = [*([f"{edited} changed"] if edited else []), *moved] or [""]
+        return ", ".join([f"{first} since the last start", *others]) if first else ""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,8 +152,7 @@ class Journal(JournalReader):
                         hint="ids must be unique: they name the sample in the run and on resume",
                     ) from None
             db.execute(_FORGET_OLD_VERDICTS)
-            questions, answers = db.execute(_COUNT_EDITS).fetchone()
-            self.edits = Edits(questions=questions or 0, answers=answers or 0)
+            self.edits = Edits(*(n or 0 for n in db.execute(_COUNT_EDITS).fetchone()))
         return count
 
     def keep_samples(self, positions: Iterable[int]) -> int:
