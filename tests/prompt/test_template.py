@@ -56,6 +56,9 @@ def text(template: str, sample: Sample = SAMPLE) -> str:
         ("{{ meta.get('nothing', 'none') }}", "none"),
         ("{{ 3 * 4 }} {{ '-' * 3 }} {{ 7 % 4 }}", "12 --- 3"),
         ("{% raw %}{{ question }}{% endraw %}{# not shown #}", "{{ question }}"),
+        ("Q: {question}\n{ options }", "Q: Which?\nA. cat\nB. dog"),
+        ("{question} by {author}, \\boxed{question}, {json}", "Which? by Ann, \\boxed{question}, {json}"),
+        ("{{ question }} {question}", "Which? {question}"),
     ],
 )
 def test_what_a_template_sees(template: str, shown: str) -> None:
@@ -132,6 +135,7 @@ def test_what_a_sample_lacks_is_empty() -> None:
         ("{% set x %}{% endset %}", "AssignBlock is not supported"),
         ("{% filter upper %}{% endfilter %}", "FilterBlock is not supported"),
         ("{{ 2 ** 9 }}", "Pow is not supported"),
+        ("Look: {qestion}", r"unknown name 'qestion'\n  hint: did you mean question"),
     ],
 )
 def test_slips_are_found_before_the_run(template: str, message: str) -> None:

@@ -72,6 +72,14 @@ def test_a_scorer_is_the_same_at_every_door(
     scorers._parts.pop(f"own-{scorer.__name__}", None)
 
 
+def test_an_async_scorer_is_refused(file: Path, tmp_path: Path) -> None:
+    async def judge(reply: ec.Reply, sample: ec.Sample) -> bool:
+        return True
+
+    with pytest.raises(ec.UsageError, match="the scorer judge is async"):
+        ec.run(file, say_one, scorer=judge, out=tmp_path, progress=False)
+
+
 def test_the_best_gold_counts_and_none_is_unscored(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "a", "question": "?", "answer": ["7", "1"]},

@@ -112,7 +112,7 @@ def test_runs_of_a_folder_with_hardly_a_score_are_named(questions: Path) -> None
     found = ec.compare(questions.parent / "runs")
     assert (found.n, set(found.scores)) == (N, {str(a.folder), str(b.folder)})
     said = {line.partition(" is not compared: ")[0]: line for line in found.warnings}
-    assert said[str(begun.folder)].endswith(f"only 1 of its {N} questions have a score")
+    assert said[str(begun.folder)].endswith(f": 1 of its {N} questions have a score")
 
 
 def test_runs_of_other_benchmarks_are_not_sent_to_another_scorer(questions: Path) -> None:

@@ -32,11 +32,17 @@ def test_a_stored_run_is_grouped_by_any_column(run: ec.Run) -> None:
     crossed = run.by("level,kind")
     assert list(crossed) == [f"{level}, {kind}" for level in (0, 1) for kind in sorted(KINDS)]
     assert sum(group.outcomes["correct"] for group in crossed.values()) == run.outcomes["correct"] == 6
+    assert run.by(["level", "kind"]) == crossed
+    assert {name: group.n for name, group in run.by("answer").items()} == {"A": 6, "B": 6}
+    assert list(run.by("answer,kind"))[:2] == ["A, form", "A, invoice"]
     assert list(run.summary.by) == ["category"], "the run itself is not changed"
+    with pytest.raises(ec.UsageError, match="'kind,' has no column name before or after a comma"):
+        run.by("kind,")
     with pytest.raises(ec.UsageError, match="no sample has 'knd'\n  hint: did you mean kind"):
         run.by("knd")
     with pytest.raises(
-        ec.UsageError, match="no sample has 'nothing'\n  hint: columns: category, kind, level"
+        ec.UsageError,
+        match="no sample has 'nothing'\n  hint: columns: category, kind, level, answer, question, hint",
     ):
         run.by("kind,nothing")
 

@@ -3,8 +3,9 @@
 Whitespace is kept, except for one line end at the end of the template (Jinja's defaults); ``{%-`` and ``-%}``
 strip it beside a tag. ``{{ image }}`` inserts all images, ``{{ image1 }}`` the first one; line ends next to
 an image are dropped. A template without them gets the images in place of placeholders in its text (``<image
-1>``), or else in front. Golds are not available. Templates run in a sandbox without files and randomness, and
-with a length limit.
+1>``), or else in front. In a text without tags, ``{question}`` stands for ``{{ question }}``, as other tools
+write it. Golds are not available. Templates run in a sandbox without files and randomness, and with a length
+limit.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ MAX_CHARACTERS = 1_000_000  # of a prompt
 _GOLDS = frozenset({"answer", "answers", "gold", "golds"})
 _GLOBALS = frozenset({"range"})
 _IMAGE = re.compile(r"image([1-9][0-9]{0,2})")
+_SINGLE = re.compile(r"(?<![\w\\}])\{ ?([A-Za-z_]\w*) ?\}")  # not \boxed{...}
+_USUAL = ["question", "options"]  # whose misspellings are refused in single braces, too
 _MARK = "\ue000{}:{}\ue001"  # private-use characters around a number: filters leave it unchanged
 _MAX_TEMPLATE_BYTES = 1_000_000
 _FILE_NAME = re.compile(r"[^\s{}%]+\.(j2|jinja|jinja2|txt|md|tmpl)", re.IGNORECASE)
@@ -58,7 +61,8 @@ def make_template_prompt(template: str, *, columns: Iterable[str] = ()) -> Promp
     'Which? (A/B)'
     """
     extra = {name for name in columns if name.isidentifier() and name not in _GOLDS} - {*FIELDS}
-    compiled, named = _compile(template, {*FIELDS, *extra, *_GLOBALS})
+    known = {*FIELDS, *extra, *_GLOBALS}
+    compiled, named = _compile(_double_braces(template, known), known)
     places_images = any(name in ("image", "images") or _IMAGE.fullmatch(name) for name in named)
     blanks = dict.fromkeys((name for name in extra if not _IMAGE.fullmatch(name)), "")
 
@@ -78,6 +82,23 @@ def make_template_prompt(template: str, *, columns: Iterable[str] = ()) -> Promp
         return [Message("user", tuple(part for part in parts if part != ""))]
 
     return prompted
+
+
+def _double_braces(template: str, known: set[str]) -> str:
+    """The template with ``{name}`` as ``{{ name }}`` where no tag of Jinja shows that it means its braces.
+
+    >>> _double_braces("{question} Reply as {json}.", {"question"})
+    '{{ question }} Reply as {json}.'
+    """
+    if re.search("{[{%#]", template):
+        return template
+
+    def double(found: re.Match[str]) -> str:
+        name = found[1]
+        is_meant = name in known or _IMAGE.fullmatch(name) or suggest_name(name, _USUAL)
+        return f"{{{{ {name} }}}}" if is_meant else found[0]  # an unknown name is refused later
+
+    return _SINGLE.sub(double, template)
 
 
 def list_known_names(sample: Sample) -> set[str]:

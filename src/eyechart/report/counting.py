@@ -10,7 +10,7 @@ import copy
 import hashlib
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -469,16 +469,34 @@ def find_group(sample: Sample, key: str) -> str:
     'map, 2'
     """
     if key in sample.meta or "," not in key:
-        return name_group(sample.meta.get(key))
-    values = [name_group(sample.meta.get(part.strip())) for part in key.split(",")]
+        return name_group(_get_cell(sample, key))
+    values = [name_group(_get_cell(sample, part.strip())) for part in key.split(",")]
     return NO_VALUE if set(values) == {NO_VALUE} else ", ".join(values)
+
+
+_FIELDS: Mapping[str, Callable[[Sample], str]] = {  # columns that are parts of every sample
+    "answer": lambda sample: " | ".join(sample.golds),
+    "question": lambda sample: sample.question,
+    "hint": lambda sample: sample.hint,
+}
+
+
+def _get_cell(sample: Sample, column: str) -> Any:
+    if column in sample.meta or column not in _FIELDS:
+        return sample.meta.get(column)
+    return _FIELDS[column](sample)
 
 
 def check_groups(keys: Iterable[str], samples: Iterable[Sample], *, what: str = "no sample has") -> None:
     """Refuse a column that none of these samples has: its groups would be missing from every table."""
     columns = list(dict.fromkeys(str(name) for sample in samples for name in sample.meta))
+    columns += [name for name in _FIELDS if name not in columns]
     for key in keys:
         for part in [key] if key in columns else map(str.strip, key.split(",")):
+            if not part:
+                raise UsageError(
+                    f"{key!r} has no column name before or after a comma", hint="e.g. category,level"
+                )
             if part not in columns:
                 known = f"columns: {join_names(columns, 20) or 'none'}"
                 hint = suggest_name(part, columns, otherwise=known)

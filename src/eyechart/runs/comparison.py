@@ -270,7 +270,7 @@ def _find_obstacle(
     for one in (run, first):
         overall = one.summary.overall
         if 2 * overall.n_scored < one.summary.n - overall.outcomes.get("unscored", 0):
-            return f"only {overall.n_scored:,} of its {one.summary.n:,} questions have a score"
+            return f"{overall.n_scored:,} of its {one.summary.n:,} questions have a score"
     mine, theirs = questions[run], questions[first]
     shared = mine.keys() & theirs.keys()
     if 2 * len(shared) < max(len(mine), len(theirs)):

@@ -188,6 +188,8 @@ def name_scorer(thing: Any, name: str = "") -> str:
     if all(hasattr(thing, part) for part in ("name", "version", "parity")):
         scorers.record(thing.name, thing)
         return str(thing.name)
+    if inspect.iscoroutinefunction(thing):
+        raise UsageError(f"the scorer {_call(thing)} is async", hint="write def instead of async def")
     try:
         inspect.signature(thing).bind("reply", "sample")
     except TypeError as err:

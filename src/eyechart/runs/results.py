@@ -316,11 +316,12 @@ class Run:
         """How many samples ended in which outcome."""
         return {str(outcome): count for outcome, count in self.summary.outcomes.items()}
 
-    def by(self, key: str) -> Mapping[str, Group]:
+    def by(self, column: str | Sequence[str]) -> Mapping[str, Group]:
         """The numbers of each group of a column of the data, or of several crossed: ``by("category,level")``.
 
         Nothing is asked again.
         """
+        key = column if isinstance(column, str) else ",".join(column)
         if key in self.summary.by:
             return self.summary.by[key]
         other = copy.copy(self)

@@ -47,7 +47,8 @@ _COUNT_EDITS = """
           json_extract(old, '$.choices_text'), json_extract(old, '$.hint')) AS is_asked_apart,
         json_extract(new, '$.golds') IS NOT json_extract(old, '$.golds') AS is_gold_apart FROM pairs)
     SELECT sum(is_asked_apart), sum(NOT is_asked_apart AND is_gold_apart),
-      (SELECT count(*) FROM samples WHERE id NOT IN (SELECT id FROM before) AND EXISTS (SELECT 1 FROM before)),
+      (SELECT count(*) FROM samples
+        WHERE id NOT IN (SELECT id FROM before) AND EXISTS (SELECT 1 FROM before)),
       (SELECT count(*) FROM before WHERE id NOT IN (SELECT id FROM samples)) FROM parts"""
 
 
