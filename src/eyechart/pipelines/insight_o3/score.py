@@ -19,16 +19,7 @@ from typing import Any, TypeAlias, cast
 from eyechart.pipelines.insight_o3.rows import find_official_gold
 from eyechart.registry import judge_prompt, scorers
 from eyechart.score.reading import score_official
-from eyechart.types import (
-    JudgeCall,
-    JudgeFailed,
-    Judging,
-    NoJudge,
-    Reply,
-    Sample,
-    Score,
-    answer_calls,
-)
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score, answer_calls
 
 MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "

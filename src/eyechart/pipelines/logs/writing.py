@@ -124,10 +124,7 @@ def format_output(reply: Reply | None, model: str) -> dict[str, Any]:
     """A reply as the output of a model."""
     if reply is None:
         return {"model": model, "choices": []}
-    choice = {
-        "message": format_reply_message(reply),
-        "stop_reason": _STOPS.get(reply.finish_reason, "stop"),
-    }
+    choice = {"message": format_reply_message(reply), "stop_reason": _STOPS.get(reply.finish_reason, "stop")}
     return {
         "model": reply.model or model,
         "choices": [choice],

@@ -38,11 +38,7 @@ TYPES = range(5)  # of questions, as `questions_type` numbers them
 ASKED_TYPES = "0,1,2"  # the default; a file of replies is scored whatever its types
 EVERY_TYPE = "0,1,2,3,4"  # the default with a subset, as published
 
-_INPUT_TYPES = (
-    "input type 0, text only",
-    "input type 1, captions instead of images",
-    "input type 2, images",
-)
+_INPUT_TYPES = ("input type 0, text only", "input type 1, captions instead of images", "input type 2, images")
 
 _OF_THE_PROMPT = (
     "in_turn", "cot", "few_shot", "no_background", "no_sys", "lang", "blank_image", "split_sys", "wording",

@@ -317,10 +317,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
         add_option(tester, MultiArguments, name, *more_flags, **({"help": text} if text else {}))
     tester.add_argument("--api_key", default=argparse.SUPPRESS, metavar="KEY", help="the same as --api-key")
     tester.add_argument(
-        "--input_type",
-        type=int,
-        choices=[0, 1, 2],
-        help="only questions with text, captions or images",
+        "--input_type", type=int, choices=[0, 1, 2], help="only questions with text, captions or images"
     )
 
 

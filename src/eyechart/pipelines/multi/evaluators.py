@@ -30,8 +30,7 @@ def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     asked = [turn for turn in request.messages if turn.role == "user"]
     system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
     question = _Question(
-        question_id=request.sample.id,
-        question_image_number=meta.get("question_image_number", len(images)),
+        question_id=request.sample.id, question_image_number=meta.get("question_image_number", len(images))
     )
     if images:  # as published: no list without images, and classes rely on that
         question["image_list"] = images

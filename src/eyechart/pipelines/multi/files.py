@@ -86,8 +86,7 @@ def read_problems(path: Path) -> dict[str, Problem]:
         problem_id = problem.problem_id if key is None else key
         if not problem_id:
             raise DataError(
-                f"{path.name}: row {number} has no problem_id",
-                hint="in a list, every row needs it",
+                f"{path.name}: row {number} has no problem_id", hint="in a list, every row needs it"
             )
         if problem_id in problems:
             raise DataError(f"{path.name}: problem {problem_id!r} appears twice")

@@ -217,8 +217,7 @@ def _named(entries: list[Any], path: Path, id_field: str) -> Iterable[tuple[str,
         name = entry.get(id_field) if isinstance(entry, dict) else None
         if not isinstance(name, str):
             raise DataError(
-                f"{path.name}: entry {number} has no {id_field}",
-                hint="each entry of a list needs it",
+                f"{path.name}: entry {number} has no {id_field}", hint="each entry of a list needs it"
             )
         yield name, entry
 

@@ -216,8 +216,7 @@ class MMBenchDataset:
 
             if _status(self.data_file) != self._seen:
                 raise DataError(
-                    f"{self.data_file}: the file changed after it was read",
-                    hint="create the dataset again",
+                    f"{self.data_file}: the file changed after it was read", hint="create the dataset again"
                 )
             self._loader = ImageLoader()
         return self._loader

@@ -62,13 +62,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     to_texts,
     use_local_judge,
 )
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    dump,
-    is_frame,
-    load_table,
-    select_rows,
-    to_plain,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, is_frame, load_table, select_rows, to_plain
 from eyechart.registry import benchmarks, find_published_benchmark, scorers
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.options import Options

@@ -280,11 +280,7 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         raise UsageError(f"{values.who}: judge and judge_strategy or judge_model_args are both given")
     if not given:
         terms = {name: old.pop(name) for name in _CONTRACT if name in old}
-        given = {
-            "strategy": values.text("judge_strategy"),
-            "models": [old] if old else [],
-            "contract": terms,
-        }
+        given = {"strategy": values.text("judge_strategy"), "models": [old] if old else [], "contract": terms}
     judge = Values(given, "judge", usual={"repeats": 1, "position_swap": "auto", "aggregation": "mean"})
     judge.refuse_unknown(_JUDGE_KEYS)
     for name in ("repeats", "position_swap", "min_valid_judges"):

@@ -24,13 +24,7 @@ from eyechart.models.environment import refuse_foreign_key
 from eyechart.models.openai import OpenAI
 from eyechart.models.redact import is_secret
 from eyechart.option import option
-from eyechart.pipelines.vlmevalkit.evalscope.config import (
-    IMAGE_HINTS,
-    DataEntry,
-    ModelEntry,
-    Task,
-    Values,
-)
+from eyechart.pipelines.vlmevalkit.evalscope.config import IMAGE_HINTS, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     read_data,
     read_eval_config,
@@ -501,8 +495,7 @@ def read_data_source(one: Labelled) -> str:
     for name in _VIDEO:
         if one.said.get(name):
             raise UsageError(
-                f"--config: data {one.label!r} is a video dataset ({name})",
-                hint="only images are supported",
+                f"--config: data {one.label!r} is a video dataset ({name})", hint="only images are supported"
             )
     for name in one.said:
         if name not in ("dataset", *_VIDEO):
@@ -516,8 +509,7 @@ def read_data_source(one: Labelled) -> str:
     if one.kind not in ("", *_KINDS) and find_published_benchmark(Path(source.strip()).stem) is None:
         hint = suggest_name(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
         raise UsageError(
-            f"--config: data {one.label!r} has the class {one.kind}, whose rules are not built in",
-            hint=hint,
+            f"--config: data {one.label!r} has the class {one.kind}, whose rules are not built in", hint=hint
         )
     return source.strip()
 

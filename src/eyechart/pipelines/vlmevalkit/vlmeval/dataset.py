@@ -426,10 +426,7 @@ def detect_kind(columns: Sequence[str]) -> Kind:
     'vqa'
     """
     if "question" not in [column.lower() for column in columns]:
-        raise DataError(
-            f"no column 'question' (found: {join_names(columns, 12) or 'none'})",
-            hint="add it",
-        )
+        raise DataError(f"no column 'question' (found: {join_names(columns, 12) or 'none'})", hint="add it")
     if not {"A", "B"} <= set(columns):
         return "vqa"
     return "mcq" if {"image", "image_path"} & set(columns) else "text-mcq"
