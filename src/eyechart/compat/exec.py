@@ -65,7 +65,10 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"no such script: {args.script}", hint=hint)
     folder = Path.cwd() if args.module else path.resolve().parent  # as Python does: links are followed
     with _as_main([str(path) if not args.module else args.script, *args.args], str(folder)):
-        activate(PROVIDED, None if args.quiet else _tell)  # after the script's folder, which takes precedence
+        # After the script's folder, which takes precedence.
+        activate(
+            PROVIDED, None if args.quiet else lambda name, by: print_note(f"eyechart: {name}: {NOTES[by]}")
+        )
         if args.module and find_spec_safely(args.script) is None:
             raise UsageError(f"no such module: {args.script}", hint="run a file without -m")
         try:
@@ -113,10 +116,6 @@ def _as_main(argv: Sequence[str], folder: str) -> Iterator[None]:
         yield
     finally:
         sys.argv[:], sys.path[:] = before
-
-
-def _tell(name: str, provider: str) -> None:
-    print_note(f"eyechart: {name}: {NOTES[provider]}")
 
 
 def _show(err: BaseException) -> None:

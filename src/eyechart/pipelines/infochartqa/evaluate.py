@@ -14,14 +14,9 @@ from typing import Any, Literal
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.infochartqa.benchmark import build_head_text, build_seed_text
 from eyechart.pipelines.infochartqa.data import Entry, explain_left_out, read_entries
-from eyechart.pipelines.infochartqa.report import (
-    Record,
-    make_report,
-    score_entries,
-    write_report,
-    write_results,
-)
+from eyechart.pipelines.infochartqa.report import INDENT, Record, make_report, score_entries
 from eyechart.pipelines.infochartqa.score import compute_verdict, is_known_type
+from eyechart.report.rows import write_json_file
 from eyechart.terminal import print_text
 
 
@@ -42,11 +37,9 @@ def evaluate(
     report = make_report(records)
     for remark in (*_remarks(records), *_oddities(entries, records)):
         print_text(remark)
-    _make_folder(output_file)
-    write_results(records, output_file)
+    _write(output_file, records)
     if stats_file:
-        _make_folder(stats_file)
-        write_report(report, stats_file)
+        _write(stats_file, report)
     print_text(f"Acc: {report['overall_accuracy']}% {len(records)}")  # as published: scripts look for it
     return records, report
 
@@ -102,11 +95,12 @@ def _counted(n: int, one: str, several: str = "") -> str:
     return f"{n} {one if n == 1 else several or one + 's'}"
 
 
-def _make_folder(file: str | Path) -> None:
+def _write(file: str | Path, content: list[Record] | Record) -> None:
     try:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise UsageError(f"evaluate: cannot write {file}: {err.strerror or err}") from err
+    write_json_file(Path(file), content, indent=INDENT)
 
 
 def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "seed") -> str:

@@ -26,7 +26,7 @@ from eyechart.types import Export, Result
 
 Record = dict[str, Any]
 
-_INDENT = 2  # of all files, as published
+INDENT = 2  # of all files, as published
 _NAMES = ("model_response", "results", "report", "pairs")
 
 
@@ -101,16 +101,6 @@ def compare_forms(judged: Iterable[tuple[str, str, bool]]) -> Record:
     }
 
 
-def write_results(records: Sequence[Record], path: str | Path) -> None:
-    """The records as one JSON list."""
-    write_json_file(Path(path), records, indent=_INDENT)
-
-
-def write_report(report: Record, path: str | Path) -> None:
-    """The statistics as one JSON object."""
-    write_json_file(Path(path), report, indent=_INDENT)
-
-
 @exporter("infochartqa", only_own=True)
 def export_infochartqa(export: Export) -> Sequence[Path]:
     """Write the files of every trial; from the second on, file names carry the trial's number."""
@@ -122,7 +112,7 @@ def export_infochartqa(export: Export) -> Sequence[Path]:
             if content is None:
                 path.unlink(missing_ok=True)  # outdated, if an earlier export wrote it
             else:
-                written.append(write_json_file(path, content, indent=_INDENT))
+                written.append(write_json_file(path, content, indent=INDENT))
     _drop_trials(export.folder, n_trials)
     return written
 

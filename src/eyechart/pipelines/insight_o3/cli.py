@@ -27,7 +27,7 @@ from eyechart.console import (
 from eyechart.errors import rename_flags
 from eyechart.option import add_options, read_given_options
 from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, JUDGING, MODEL, QUESTIONS, RUN, Arguments
-from eyechart.pipelines.insight_o3.report import NO_SUMMARY, find_low_rates
+from eyechart.pipelines.insight_o3.report import NO_SUMMARY, find_low_rates, format_spread
 from eyechart.registry import Execute, command
 from eyechart.terminal import to_one_line
 
@@ -96,8 +96,10 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
     elif done.summary is not None:
         print_rich(f"{arguments.eval_name}  {done.cell}", _table(done.summary))
     for rate in done.warnings:
-        note(f"warning: {_percent(done.summary, rate)} is below 100: the rest counts as wrong")
-    if done.warnings and done.run is not None and (n_open := _without_answer(done.run)):
+        found = format_spread((done.summary or {})[rate.lower().replace(" ", "_")])
+        note(f"warning: {rate.lower()} {found} is below 100: the rest counts as wrong")
+    n_open = sum(not one.sample.golds for one in done.run.samples()) if done.warnings and done.run else 0
+    if n_open:
         note(f"{n_open} row{'s' * (n_open != 1)} of {arguments.ann_file} without an answer: counted as wrong")
     if done.run is None:
         note("another program completed every trial before; nothing was asked")
@@ -112,10 +114,6 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
         _remark(done.run, as_json=as_json)
     if done.files and not as_json:
         note(f"result files: {done.folder}")
-
-
-def _without_answer(run: Run) -> int:
-    return sum(not result.sample.golds for result in run.samples())
 
 
 def _remark(run: Run, *, as_json: bool) -> None:
@@ -143,25 +141,11 @@ def _table(summary: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("", *(rate.replace("_", " ") for rate in rates)):
         table.add_column(heading, justify="right" if heading else "left")
-    table.add_row("overall", *(_spread(summary[f"overall_{rate}"]) for rate in rates))
+    table.add_row("overall", *(format_spread(summary[f"overall_{rate}"]) for rate in rates))
     for group in summary["category_accuracy"]:
-        cells = (_spread(summary[f"category_{rate}"][group]) for rate in rates)
+        cells = (format_spread(summary[f"category_{rate}"][group]) for rate in rates)
         table.add_row(Text(f"  {to_one_line(group)}"), *cells)
     return table
-
-
-def _percent(summary: Mapping[str, Any] | None, rate: str) -> str:
-    name = rate.lower().replace(" ", "_")
-    return f"{rate.lower()} {_spread((summary or {})[name])}"
-
-
-def _spread(value: Mapping[str, float]) -> str:
-    """Mean and deviation in percent.
-
-    >>> _spread({"mean": 0.5556, "std": 0.1111})
-    '55.6±11.1'
-    """
-    return f"{round(value['mean'] * 100, 1)}±{round(value['std'] * 100, 1)}"
 
 
 # -- eyechart insight gather
@@ -208,7 +192,7 @@ def _remark_on(one: Evaluation | None) -> Iterator[str]:
         return
     if find_low_rates(one.summary):
         success, completion = (
-            _spread(one.summary[f"overall_{name}_rate"]) for name in ("success", "completion")
+            format_spread(one.summary[f"overall_{name}_rate"]) for name in ("success", "completion")
         )
         yield f"success rate {success}, completion rate {completion}; the rest counts as wrong"
     if one.own_rules:

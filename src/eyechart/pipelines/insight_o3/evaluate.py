@@ -262,7 +262,8 @@ def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | N
         raise _another_evaluation(folder, changes or "other questions or another model")
     if runs:  # they never got an answer (a wrong model name or URL, say): nothing is lost
         for run in runs:
-            _drop(run)
+            with lock_folder(run):
+                discard_folder(run)
         return None
     trials = [folder / f"trial_{trial}" for trial in range(arguments.num_trials)]
     n_done = sum((trial / "done").exists() for trial in trials)
@@ -291,11 +292,6 @@ def _has_replies(run: Path) -> bool:
         return Journal.open(run / FILE_NAME).has_replies()
     except StoreError:  # a later version, say: keep it
         return True
-
-
-def _drop(run: Path) -> None:
-    with lock_folder(run):
-        discard_folder(run)
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:

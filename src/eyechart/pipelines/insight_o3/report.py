@@ -184,11 +184,16 @@ def format_results_row(dataset: str, summary: Mapping[str, Any] | None) -> dict[
         return {dataset: NO_SUMMARY}
     cells = {dataset: summary["overall_accuracy"]}
     cells |= {f"{dataset}-{group}": value for group, value in summary["category_accuracy"].items()}
-    return {name: _cell(value, summary["num_trials"]) for name, value in cells.items()}
+    return {name: f"{format_spread(value)} @{summary['num_trials']}" for name, value in cells.items()}
 
 
-def _cell(value: Mapping[str, float], trials: int) -> str:
-    return f"{round(value['mean'] * 100, 1)}±{round(value['std'] * 100, 1)} @{trials}"
+def format_spread(value: Mapping[str, float]) -> str:
+    """Mean and deviation in percent.
+
+    >>> format_spread({"mean": 0.5556, "std": 0.1111})
+    '55.6±11.1'
+    """
+    return f"{round(value['mean'] * 100, 1)}±{round(value['std'] * 100, 1)}"
 
 
 def find_low_rates(summary: Mapping[str, Any]) -> list[str]:

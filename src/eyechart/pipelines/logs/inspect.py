@@ -280,7 +280,13 @@ def _write_head(file: IO[str], export: Export, numbers: Headline, now: datetime,
     """All but the samples. The ids of the samples, of which there may be many, are written one by one."""
     manifest, is_whole = export.manifest, numbers.plain.overall.pending == 0
     spec = _spec(manifest, now, identity)
-    dataset = encode_json_line(_dataset(manifest, numbers)).removesuffix("}")
+    about = {
+        "name": str(manifest.get("benchmark", "")),
+        "location": str(manifest.get("origin", "")),
+        "samples": numbers.plain.n,
+        "shuffled": False,
+    }
+    dataset = encode_json_line(about).removesuffix("}")
     file.write(f'{{"version": 2, "status": "{"success" if is_whole else "cancelled"}",\n')
     file.write(f'"eval": {encode_json_line(spec).removesuffix("}")}, "dataset": {dataset}, "sample_ids": [')
     for number, trials in enumerate(group_trials(export.results())):
@@ -311,15 +317,6 @@ def _spec(manifest: Mapping[str, Any], now: datetime, identity: str) -> dict[str
         "packages": {"eyechart": str(manifest.get("eyechart", ""))},
         "metadata": {name: manifest[name] for name in known if manifest.get(name)},
         "scorers": [{"name": _scorer(manifest), "metrics": [{"name": "accuracy"}, {"name": "stderr"}]}],
-    }
-
-
-def _dataset(manifest: Mapping[str, Any], numbers: Headline) -> dict[str, Any]:
-    return {
-        "name": str(manifest.get("benchmark", "")),
-        "location": str(manifest.get("origin", "")),
-        "samples": numbers.plain.n,
-        "shuffled": False,
     }
 
 

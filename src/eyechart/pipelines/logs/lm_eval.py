@@ -278,12 +278,10 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         MARK: [format_reply(result.reply) if result.reply else None for result in trials],
     }
     if any(result.reply is None for result in trials):
-        line["errors"] = [_why_missing(result) for result in trials]
+        line["errors"] = [
+            None if result.reply else format_failure(result) or "not asked yet" for result in trials
+        ]
     return line
-
-
-def _why_missing(result: Result) -> str | None:
-    return None if result.reply else format_failure(result) or "not asked yet"
 
 
 def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: datetime) -> dict[str, Any]:

@@ -183,12 +183,8 @@ def read_golds(target: Any) -> tuple[str, ...]:
     (('B',), ('4', 'four'), (), ('7',))
     """
     values = target if isinstance(target, list) else [target]
-    texts = (value if isinstance(value, str) else str(value) for value in values if _is_plain(value))
-    return tuple(text for text in texts if text)
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+    plain = (one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool))
+    return tuple(text for text in map(str, plain) if text)
 
 
 def read_meta(values: Any) -> dict[str, Any]:

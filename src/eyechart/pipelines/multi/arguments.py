@@ -146,8 +146,10 @@ class MultiArguments(MultiSettings):
             if name not in known:
                 hint = suggest_name(name, known, otherwise="it is not one of MULTI's arguments")
                 raise UsageError(f"{where}: unknown argument {name!r}", hint=hint)
+        # As published, an empty text means the same as leaving out what may be left out.
+        usual = {one.name: one.default for one in fields(cls)}
         said = {
-            name: value for name, value in given.items() if value not in (None, "") or not _is_optional(name)
+            name: one for name, one in given.items() if one not in (None, "") or usual[name] not in (None, "")
         }
         try:
             arguments = msgspec.convert(said, cls)
@@ -195,11 +197,6 @@ class MultiArguments(MultiSettings):
         names = [one.name for one in fields(self) if one.name not in ("api_key", "thinking")]
         said = {name: None if (value := getattr(self, name)) == "" else value for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
-
-
-def _is_optional(name: str) -> bool:
-    """Whether an argument may be left out; as published, an empty text then means the same."""
-    return MultiArguments.__dataclass_fields__[name].default in (None, "")
 
 
 def _holds_secret(url: str) -> bool:

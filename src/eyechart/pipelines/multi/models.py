@@ -197,7 +197,7 @@ def _refuse(arguments: MultiArguments, flags: tuple[str, ...], *, of: str) -> No
 def load_evaluator(arguments: MultiArguments, spec: str) -> ChosenModel:
     """A class with ``generate_answer``, and the arguments that the original makes it with."""
     found = load_object(spec.removeprefix("python:"))
-    known = list_parameters(found) if _is_maker(found) else []
+    known = list_parameters(found) if inspect.isclass(found) or inspect.isfunction(found) else []
     params = _parameters(arguments, spec, known)
     n_copies, notes = _copies(arguments, found)
     if arguments.model_dir and arguments.model_version and "model" not in params:
@@ -295,10 +295,6 @@ def make_copies(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
         if hasattr(maker, name):  # a run is identified by the source of its class
             setattr(Copies, name, getattr(maker, name))
     return Copies
-
-
-def _is_maker(found: Any) -> bool:
-    return inspect.isclass(found) or inspect.isfunction(found)
 
 
 # -- The original's list of models

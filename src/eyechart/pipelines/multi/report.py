@@ -60,17 +60,14 @@ def export_multi(export: Export) -> Sequence[Path]:
     written: list[Path] = []
     for trial, folder in enumerate(several or [export.folder]):
         make_folder(folder)
-        found = _write(folder, export.manifest, [*filter(_is_asked, export.results(trial))])
+        asked = [one for one in export.results(trial) if one.outcome is not None or one.reply is not None]
+        found = _write(folder, export.manifest, asked)
         remove_files(folder, set(FILES) - {path.name for path in found})
         written += found
     if several:
         remove_files(export.folder, FILES)  # of an earlier run with a single trial
     _drop_trials(export.folder, len(several))
     return written
-
-
-def _is_asked(result: Result) -> bool:
-    return result.outcome is not None or result.reply is not None
 
 
 def _trial_folder(folder: Path, trial: int) -> Path:

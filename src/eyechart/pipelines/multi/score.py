@@ -259,16 +259,8 @@ def _clean_latest(text: str) -> str:
     return _unbox(_drop_labels(answer))
 
 
-def _clean_2025_11(text: str) -> str:
-    return _unbox(_clean_2025_10(text))
-
-
 def _clean_2025_10(text: str) -> str:
     return _drop_labels(_cut_before("</think>", _cut_before("答案", _cut_thought(text.strip()))))
-
-
-def _clean_2025_01(text: str) -> str:
-    return _drop_labels(_cut_before("答案", _cut_thought(text)))
 
 
 def _cut_thought(text: str) -> str:
@@ -296,9 +288,9 @@ def _unbox(text: str) -> str:
 
 GENERATIONS = {
     "latest": Generation(clean=_clean_latest),
-    "2025-11": Generation(clean=_clean_2025_11),
+    "2025-11": Generation(clean=lambda text: _unbox(_clean_2025_10(text))),
     "2025-10": Generation(clean=_clean_2025_10),
-    "2025-01": Generation(clean=_clean_2025_01),
+    "2025-01": Generation(clean=lambda text: _drop_labels(_cut_before("答案", _cut_thought(text)))),
     "2024-11": Generation(clean=_cut_thought, is_early=True, knows_refusals=False),
     "2024-02": Generation(clean=lambda text: text, is_early=True, is_as_written=True, knows_refusals=False),
 }

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
     from eyechart.data.images.loading import ImageLoader
-    from eyechart.types import ImageRef, Sample
+    from eyechart.types import Sample
 
 
 def decode_base64_to_image(base64_string: str | bytes) -> Picture:
@@ -108,7 +108,7 @@ class MMBenchDataset:
             if callable(getattr(value, "item", None)):  # a number of numpy
                 value = value.item()
             return None if value is None or value != value else value
-        sample = self._row(idx)
+        sample = self._rows[self._position(idx)]
         known = {
             **sample.meta,
             **sample.choices,
@@ -178,9 +178,6 @@ class MMBenchDataset:
             raise IndexError(f"{self.data_file}: no row {wanted}, there are {n:,}")
         return wanted
 
-    def _row(self, position: SupportsIndex) -> Sample:
-        return self._rows[self._position(position)]
-
     def _read_frame(self) -> Any:
         from eyechart.data.files.formats import guess_format
 
@@ -200,13 +197,16 @@ class MMBenchDataset:
         return frame.iloc[[sample.row - 1 for sample in self._rows]].reset_index(drop=True)
 
     def _picture(self, sample: Sample) -> Picture:
+        from eyechart.data.images.pixels import open_image
+
         where = f"{self.data_file}: row {sample.row} (index {sample.id})"
         if len(sample.images) != 1:
             raise DataError(
                 f"{where} has {len(sample.images)} images", hint="MMBenchDataset takes one image per row"
             )
         try:
-            return _as_rgb(self._pictures(), sample.images[0])
+            ref = sample.images[0]
+            return _in_rgb(open_image(self._pictures().original(ref), str(ref))[1], str(ref))
         except ImageError as err:  # it names the image, but not the row
             raise ImageError(f"{where}: {err.message}", hint=err.hint) from err
 
@@ -280,12 +280,6 @@ def _status(path: str) -> tuple[int, int]:
     except OSError as err:
         raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
     return found.st_size, found.st_mtime_ns
-
-
-def _as_rgb(loader: ImageLoader, ref: ImageRef) -> Picture:
-    from eyechart.data.images.pixels import open_image
-
-    return _in_rgb(open_image(loader.original(ref), str(ref))[1], str(ref))
 
 
 def _in_rgb(picture: Picture, what: str) -> Picture:
@@ -384,7 +378,8 @@ def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[s
         if number == MAX_ROWS:
             raise DataError(f"{name}: a sheet holds at most {MAX_ROWS - 1:,} rows", hint="submit fewer rows")
         cells = _cells(row, number)
-        if (earlier := first.setdefault(_index_of(cells), number)) != number:
+        index = str(cells["index"]).removesuffix(".0")  # pandas writes 7.0 in a column with gaps
+        if (earlier := first.setdefault(index, number)) != number:
             raise DataError(
                 f"dump_submission: rows {earlier} and {number} have the same index {cells['index']!r}",
                 hint="give every question once; each rotation has its own index",
@@ -400,11 +395,6 @@ def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[s
     if not first:
         raise DataError(f"dump_submission: no rows for {name}", hint="was the iterator already used up?")
     return named
-
-
-def _index_of(cells: Mapping[str, str | int | float]) -> str:
-    """The index for comparison: pandas writes 7.0 in a column with gaps."""
-    return str(cells["index"]).removesuffix(".0")
 
 
 def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -> list[str]:

@@ -24,7 +24,9 @@ def get_logger(
     """
     called = name or "evalscope"
     if force:
-        _forget(logging.getLogger(called))
+        for old in list(logging.getLogger(called).handlers):
+            logging.getLogger(called).removeHandler(old)
+            old.close()
     logger = smp.get_logger(called, log_level=log_level)
     has_file = any(isinstance(handler, logging.FileHandler) for handler in logger.handlers)
     if log_file is not None and not has_file:
@@ -32,9 +34,3 @@ def get_logger(
         handler.setFormatter(logger.handlers[0].formatter)
         logger.addHandler(handler)
     return logger
-
-
-def _forget(logger: logging.Logger) -> None:
-    for handler in list(logger.handlers):
-        logger.removeHandler(handler)
-        handler.close()

@@ -29,7 +29,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import (
     find_folders,
     find_prediction_files,
 )
-from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData, open_general
+from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
 from eyechart.pipelines.vlmevalkit.evalscope.output import (
     HOW_TO_FILL,
     choose_prediction_format,
@@ -571,7 +571,8 @@ def open_questions(entry: DataEntry) -> Questions:
     choose the class. If a script has changed the methods of that class, these make prompts and scores.
     """
     if entry.general is not None:
-        return _open_general(entry, entry.general)
+        benchmark, remarks, detail = open_general(entry.general)  # URLs of images go to the server, as there
+        return Questions(entry=entry, source=benchmark, detail=detail, remark="\n".join(remarks))
     path = None if is_hub(entry.source) else _find(entry)
     if path is None:
         is_known = entry.source in benchmarks.names()
@@ -589,12 +590,6 @@ def _choose_released(benchmark: Benchmark) -> dict[str, str]:
     """The option of a benchmark of the catalogue for which the release has other rules."""
     released = find_released(benchmark.scorer)
     return {"scorer": released} if released != benchmark.scorer else {}
-
-
-def _open_general(entry: DataEntry, data: GeneralData) -> Questions:
-    """A data set of EvalScope's native backend. URLs of images go to the server, as there."""
-    benchmark, remarks, detail = open_general(data)
-    return Questions(entry=entry, source=benchmark, detail=detail, remark="\n".join(remarks))
 
 
 def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:

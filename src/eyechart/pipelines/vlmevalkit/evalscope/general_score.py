@@ -151,12 +151,10 @@ def _read_extract(given: Any) -> tuple[re.Pattern[str], int, str]:
     return re.compile(str(said[names[0]])), int(said.get(names[1], 0)), str(said.get(names[2], "[invalid]"))
 
 
-def _remove_until(text: str, given: Any) -> str:
-    return text.split(str(given[0] if isinstance(given, list) else given), 1)[-1]
-
-
 _FILTERS: Mapping[str, Callable[[str, Any], str]] = {
-    "remove_until": _remove_until,
+    "remove_until": lambda text, given: text.split(str(given[0] if isinstance(given, list) else given), 1)[
+        -1
+    ],
     "remove_whitespace": lambda text, given: text.lstrip(),
     "extract": _extract,
     "regex": _extract,

@@ -207,7 +207,8 @@ def _write_lines(
         for trials in group_trials(export.results()):
             if all(result.outcome is None for result in trials):
                 continue
-            value = _value_of(trials[0], key)
+            found = trials[0].sample.meta.get(key) if key else None
+            value = "" if found is None else str(found).strip()
             if value not in by_value and len(by_value) >= _MAX_SUBSETS:
                 value = OTHER_VALUES
             if value not in by_value:
@@ -231,11 +232,6 @@ def _write_lines(
 def _name_judge(manifest: Mapping[str, Any]) -> str:
     judge = manifest.get("judge")
     return str(judge["model"] if isinstance(judge, Mapping) else "").removeprefix("openai/")
-
-
-def _value_of(result: Result, key: str) -> str:
-    value = result.sample.meta.get(key) if key else None
-    return "" if value is None else str(value).strip()
 
 
 def _new_name(wanted: str, names: dict[str, str]) -> str:

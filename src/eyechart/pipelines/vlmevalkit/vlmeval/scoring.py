@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import re
 import tempfile
@@ -416,7 +415,8 @@ def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
         write_accuracy_csv(lines, path)
     else:
         with open_text_file(path) as file:
-            json.dump([_for_json(line) for line in lines], file, indent=4, ensure_ascii=False)
+            shown = [{name: None if cell != cell else cell for name, cell in line.items()} for line in lines]
+            json.dump(shown, file, indent=4, ensure_ascii=False)  # null for nan
     for other in list_accuracy_files(folder, stem):
         if other != path:
             other.unlink(missing_ok=True)
@@ -473,10 +473,3 @@ def _read_json(path: Path) -> tuple[dict[str, str], ...]:
 def _numbers(row: Mapping[str, str]) -> Line:
     """All but the split are numbers; an empty cell is nan."""
     return {name: cell if name == "split" else float(cell or "nan") for name, cell in row.items()}
-
-
-def _for_json(line: Line) -> dict[str, str | float | None]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in line.items()
-    }
