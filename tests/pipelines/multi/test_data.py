@@ -14,7 +14,7 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError, ImageError
 from eyechart.pipelines.multi.data import MultiFiles, MultiSource, open_multi
 from eyechart.pipelines.multi.files import ImagePaths, find_unshown_images, rewrite_marks
-from eyechart.pipelines.multi.select import Selection, check_marks, place_images
+from eyechart.pipelines.multi.select import PlacedText, Selection, check_marks, place_images
 from eyechart.types import Sample
 from support.multi import CAPTIONS, KNOWLEDGE, MultiData, make_multi, problems, write_json
 
@@ -285,19 +285,14 @@ def test_knowledge_may_be_a_list_and_has_captions_too(data: MultiData) -> None:
     assert found["czsx_0_0"].meta["knowledge_content"] == "三原色见[IMAGE_1]。[IMAGE_1]: 三个圆\n"
 
 
-def test_the_prepared_record(data: MultiData) -> None:
+def test_a_prepared_question_and_its_knowledge(data: MultiData) -> None:
     source = opened(data, input_type=2, knowledge_file=data.knowledge_file)
-    assert source.prepare(source.questions[0]).record() == {
-        "question_id": "czsx_0_0",
-        "question_content": "观察图形[IMAGE_1]，回答问题。\n图形是什么颜色？\nA. 红\nB. 蓝\nC. 绿\nD. 黄",
-        "question_type": "单选",
-        "knowledge": ["颜色", "图形"],
-        "question_image_number": 1,
-        "question_image_list": ["../data/images/czsx/0_1.png"],
-        "knowledge_content": "三原色见[IMAGE_1]。",
-        "knowledge_image_number": 1,
-        "knowledge_image_list": ["../data/images/k/2.png"],
-    }
+    question, knowledge = source.prepare(source.questions[0])
+    assert question == PlacedText(
+        "观察图形[IMAGE_1]，回答问题。\n图形是什么颜色？\nA. 红\nB. 蓝\nC. 绿\nD. 黄",
+        ("../data/images/czsx/0_1.png",),
+    )
+    assert knowledge == PlacedText("三原色见[IMAGE_1]。", ("../data/images/k/2.png",))
 
 
 # -- bad input -------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import MARK
 from eyechart.pipelines.multi.select import (
     Placement,
-    PreparedQuestion,
     check_marks,
     count_marks,
     pick_knowledge_name,
@@ -89,36 +88,3 @@ def test_one_text_of_knowledge_is_named_by_its_first_character_but_not_in_the_dr
     assert pick_knowledge_name("交通标志", "gzdl_7") == "交"
     assert pick_knowledge_name("交通标志", "shjk_7") == "交通标志"
     assert pick_knowledge_name("", "czsx_0") == pick_knowledge_name("", "shjk_0") == ""
-
-
-def prepared(**fields: Any) -> PreparedQuestion:
-    usual: dict[str, Any] = {
-        "question_id": "czsx_0_0",
-        "question_content": "甲[IMAGE_1]",
-        "question_type": "单选",
-        "knowledge": ["圆"],
-        "question_images": ("a.png",),
-    }
-    return PreparedQuestion(**(usual | fields))
-
-
-def test_the_prepared_structure() -> None:
-    assert prepared().record() == {
-        "question_id": "czsx_0_0",
-        "question_content": "甲[IMAGE_1]",
-        "question_type": "单选",
-        "knowledge": ["圆"],
-        "question_image_number": 1,
-        "question_image_list": ["a.png"],
-    }
-    with_knowledge = prepared(knowledge_content="乙", knowledge_images=("k.png",)).record()
-    assert with_knowledge["knowledge_content"] == "乙"
-    assert with_knowledge["knowledge_image_number"] == 1
-    assert with_knowledge["knowledge_image_list"] == ["k.png"]
-
-
-@pytest.mark.parametrize("input_type", [0, 1])
-def test_only_input_type_2_carries_lists_of_images(input_type: int) -> None:
-    record = prepared(knowledge_content="乙", knowledge_images=("k.png",), input_type=input_type).record()
-    assert record["question_image_number"] == record["knowledge_image_number"] == 1
-    assert not {"question_image_list", "knowledge_image_list"} & set(record)

@@ -38,8 +38,8 @@ from eyechart.pipelines.multi.files import (
 from eyechart.pipelines.multi.select import (
     InputType,
     Numbering,
+    PlacedText,
     Placement,
-    PreparedQuestion,
     ProblemQuestion,
     Selection,
     check_marks,
@@ -89,21 +89,29 @@ class MultiSource:
     def __iter__(self) -> Iterator[Sample]:
         to_ref = ImagePaths(self.files.problem_file.parent, self.files.image_root).to_ref
         for question in self.questions:
-            prepared = self.prepare(question)
-            images = (*prepared.question_images, *prepared.knowledge_images)
+            placed, background = self.prepare(question)
+            images = (*placed.images, *(background.images if background else ()))
             has_images = self.files.input_type == 2
+            meta = _meta(question, placed, self.files.input_type)
+            if has_images and images:
+                meta[IMAGE_PATHS] = list(images)
+            if background is not None:
+                meta["knowledge_content"] = background.text
+                meta["knowledge_image_number"] = len(background.images)
+            if self.is_system_empty:
+                meta[SYSTEM_TEXT] = ""
             yield Sample(
                 id=question.id,
-                question=prepared.question_content,
+                question=placed.text,
                 images=tuple(to_ref(path) for path in images) if has_images else (),
                 golds=_label(question),
-                meta=_meta(question, prepared) | ({SYSTEM_TEXT: ""} if self.is_system_empty else {}),
+                meta=meta,
                 withheld={"analysis": _analysis(question)},
                 row=question.row,
             )
 
-    def prepare(self, question: ProblemQuestion) -> PreparedQuestion:
-        """One question with numbered images, captions and knowledge."""
+    def prepare(self, question: ProblemQuestion) -> tuple[PlacedText, PlacedText | None]:
+        """A question and its knowledge, if there is any, with numbered images and captions."""
         problem = question.problem
         text = problem.question_text(question.index)
         paths = problem.img_paths or []
@@ -113,29 +121,18 @@ class MultiSource:
         # As published: a missing piece is not an error, and of a text its first character is looked up.
         known_as = (problem.knowledge or [""])[0]
         piece = self.knowledge.get(known_as)
-        background = None
-        if piece is not None:
-            name = self.files.knowledge_file.name if self.files.knowledge_file else ""
-            where = f"{name}: knowledge {known_as!r}"
-            text = rewrite_marks(piece.knowledge_content)
-            check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
-            background = place_images(text, piece.knowledge_images, self.wanted)
-        return PreparedQuestion(
-            question_id=question.id,
-            question_content=placed.text,
-            question_type=problem.problem_type_list[question.index],
-            knowledge=problem.knowledge or [],
-            question_images=placed.images,
-            knowledge_content=background.text if background else None,
-            knowledge_images=background.images if background else (),
-            input_type=self.files.input_type,
-        )
+        if piece is None:
+            return placed, None
+        name = self.files.knowledge_file.name if self.files.knowledge_file else ""
+        text = rewrite_marks(piece.knowledge_content)
+        where = f"{name}: knowledge {known_as!r}"
+        check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
+        return placed, place_images(text, piece.knowledge_images, self.wanted)
 
     def images_in_use(self) -> Iterator[str]:
         for question in self.questions:
-            prepared = self.prepare(question)
-            yield from prepared.question_images
-            yield from prepared.knowledge_images
+            for text in filter(None, self.prepare(question)):
+                yield from text.images
 
 
 def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
@@ -237,29 +234,23 @@ def _analysis(question: ProblemQuestion) -> str:
     return (analyses[question.index : question.index + 1] or [""])[0] or ""
 
 
-def _meta(question: ProblemQuestion, prepared: PreparedQuestion) -> dict[str, Any]:
+def _meta(question: ProblemQuestion, placed: PlacedText, input_type: InputType) -> dict[str, Any]:
     problem: Problem = question.problem
-    n_images = len(prepared.question_images)
+    type_name, n_images = problem.problem_type_list[question.index], len(placed.images)
     subject = take_first(problem.subject)
     education = problem.education or ""
-    meta: dict[str, Any] = {
-        "question_type": TYPES[prepared.question_type][1],
-        "type_name": prepared.question_type,
+    return {
+        "question_type": TYPES[type_name][1],
+        "type_name": type_name,
         "education": education,
         "subject": subject,
         "level": find_level(education, subject),
         "problem_id": problem.problem_id,
         "question_image_number": n_images,
         "image_class": classify_images(n_images),
-        "knowledge": pick_knowledge_name(prepared.knowledge, problem.problem_id),
-        "input_type": prepared.input_type,
+        "knowledge": pick_knowledge_name(problem.knowledge or [], problem.problem_id),
+        "input_type": input_type,
     }
-    if prepared.input_type == 2 and (paths := (*prepared.question_images, *prepared.knowledge_images)):
-        meta[IMAGE_PATHS] = list(paths)
-    if prepared.knowledge_content is not None:
-        meta["knowledge_content"] = prepared.knowledge_content
-        meta["knowledge_image_number"] = len(prepared.knowledge_images)
-    return meta
 
 
 def classify_images(n_images: int) -> str:

@@ -16,7 +16,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi.files import MARK, MOST_DIGITS, TYPES, Problem
@@ -250,42 +250,6 @@ def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> N
                 f"image{'s' * (len(paths) != 1)}",
                 hint=f"images are counted from 1; add the missing path to {field} or correct the mark",
             )
-
-
-# -- A question ready for the prompt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedQuestion:
-    """A question as it goes into a prompt."""
-
-    question_id: str
-    question_content: str
-    question_type: str  # as in the file: 单选, ...
-    knowledge: Sequence[str] | str
-    question_images: tuple[str, ...]
-    knowledge_content: str | None = None
-    knowledge_images: tuple[str, ...] = ()
-    input_type: InputType = 2
-
-    def record(self) -> dict[str, Any]:
-        """The official code's structure of a prepared question."""
-        record: dict[str, Any] = {
-            "question_id": self.question_id,
-            "question_content": self.question_content,
-            "question_type": self.question_type,
-            "knowledge": self.knowledge if isinstance(self.knowledge, str) else list(self.knowledge),
-            "question_image_number": len(self.question_images),
-        }
-        has_list = self.input_type == 2
-        if has_list:
-            record["question_image_list"] = list(self.question_images)
-        if self.knowledge_content is not None:
-            record["knowledge_content"] = self.knowledge_content
-            record["knowledge_image_number"] = len(self.knowledge_images)
-            if has_list:
-                record["knowledge_image_list"] = list(self.knowledge_images)
-        return record
 
 
 def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:

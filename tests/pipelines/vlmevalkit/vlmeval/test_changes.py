@@ -4,7 +4,6 @@ import pytest
 
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
     is_changed,
-    list_changes,
     remember_class,
     restore_classes,
 )
@@ -30,7 +29,6 @@ def mine(self: object, *args: object) -> None: ...
 @pytest.mark.parametrize("cls", OURS)
 def test_as_written_nothing_is_changed(cls: type) -> None:
     assert not is_changed(cls)
-    assert list_changes(cls) == []
 
 
 @pytest.mark.parametrize(
@@ -40,7 +38,6 @@ def test_an_assignment_is_noticed_and_put_back(name: str) -> None:
     with restore_classes():
         setattr(CustomVQADataset, name, mine)
         assert is_changed(CustomVQADataset)
-        assert list_changes(CustomVQADataset) == [name]
         assert not is_changed(CustomMCQDataset)
     assert not is_changed(CustomVQADataset)
     assert getattr(CustomVQADataset, name) is not mine
@@ -64,9 +61,12 @@ def test_a_method_that_is_new_and_one_that_is_gone() -> None:
 
     with restore_classes():
         Some.more = mine  # type: ignore[attr-defined]
-        assert list_changes(Some) == ["more"]
+        assert is_changed(Some)
+        del Some.more  # type: ignore[attr-defined]
+        assert not is_changed(Some)
         del Some.here
-        assert list_changes(Some) == ["here", "more"]
+        assert is_changed(Some)
+        Some.more = mine  # type: ignore[attr-defined]
     assert not is_changed(Some)
     assert not hasattr(Some, "more")
 

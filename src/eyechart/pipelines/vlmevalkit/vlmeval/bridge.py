@@ -233,16 +233,6 @@ def is_evaluate_changed(cls: type) -> bool:
     return _WRITTEN.get(first, {}).get("evaluate") is not vars(first)["evaluate"]
 
 
-def list_changes(cls: type) -> list[str]:
-    """The names that were assigned, for messages."""
-    names: set[str] = set()
-    for one in cls.__mro__:
-        before, now = _WRITTEN.get(one), _held(one)
-        if before is not None:
-            names |= {name for name in {*before, *now} if before.get(name) is not now.get(name)}
-    return sorted(names)
-
-
 @contextmanager
 def restore_classes() -> Iterator[None]:
     """Undo all assignments to the classes that happen inside the block."""
