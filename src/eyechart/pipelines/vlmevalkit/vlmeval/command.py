@@ -16,7 +16,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
 
 from eyechart.errors import EyechartError, UsageError, rename_flags, translate_hint, translate_hints
 from eyechart.files import atomic_write
@@ -388,11 +390,17 @@ _KINDS = (
     "CustomVQADataset", "CustomTextMCQDataset",
 )  # fmt: skip
 _VIDEO = ("nframe", "fps", "pack", "use_subtitle")
-_KEYS = ("model", "data")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+_Entries = Annotated[dict[str, dict[str, Any]], msgspec.Meta(min_length=1)]
+
+
+class _Config(msgspec.Struct, forbid_unknown_fields=True):
+    model: _Entries
+    data: _Entries
+
+
+class Labelled(NamedTuple):
     """An entry of the file. Its result files are named after the label; `said` is empty without a class."""
 
     label: str
@@ -406,34 +414,24 @@ def read_config(path: str) -> tuple[list[Labelled], list[Labelled]]:
         text = Path(path).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as err:
         raise UsageError(f"--config {path} cannot be read: {getattr(err, 'strerror', None) or err}") from err
-    content = decode_json(text, f"--config {path}")
-    if not isinstance(content, Mapping) or not all(content.get(name) for name in _KEYS):
+    try:
+        found = msgspec.convert(decode_json(text, f"--config {path}"), _Config)
+    except msgspec.ValidationError as err:
         raise UsageError(
-            f"--config {path} does not hold a model and a data object",
+            f"--config {path} does not hold a model and a data object: {err}",
             hint='{"model": {"LABEL": {"class": "GPT4V", "model": "NAME"}}, "data": {"NAME": {}}}',
-        )
-    for name in content:
-        if name not in _KEYS:
-            hint = suggest_name(str(name), list(_KEYS), otherwise="only model and data are known", at_most=1)
-            raise UsageError(f"--config {path} has an unknown entry {name!r}", hint=hint)
-    return _labelled(content, "model", path), _labelled(content, "data", path)
+        ) from err
+    return _label_entries(found.model, "model", path), _label_entries(found.data, "data", path)
 
 
-def _labelled(content: Mapping[str, Any], name: str, path: str) -> list[Labelled]:
-    entries = content[name]
-    if not isinstance(entries, Mapping):
-        raise UsageError(f"--config {path}: {name} must hold labels, each with an object")
+def _label_entries(entries: Mapping[str, dict[str, Any]], name: str, path: str) -> list[Labelled]:
     found = []
     for label, said in entries.items():
-        if not isinstance(said, Mapping) or not isinstance(said.get("class", ""), str):
-            raise UsageError(f'--config {path}: {name} {label!r} must be an object with a "class", or {{}}')
-        rest = {key: value for key, value in said.items() if key != "class"}
-        if rest and not said.get("class"):
-            raise UsageError(
-                f'--config {path}: {name} {label!r} has no "class"',
-                hint=_classes() if name == "model" else "",
-            )
-        found.append(Labelled(label=str(label), kind=str(said.get("class", "")), said=rest))
+        kind = said.pop("class", "")
+        if not isinstance(kind, str) or (said and not kind):
+            hint = _classes() if name == "model" else ""
+            raise UsageError(f'--config {path}: {name} {label!r} has no "class"', hint=hint)
+        found.append(Labelled(label, kind, said))
     return found
 
 
