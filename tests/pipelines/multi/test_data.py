@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError, ImageError
-from eyechart.pipelines.multi.data import MultiFiles, MultiSource, open_multi
+from eyechart.pipelines.multi.arguments import MultiOptions
+from eyechart.pipelines.multi.data import MultiSource, open_multi
 from eyechart.pipelines.multi.files import ImagePaths, find_unshown_images, rewrite_marks
 from eyechart.pipelines.multi.select import PlacedText, Selection, check_marks, place_images
 from eyechart.types import Sample
@@ -27,8 +28,12 @@ def data(tmp_path: Path) -> MultiData:
 
 
 def opened(data: MultiData, **fields: Any) -> MultiSource:
-    usual: dict[str, Any] = {"problem_file": data.problem_file, "selection": ALL}
-    return open_multi(MultiFiles(**(usual | fields)))
+    given: dict[str, Any] = {"problem_file": data.problem_file} | fields
+    selection = given.pop("selection", ALL)
+    settings: dict[str, Any] = {
+        name: str(value) if isinstance(value, Path) else value for name, value in given.items()
+    }
+    return open_multi(MultiOptions(**settings), selection)
 
 
 def samples(data: MultiData, **fields: Any) -> dict[str, Sample]:
@@ -444,5 +449,5 @@ def test_whatever_a_file_holds_is_read_or_refused(
     for content in (rest, {"czsx_0": problems()["czsx_0"] | problem}, [problem]):
         file = write_json(folder / "problem.json", content)
         with contextlib.suppress(DataError):
-            for sample in open_multi(MultiFiles(problem_file=file, selection=ALL, input_type=2)):
+            for sample in open_multi(MultiOptions(problem_file=str(file), input_type=2), ALL):
                 assert len(sample.images) == sample.meta["question_image_number"]

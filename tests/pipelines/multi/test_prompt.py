@@ -11,6 +11,7 @@ from PIL import Image
 
 from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError
+from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.prompt import BLACK, MARK, NAMES, WORDS, MultiPrompt
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
@@ -29,7 +30,7 @@ def sample(type_name: str = "单选", images: int = 0, question: str = "", **met
 
 
 def prompt(**options: Any) -> MultiPrompt:
-    return MultiPrompt(**({"words": TAGS} | options))
+    return MultiPrompt(options.pop("words", TAGS), MultiOptions(**options))
 
 
 def text(one: Sample, **options: Any) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.data.wrappers import get_remarks
 from eyechart.errors import UsageError
+from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.prompt import (
     NAMES,
     WORDS,
@@ -94,7 +95,7 @@ def compose(sample: Sample, options: dict[str, Any]) -> tuple[str, str]:
 def test_prompts_are_those_of_the_authors(place: Path, type_name: str) -> None:
     names = ("few_shot", "no_background", "blank_image", "cot")
     for values, n_images, knows in product(product([False, True], repeat=4), [0, 1], [False, True]):
-        options = dict(zip(names, values, strict=True))
+        options: dict[str, Any] = dict(zip(names, values, strict=True))
         meta = {"type_name": type_name, "knowledge": "50%的{圆}", "question_image_number": n_images}
         images = (ImageRef(kind="file", location="1.png"),) * n_images
         sample = Sample(id="a_0", question="{type} %s？", images=images, meta=meta)
@@ -104,9 +105,9 @@ def test_prompts_are_those_of_the_authors(place: Path, type_name: str) -> None:
             )
         words = read_words("prompts.py", "zh", cot=options["cot"])
         before, after = compose(sample, options)
-        prompt = MultiPrompt(words=words, input_type=2, **options)
+        prompt = MultiPrompt(words, MultiOptions(input_type=2, **options))
         assert prompt(sample)[0].text == before + after
-        split = MultiPrompt(words=words, input_type=2, split_sys=True, **options)
+        split = MultiPrompt(words, MultiOptions(input_type=2, split_sys=True, **options))
         assert [turn.text for turn in split(sample)] == [before, after]
     assert not (place / "executed.txt").exists()
 
@@ -119,7 +120,7 @@ def test_the_last_round_keeps_its_line_break(place: Path) -> None:
     meta = {"type_name": "单选", "knowledge": "圆", "question_image_number": 2}
     images = tuple(ImageRef(kind="file", location=f"{k}.png") for k in "12")
     sample = Sample(id="a_0", question="[IMAGE_1][IMAGE_2]", images=images, meta=meta)
-    prompt = MultiPrompt(words=words, input_type=2, in_turn=True, cot=True)
+    prompt = MultiPrompt(words, MultiOptions(input_type=2, in_turn=True, cot=True))
     assert prompt(sample)[-1].text == "\n答案："
 
 

@@ -11,7 +11,7 @@ data          from files to samples; a prediction.json as replies
 report        result files of a run: predictions, scores, tables, charts
 metrics       the official metrics step on files (``eyechart multi-metrics``)
 inference     the official inference step: arguments in, run folder out (``eyechart multi``)
-arguments     its arguments by their official names; args.json
+arguments     settings and arguments by their official names, once; args.json
 models        which model they mean: an endpoint, an evaluator class, the original's list
 evaluators    the interface of evaluator classes, ``generate_answer(question)``
 tester        easy questions that check whether a model takes every kind (``model check``)

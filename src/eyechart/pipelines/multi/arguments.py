@@ -1,4 +1,4 @@
-"""MULTI's arguments with their published names and defaults, and the file args.json that keeps them."""
+"""MULTI's settings and arguments with their published names and defaults; the file args.json that keeps them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from eyechart.data.files.formats import resolve_origin
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
 from eyechart.files import atomic_write
 from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, read_pairs
+from eyechart.pipelines.multi.select import InputType, Numbering, Selection, read_codes
 from eyechart.registry import suggest_name
 from eyechart.store.folder import make_file_name
 
 PREDICTION_FILE = "prediction.json"
+TYPES = range(5)  # of questions, as `questions_type` numbers them
 
 # Headings of `--help`.
 FILES = "the files"
@@ -74,6 +77,59 @@ class MultiSettings:
         -1, metavar="N", help="only the first N of the selected questions (default: -1; 0 and -1: all)"
     )
     random: bool = _selection(False, help="shuffle with a fixed seed (--set seed=N)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiOptions(MultiSettings):
+    """All settings. They go to the manifest and into the run folder's name, so their names stay."""
+
+    input_type: InputType = 0
+    seed: int = 0
+    split_sys: bool = False
+    wording: str = ""
+    answer_position: Literal["start", "end"] = "start"
+    image_root: str = ""
+    renumbering: Numbering = "official"
+    allow_missing_captions: bool = False
+    allow_unknown_ids: bool = False
+
+    def __post_init__(self) -> None:
+        if self.input_type not in (0, 1, 2):
+            raise UsageError(
+                f"multi: input_type is {self.input_type}, but must be 0, 1 or 2",
+                hint="3, images without text, was never implemented",
+            )
+        if self.eval_num < -1:
+            raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 or 0 (all), or a number")
+
+    @property
+    def origin(self) -> str:
+        return resolve_origin(self.problem_file) if self.problem_file else "multi"
+
+    @property
+    def problems(self) -> Path:
+        """The problem file."""
+        if (path := self.find("problem_file")) is None:
+            raise UsageError(
+                "multi needs a problem file",
+                hint="eyechart run multi --set problem_file=data/problem_v1.3.1_20241210.json -m MODEL",
+            )
+        return path
+
+    def find(self, name: str) -> Path | None:
+        """The file or folder of a setting, if it is given."""
+        text = getattr(self, name)
+        return Path(text).expanduser().absolute() if text else None
+
+    def selection(self) -> Selection:
+        return Selection(
+            types=read_codes(self.questions_type, TYPES, name="questions_type"),
+            image_types=read_codes(self.image_type, range(3), name="image_type"),
+            subject=self.subject,
+            eval_num=self.eval_num,
+            shuffle=self.random,
+            seed=self.seed,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

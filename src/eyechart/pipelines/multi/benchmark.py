@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from eyechart.data.files.formats import resolve_origin
 from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import UsageError
-from eyechart.pipelines.multi.arguments import MultiSettings
-from eyechart.pipelines.multi.data import MultiFiles, open_multi, read_replies
+from eyechart.pipelines.multi.arguments import TYPES, MultiOptions
+from eyechart.pipelines.multi.data import open_multi, read_replies
 from eyechart.pipelines.multi.prompt import (
     MARK,
     OWN_WORDING,
@@ -29,12 +28,11 @@ from eyechart.pipelines.multi.prompt import (
     read_words,
 )
 from eyechart.pipelines.multi.score import count_points
-from eyechart.pipelines.multi.select import InputType, Numbering, Selection, read_codes
+from eyechart.pipelines.multi.select import Selection
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.score.chinese_words import require_jieba
 from eyechart.types import Benchmark, Card, Message, Replies, Sample, Source
 
-TYPES = range(5)  # of questions, as `questions_type` numbers them
 ASKED_TYPES = "0,1,2"  # the default; a file of replies is scored whatever its types
 EVERY_TYPE = "0,1,2,3,4"  # the default with a subset, as published
 
@@ -44,69 +42,6 @@ _OF_THE_PROMPT = (
     "in_turn", "cot", "few_shot", "no_background", "no_sys", "lang", "blank_image", "split_sys", "wording",
 )  # fmt: skip
 Codes = str | int | list[int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MultiOptions(MultiSettings):
-    """All settings. They go to the manifest and into the run folder's name, so their names stay."""
-
-    input_type: InputType = 0
-    seed: int = 0
-    split_sys: bool = False
-    wording: str = ""
-    answer_position: Literal["start", "end"] = "start"
-    image_root: str = ""
-    renumbering: Numbering = "official"
-    allow_missing_captions: bool = False
-    allow_unknown_ids: bool = False
-
-    def __post_init__(self) -> None:
-        if self.input_type not in (0, 1, 2):
-            raise UsageError(
-                f"multi: input_type is {self.input_type}, but must be 0, 1 or 2",
-                hint="3, images without text, was never implemented",
-            )
-        if self.eval_num < -1:
-            raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 or 0 (all), or a number")
-
-    @property
-    def origin(self) -> str:
-        return resolve_origin(self.problem_file) if self.problem_file else "multi"
-
-    def selection(self) -> Selection:
-        return Selection(
-            types=read_codes(self.questions_type, TYPES, name="questions_type"),
-            image_types=read_codes(self.image_type, range(3), name="image_type"),
-            subject=self.subject,
-            eval_num=self.eval_num,
-            shuffle=self.random,
-            seed=self.seed,
-        )
-
-    def files(self, selection: Selection) -> MultiFiles:
-        """The files, and how the selected questions are assembled from them."""
-        if not self.problem_file:
-            raise UsageError(
-                "multi needs a problem file",
-                hint="eyechart run multi --set problem_file=data/problem_v1.3.1_20241210.json -m MODEL",
-            )
-        return MultiFiles(
-            problem_file=_path(self.problem_file),
-            knowledge_file=_path(self.knowledge_file) if self.knowledge_file else None,
-            caption_file=_path(self.caption_file) if self.caption_file else None,
-            subset=_path(self.subset) if self.subset else None,
-            image_root=_path(self.image_root) if self.image_root else None,
-            input_type=self.input_type,
-            cap_in_cnt=self.cap_in_cnt,
-            numbering=self.renumbering,
-            selection=selection,
-            allow_missing_captions=self.allow_missing_captions,
-            allow_unknown_ids=self.allow_unknown_ids,
-        )
-
-    def every(self) -> MultiFiles:
-        """All questions of the problem file, to tell ids that were not selected from unknown ones."""
-        return replace(self.files(Selection(types=frozenset(TYPES))), subset=None, input_type=0)
 
 
 def _with_settings(function: BenchmarkFactory) -> BenchmarkFactory:
@@ -154,18 +89,20 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
     scored = replace(asked, types=frozenset(TYPES)) if is_every_type_scored else asked
     prompt = _Prompt(options)
 
-    def opened(files: MultiFiles, *remarks: str) -> Source:
-        source = open_multi(files)
+    def opened(options: MultiOptions, selection: Selection, *remarks: str) -> Source:
+        source = open_multi(options, selection)
         source = replace(source, is_system_empty=options.split_sys and options.no_sys)
         return ChangedSource(replace(source, remarks=(*source.remarks, *filter(None, remarks))), _weighed)
 
     def asked_about() -> Source:
         prompt.check()  # a wrong wording must fail before the first question is asked
-        return ChangedSource(opened(options.files(asked), prompt.describe_wording()), _scorable)
+        return ChangedSource(opened(options, asked, prompt.describe_wording()), _scorable)
 
     def read(path: Path) -> Replies:
-        chosen = opened(options.files(scored))
-        said = read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(options.every())))
+        chosen = opened(options, scored)
+        # All questions of the problem file, to tell ids that were not selected from unknown ones.
+        every = replace(options, subset="", input_type=0), Selection(types=frozenset(TYPES))
+        said = read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(*every)))
         assert said.source is not None, "it holds the questions that the file answers"
         return replace(said, source=ChangedSource(said.source, _scorable))
 
@@ -241,9 +178,4 @@ class _Prompt:
                 f"{said.wording}: the piece {marked!r} holds an image mark, at which rounds are cut",
                 hint="write [IMAGE_i], without a number",
             )
-        options = ("input_type", *(name for name in _OF_THE_PROMPT if name not in ("lang", "wording")))
-        return MultiPrompt(words=words, **{name: getattr(said, name) for name in options})
-
-
-def _path(text: str) -> Path:
-    return Path(text).expanduser().absolute()
+        return MultiPrompt(words, said)

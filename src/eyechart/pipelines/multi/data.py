@@ -16,6 +16,7 @@ from typing import Any
 from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
+from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.files import (
     OLD_MARK,
     SYSTEM_TEXT,
@@ -37,7 +38,6 @@ from eyechart.pipelines.multi.files import (
 )
 from eyechart.pipelines.multi.select import (
     InputType,
-    Numbering,
     PlacedText,
     Placement,
     ProblemQuestion,
@@ -53,29 +53,12 @@ from eyechart.pipelines.multi.select import (
 from eyechart.types import Replies, Reply, Sample, Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MultiFiles:
-    """Which files the questions come from, and how they are assembled."""
-
-    problem_file: Path
-    knowledge_file: Path | None = None
-    caption_file: Path | None = None
-    subset: Path | None = None
-    image_root: Path | None = None
-    input_type: InputType = 0
-    cap_in_cnt: bool = False
-    numbering: Numbering = "official"
-    selection: Selection = field(default_factory=Selection)
-    allow_missing_captions: bool = False
-    allow_unknown_ids: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class MultiSource:
     """The selected questions as samples."""
 
     name: str
-    files: MultiFiles
+    options: MultiOptions
     questions: tuple[ProblemQuestion, ...] = field(repr=False)
     knowledge: Mapping[str, Knowledge] = field(repr=False)
     wanted: Placement = field(repr=False)
@@ -84,15 +67,15 @@ class MultiSource:
 
     @property
     def origin(self) -> str:
-        return str(self.files.problem_file)
+        return str(self.options.problems)
 
     def __iter__(self) -> Iterator[Sample]:
-        to_ref = ImagePaths(self.files.problem_file.parent, self.files.image_root).to_ref
+        to_ref = ImagePaths(self.options.problems.parent, self.options.find("image_root")).to_ref
         for question in self.questions:
             placed, background = self.prepare(question)
             images = (*placed.images, *(background.images if background else ()))
-            has_images = self.files.input_type == 2
-            meta = _meta(question, placed, self.files.input_type)
+            has_images = self.options.input_type == 2
+            meta = _meta(question, placed, self.options.input_type)
             if has_images and images:
                 meta[IMAGE_PATHS] = list(images)
             if background is not None:
@@ -115,7 +98,7 @@ class MultiSource:
         problem = question.problem
         text = problem.question_text(question.index)
         paths = problem.img_paths or []
-        where = f"{self.files.problem_file.name}: question {question.id!r}"
+        where = f"{self.options.problems.name}: question {question.id!r}"
         check_marks(text, paths, where=where, field="img_paths")
         placed = place_images(text, paths, self.wanted)
         # As published: a missing piece is not an error, and of a text its first character is looked up.
@@ -123,7 +106,7 @@ class MultiSource:
         piece = self.knowledge.get(known_as)
         if piece is None:
             return placed, None
-        name = self.files.knowledge_file.name if self.files.knowledge_file else ""
+        name = Path(self.options.knowledge_file).name
         text = rewrite_marks(piece.knowledge_content)
         where = f"{name}: knowledge {known_as!r}"
         check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
@@ -135,64 +118,66 @@ class MultiSource:
                 yield from text.images
 
 
-def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
+def open_multi(options: MultiOptions, selection: Selection | None = None) -> MultiSource:
     """Read the files, select the questions, and refuse what does not match."""
-    if files.image_root is not None and not files.image_root.is_dir():
-        raise DataError(f"image_root: no folder {files.image_root}", hint="check the path")
-    problems = read_problems(files.problem_file)
+    root, subset, captioned, known_from = map(
+        options.find, ("image_root", "subset", "caption_file", "knowledge_file")
+    )
+    if root is not None and not root.is_dir():
+        raise DataError(f"image_root: no folder {root}", hint="check the path")
+    file = options.problems
+    problems = read_problems(file)
     questions = list_questions(problems)
-    selection = files.selection
-    if files.subset is not None:
-        ids = read_hard_list(files.subset)
-        if not files.allow_unknown_ids:
+    selection = selection or options.selection()
+    if subset is not None:
+        ids = read_hard_list(subset)
+        if not options.allow_unknown_ids:
             known = (question.id for question in questions)
-            refuse_unknown_ids(ids, known, file=files.subset.name, of=files.problem_file.name)
+            refuse_unknown_ids(ids, known, file=subset.name, of=file.name)
         selection = replace(selection, subset=frozenset(ids))
     choice = select_questions(questions, selection)
     if questions and not choice.asked:
-        refuse_empty_choice(choice, selection, file=files.problem_file.name)
-    captions = None
-    if files.input_type == 1 and files.caption_file is not None:
-        captions = read_captions(files.caption_file)
+        refuse_empty_choice(choice, selection, file=file.name)
+    captions = read_captions(captioned) if options.input_type == 1 and captioned else None
     source = MultiSource(
-        name,
-        files,
+        "multi",
+        options,
         choice.asked,
-        read_knowledge(files.knowledge_file) if files.knowledge_file else {},
-        Placement(captions, files.cap_in_cnt, files.numbering),
+        read_knowledge(known_from) if known_from else {},
+        Placement(captions, options.cap_in_cnt, options.renumbering),
     )
     levels = describe_unknown_educations(
         {name: one.education or "" for name, one in problems.items()}, "problems"
     )
     has_knowledge = any((one.problem.knowledge or [""])[0] in source.knowledge for one in choice.asked)
     no_knowledge = (
-        f"{files.knowledge_file.name}: it has no knowledge for any of the questions"
-        if files.knowledge_file and not has_knowledge
+        f"{known_from.name}: it has no knowledge for any of the questions"
+        if known_from and not has_knowledge
         else ""
     )
     remarks = (
         choice.remark(selection),
         no_knowledge,
         *_images_remarks(problems, source),
-        levels and f"{files.problem_file.name}: {levels}",
+        levels and f"{file.name}: {levels}",
     )
     source = replace(source, remarks=tuple(filter(None, remarks)))
-    if captions is not None and files.caption_file is not None and not files.allow_missing_captions:
-        refuse_missing(source.images_in_use(), captions, files.caption_file)
+    if captions is not None and captioned is not None and not options.allow_missing_captions:
+        refuse_missing(source.images_in_use(), captions, captioned)
     return source
 
 
 def _images_remarks(problems: Mapping[str, Problem], source: MultiSource) -> Iterator[str]:
     """Remarks on images whose marks have an older form or are missing."""
-    files = source.files
+    options = source.options
     of_problems = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
-    yield from _marks_remarks(of_problems, files.problem_file, "img_paths", must_show=files.input_type > 0)
-    if files.knowledge_file is not None:
+    yield from _marks_remarks(of_problems, options.problems, "img_paths", must_show=options.input_type > 0)
+    if (knowledge_file := options.find("knowledge_file")) is not None:
         of_pieces = {
             name: ([piece.knowledge_content], piece.knowledge_images)
             for name, piece in source.knowledge.items()
         }
-        yield from _marks_remarks(of_pieces, files.knowledge_file, "knowledge_images", must_show=False)
+        yield from _marks_remarks(of_pieces, knowledge_file, "knowledge_images", must_show=False)
 
 
 def _marks_remarks(

@@ -22,12 +22,13 @@ from eyechart.pipelines.multi.arguments import (
     ARGS_FILE,
     PREDICTION_FILE,
     MultiArguments,
+    MultiOptions,
     generate_run_name,
     list_differences,
     read_arguments,
     write_arguments,
 )
-from eyechart.pipelines.multi.benchmark import EVERY_TYPE, MultiOptions
+from eyechart.pipelines.multi.benchmark import EVERY_TYPE
 from eyechart.pipelines.multi.data import MultiSource, open_multi
 from eyechart.pipelines.multi.files import read_hard_list, read_problems
 from eyechart.pipelines.multi.models import ChosenModel, choose_model
@@ -191,7 +192,7 @@ def _left_out(benchmark: Benchmark) -> list[str]:
     said = MultiOptions(**benchmark.settings)
     notes = []
     if said.subset or (said.input_type == 1 and said.caption_file):
-        source = open_multi(said.files(said.selection()))
+        source = open_multi(said)
         if said.subset:
             notes += _unknown_ids(source, Path(said.subset))
         if source.wanted.captions is not None:
@@ -205,7 +206,7 @@ def _left_out(benchmark: Benchmark) -> list[str]:
 
 
 def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
-    known = {question.id for question in list_questions(read_problems(source.files.problem_file))}
+    known = {question.id for question in list_questions(read_problems(source.options.problems))}
     unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
     if not unknown:
         return []

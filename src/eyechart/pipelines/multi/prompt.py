@@ -12,12 +12,13 @@ import ast
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import DataError, UsageError
 from eyechart.files import read_yaml, suppress_warnings
+from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.registry import check_texts
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
@@ -33,32 +34,25 @@ _OPEN = "解答"
 _PIECES = {"单选": "sa", "多选": "ma", "填空": "fb", _OPEN: "op"}  # all others are asked as open ones
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MultiPrompt:
-    """Renders a sample of MULTI as messages. Options have the names of the official arguments.
+    """Renders a sample of MULTI as messages.
 
     With `split_sys` the pieces before the question are the system message, otherwise everything is one text.
     Images follow the text, unless a question with several of them is asked in rounds (`in_turn`), one each.
     """
 
-    words: Mapping[str, str] = field(default_factory=lambda: WORDS["zh"])
-    input_type: Literal[0, 1, 2] = 0
-    in_turn: bool = False
-    cot: bool = False
-    no_background: bool = False
-    no_sys: bool = False
-    few_shot: int = 0
-    blank_image: bool = False
-    split_sys: bool = False
+    words: Mapping[str, str]
+    options: MultiOptions
 
     def __call__(self, sample: Sample) -> list[Message]:
         """The messages of one question; between rounds there is a place for the model's reply."""
         system, text = self.system_text(sample), self.user_text(sample)
-        turns = [Message("system", (system,))] if self.split_sys and system else []
-        if not self.split_sys:
+        turns = [Message("system", (system,))] if self.options.split_sys and system else []
+        if not self.options.split_sys:
             text = system + text
-        images = sample.images if self.input_type == 2 else ()
-        if self.in_turn and len(images) > 1:
+        images = sample.images if self.options.input_type == 2 else ()
+        if self.options.in_turn and len(images) > 1:
             return [*turns, *self._rounds(sample, text)]
         if self._is_black(sample):
             images = (BLACK,)
@@ -66,15 +60,15 @@ class MultiPrompt:
 
     def system_text(self, sample: Sample) -> str:
         """Role, instruction, image guide, example."""
-        if self.no_sys:
+        if self.options.no_sys:
             return ""
         words, kind = self.words, self._kind(sample)
         begin = words[f"instruction_{kind}"]
-        if not self.no_background:
+        if not self.options.no_background:
             role = words["role"].replace("{type}", _asked_as(sample))
             begin = f"{role.replace('{subject}', str(sample.meta.get('knowledge', '')))}\n{begin}"
         example = ""
-        if self.few_shot and kind != "op":
+        if self.options.few_shot and kind != "op":
             example = f"\n{words[f'example_{kind}']}\n{words['example_end']}\n"  # one line stays empty
         return f"{begin}\n{words[self.guide(sample)]}\n{example}"
 
@@ -82,7 +76,7 @@ class MultiPrompt:
         """The question, the knowledge if there is any, and the ending."""
         knowledge = sample.meta.get("knowledge_content")
         background = "" if knowledge is None else f"\n{self.words['knowledge']}\n{knowledge}"
-        ending = "ending_cot" if self.cot and self._kind(sample) != "op" else "ending"
+        ending = "ending_cot" if self.options.cot and self._kind(sample) != "op" else "ending"
         return f"{sample.question}{background}\n{self.words[ending]}"
 
     def guide(self, sample: Sample) -> str:
@@ -90,9 +84,9 @@ class MultiPrompt:
         n_images = _number(sample, "question_image_number") + _number(sample, "knowledge_image_number")
         if n_images == 0:
             return "guide_black_image" if self._is_black(sample) else "guide_text"
-        if self.input_type == 2:
-            return "guide_image_in_turn" if self.in_turn and n_images > 1 else "guide_image"
-        return "guide_caption" if self.input_type == 1 else "guide_no_image"
+        if self.options.input_type == 2:
+            return "guide_image_in_turn" if self.options.in_turn and n_images > 1 else "guide_image"
+        return "guide_caption" if self.options.input_type == 1 else "guide_no_image"
 
     def _rounds(self, sample: Sample, text: str) -> list[Message]:
         rounds = split_rounds(text) if MARK.search(text) else []
@@ -103,13 +97,13 @@ class MultiPrompt:
                 hint="in the wording, write [IMAGE_i], without a number, to mention marks",
             )
         turns = [Message("user", (image, said)) for image, said in zip(sample.images, rounds, strict=True)]
-        if self.cot:  # as published: open questions too, though their ending asks for no reasoning
+        if self.options.cot:  # as published: open questions too, though their ending asks for no reasoning
             turns.append(Message("user", (self.words["final_round"],)))
         spoken = [turn for asked in turns for turn in (asked, MODELS_TURN)]
         return spoken[:-1]
 
     def _is_black(self, sample: Sample) -> bool:
-        return self.blank_image and self.input_type == 2 and not sample.images
+        return self.options.blank_image and self.options.input_type == 2 and not sample.images
 
     @staticmethod
     def _kind(sample: Sample) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from eyechart.data.images.loading import ImageLoader
 from eyechart.models.checkup import CheckCase, Skill, make_plain_image
+from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.data import classify_images
 from eyechart.pipelines.multi.prompt import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.score import KINDS, score
@@ -147,7 +148,7 @@ def _case(asked: CheckQuestion, lang: Language, *, split_sys: bool) -> CheckCase
             "knowledge": {"zh": "常识", "en": "common knowledge"}[lang],
         },
     )
-    prompt = MultiPrompt(words=WORDS[lang], split_sys=split_sys, **asked.options)
+    prompt = MultiPrompt(WORDS[lang], MultiOptions(split_sys=split_sys, **asked.options))
     label = asked.label if isinstance(asked.label, str) else asked.label[lang]
     return CheckCase(
         ability=f"{asked.ability} ({lang})",
