@@ -1,4 +1,4 @@
-"""MULTI's settings and arguments with their published names and defaults; the file args.json that keeps them."""
+"""MULTI's settings and arguments with their published names and defaults; the file args.json."""
 
 from __future__ import annotations
 
