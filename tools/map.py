@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import http.server
+import inspect
 import json
 import statistics
 import sys
@@ -146,13 +147,14 @@ class Trace:
 
     def _see(self, frame: FrameType, event: str, _: object) -> None:
         name = frame.f_code.co_filename
-        if event == "call" and name.startswith(str(PACKAGE)):
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # not a module or the body of a class
+        if event == "call" and is_function and name.startswith(str(PACKAGE)):
             self.calls.append((name.removeprefix(f"{PACKAGE}/"), frame.f_code.co_name))
 
     @property
     def files(self) -> list[str]:
         """Each file once, in the order of its first call."""
-        return list(dict.fromkeys(file for file, function in self.calls if function != "<module>"))
+        return list(dict.fromkeys(file for file, _ in self.calls))
 
     def files_to_the_model(self) -> list[str]:
         """The engine's files between a sample that is ready and the model that is called."""

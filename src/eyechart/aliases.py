@@ -7,13 +7,12 @@ name must neither replace them nor load a module twice.
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 
-class Aliases(MetaPathFinder, Loader):
+class Aliases:
     """Imports ``eyechart.run.options`` as ``eyechart.runs.options``: one module under both names."""
 
     def __init__(self, names: dict[str, str]) -> None:

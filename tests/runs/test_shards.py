@@ -14,7 +14,8 @@ import pytest
 from eyechart.errors import UsageError
 from eyechart.runs.api import run
 from eyechart.runs.results import Run
-from eyechart.runs.shards import Shard, find_whole, merge_runs
+from eyechart.runs.shards import Shard, merge_runs
+from eyechart.store.folder import find_whole
 from support.command import eyechart
 from support.files import choice_tsv, jsonl
 from support.runs import questions_fixture, run_command, server_fixture, some_letter

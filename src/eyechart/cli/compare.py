@@ -114,8 +114,8 @@ def execute(args: argparse.Namespace) -> int:
         write_samples,
     )
     from eyechart.runs.comparison import compare_all
+    from eyechart.runs.comparison_pages import write_comparison_html
     from eyechart.runs.noise import measure_noise
-    from eyechart.runs.pages import write_comparison_html
 
     _check_files(args)
     load_dotenv()

@@ -12,13 +12,12 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
-from eyechart.engine.look import Looker, LookSetup
 from eyechart.engine.pool import EndpointPool, RateLimits, Stopped, StopSignal
 from eyechart.engine.prepare import OriginalImages, Prefetcher, Prepared, Preparer
 from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
@@ -28,6 +27,9 @@ from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Ask, Journal
 from eyechart.store.reader import Task
 from eyechart.types import Model, Request, Score, Scorer, Snapshot, read_capabilities
+
+if TYPE_CHECKING:
+    from eyechart.engine.look import Looker, LookSetup
 
 
 class Executor(Protocol):
@@ -103,6 +105,8 @@ class LocalExecutor:
         self._looker: Looker | None = None
         self._searcher: RetryingClient | None = None
         if look is not None and originals is not None:
+            from eyechart.engine.look import Looker
+
             if look.searcher is not None:
                 is_free = read_capabilities(look.searcher).is_free
                 own_gate = None if is_free else gate

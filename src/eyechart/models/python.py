@@ -412,7 +412,6 @@ def _name_scratch(n: int) -> Iterator[list[Path]]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 _OURS = str(Path(__file__).parents[1])
 
 
@@ -428,9 +427,10 @@ def describe_error(err: BaseException) -> str:
     said = f"{type(err).__name__}: {err}".removesuffix(": ")
     if isinstance(err, SyntaxError):  # its text has the place already
         return said
+    libraries = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
     for frame in reversed(traceback.extract_tb(err.__traceback__)):
         path = frame.filename
-        if path.startswith((*_LIBRARIES, _OURS, "<frozen")):
+        if path.startswith((*libraries, _OURS, "<frozen")):
             continue
         with contextlib.suppress(ValueError):
             path = str(Path(path).relative_to(Path.cwd()))

@@ -228,10 +228,10 @@ def split_address(url: str) -> SplitResult | None:
 
 def find_proxy(url: str) -> str | None:
     """The proxy that the environment names. Call it once: it takes longer than a request."""
-    from urllib.request import getproxies, proxy_bypass
-
     if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
         return None  # nothing to look up, and urllib.request takes its time to import
+    from urllib.request import getproxies, proxy_bypass
+
     target = urlsplit(url)
     said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
     if not said:

@@ -100,14 +100,14 @@ def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None
     )
 
 
-def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
+def find_gold_letter(gold: str, choices: Mapping[str, str], prepared: Options | None = None) -> str | None:
     """The letter of a gold given as letter or as the option's own text; None when it is neither.
 
     >>> options = {"A": "cat", "B": "dog"}
     >>> find_gold_letter("b", options), find_gold_letter("Dog", options), find_gold_letter("bird", options)
     ('B', 'B', None)
     """
-    options = prepare_options(choices)
+    options = prepared or prepare_options(choices)
     return (
         options.find_letter(gold.strip())
         or options.find_text(gold)

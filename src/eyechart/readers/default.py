@@ -9,6 +9,7 @@ from string import ascii_uppercase
 
 from eyechart.readers.answers import Verdict, judge_answer, judge_kind, judge_yes_no
 from eyechart.readers.decide import find_gold_letter, read_choice
+from eyechart.readers.mentions.options import prepare_options
 from eyechart.readers.mentions.quantities import TOLERANCE, parse_quantity
 from eyechart.readers.wording import list_signs, normalise
 from eyechart.registry import scorer
@@ -26,7 +27,9 @@ def score_default(reply: Reply, sample: Sample) -> Score:
 
     The route begins with the reader that was used, as in ``choice:boxed`` or ``number:stated``.
     """
-    if choices := sample.choices or find_written_choices(sample):
+    if sample.choices:
+        return score_choice(reply, sample)
+    if choices := find_written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
     if any(gold.lstrip().startswith("{") for gold in sample.golds):
         from eyechart.readers import fields  # most files have none
@@ -71,8 +74,9 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     A sample without options is read by letters alone. A sample whose gold is not an option is unscored.
     """
     choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
-    reading = read_choice(reply.text, choices)
-    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
+    options = prepare_options(choices)
+    reading = read_choice(reply.text, choices, options)
+    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices, options))}
     if sample.golds and not wanted:
         return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
     return score_reading(reply, sample, reading, float(reading.letter in wanted))

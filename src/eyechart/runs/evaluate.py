@@ -30,7 +30,7 @@ from eyechart.runs.sources import watch_samples
 from eyechart.store import folder as folders
 from eyechart.store.batches import BatchLog, has_pending
 from eyechart.store.cache import ResponseCache
-from eyechart.store.folder import LOG_NAME, EarlierRuns, find_siblings, make_file_name
+from eyechart.store.folder import LOG_NAME, EarlierRuns, find_siblings, find_whole, make_file_name
 from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.terminal import print_note
 from eyechart.types import Model, Scorer, Studious, read_capabilities
@@ -93,8 +93,6 @@ def _evaluate(plan: Plan, notes_shown: set[str] | None, callbacks: Callbacks) ->
 
 def _refuse_shared_folder(plan: Plan) -> None:
     """Refuse shards where a pipeline chose the folder, which all of them would then share."""
-    from eyechart.runs.shards import find_whole
-
     if plan.shard is not None and find_whole(plan.folder) is None:
         raise UsageError(
             "--shard is not available for this command", hint="use it with: eyechart run SOURCE -m MODEL"
@@ -103,8 +101,6 @@ def _refuse_shared_folder(plan: Plan) -> None:
 
 def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
     """Read the whole source into the journal before the first request."""
-    from eyechart.runs.shards import keep_shard
-
     n_samples = journal.replace_samples(watch_samples(plan, notes_shown))
     edits = journal.edits if plan.shard is None else msgspec.structs.replace(journal.edits, new=0, gone=0)
     if changed := str(edits):
@@ -116,6 +112,8 @@ def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
     if isinstance(plan.model, Studious):
         plan.model.study(journal.samples())
     if plan.shard is not None:
+        from eyechart.runs.shards import keep_shard
+
         n_samples = keep_shard(plan, plan.shard, journal)
     note_load(plan, journal)
     journal.set_meta("manifest", carry_kept(plan.manifest(), journal.read_mapping("manifest")))
@@ -334,8 +332,6 @@ def open_earlier(
 
     A run with another selection or other settings has another folder; a request that both make is sent once.
     """
-    from eyechart.runs.shards import find_whole
-
     if options.fresh:
         return None
     # Other shards are not searched: other machines may be writing them, and they hold other samples.

@@ -26,6 +26,9 @@ _ENOUGH = 3  # interrupts: one ends the run cleanly, two at once, and three if e
 _LOOK_S = 0.25  # between looks at the main thread
 _OBJECTS = 20_000  # allocations between garbage collections
 _FILES = 65_536  # open files, at most
+# The GIL changes hands after so much work in Python. The thread that writes the journal needs it several
+# times for a commit, and by default waits up to 5 ms each time: a kill would lose more replies.
+_TURN_S = 0.0005
 
 
 @contextlib.contextmanager
@@ -273,19 +276,21 @@ def _is_program_interrupted() -> bool:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end with less frequent garbage collection.
+    """Run to the end with less frequent garbage collection, and shorter turns of threads.
 
-    A run makes thousands of short-lived objects per second, few of them in cycles; this saves 5 % of the
-    time.
+    A run makes thousands of short-lived objects per second, few of them in cycles; collecting them less often
+    saves 5 % of the time.
     """
     _allow_connections()
-    before = gc.get_threshold()
+    before, turn_s = gc.get_threshold(), sys.getswitchinterval()
     gc.set_threshold(max(before[0], _OBJECTS), *before[1:])
+    sys.setswitchinterval(min(turn_s, _TURN_S))
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(work)
     finally:
         gc.set_threshold(*before)
+        sys.setswitchinterval(turn_s)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -27,7 +27,7 @@ from eyechart.runs.options import Options
 from eyechart.runs.results import Run
 from eyechart.store import folder as folders
 from eyechart.store.batches import has_pending
-from eyechart.store.folder import SHARDS, make_file_name
+from eyechart.store.folder import SHARDS, find_whole, make_file_name
 from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.store.merge import merging
 from eyechart.store.reader import Belonging
@@ -79,12 +79,6 @@ class Shard(NamedTuple):
         'runs/demo/openai-m-e4ff4911.shards/2-of-8'
         """
         return whole.with_name(whole.name + SHARDS) / f"{self.number}-of-{self.total}"
-
-
-def find_whole(folder: Path) -> Path | None:
-    """The folder of the whole run that a shard belongs to; None if the folder is not named as a shard's."""
-    parent = folder.parent if folder.parent.name else folder.absolute().parent
-    return parent.with_name(parent.name.removesuffix(SHARDS)) if parent.name.endswith(SHARDS) else None
 
 
 # -- Choosing the samples of a shard

@@ -180,6 +180,12 @@ def remove_run(folder: Path) -> None:
 _reply = msgspec.json.Decoder(Reply)
 
 
+def find_whole(folder: Path) -> Path | None:
+    """The folder of the whole run that a shard belongs to; None if the folder is not named as a shard's."""
+    parent = folder.parent if folder.parent.name else folder.absolute().parent
+    return parent.with_name(parent.name.removesuffix(SHARDS)) if parent.name.endswith(SHARDS) else None
+
+
 def find_siblings(folder: Path, root: Path | None = None) -> list[Path]:
     """The journals of other runs of the same benchmark and model as `folder`, beside it or below `root`.
 

@@ -111,9 +111,9 @@ def store_errors(path: Path) -> Iterator[None]:
 # What waits in the queue is memory. Producers check `is_behind`, and call `wait_for_room` when it is true:
 # `put` itself never blocks, because the event loop calls it.
 
-# Between two commits. A crash costs what was answered within this time, besides all requests in flight. Less
-# would cost CPU: every commit takes as much as several answers.
-_GATHER_S = 0.01
+# Between two commits. A crash costs what was answered within this time and that of a commit, besides all
+# requests in flight. Less would cost CPU: every commit takes as much as several answers.
+_GATHER_S = 0.004
 # SQLite releases the GIL in every call, and getting it back costs more than writing a row: so equal
 # statements are combined into few calls. Few sizes, because each is a separate prepared statement.
 _ROWS_AT_ONCE = (64, 16, 4, 1)

@@ -15,7 +15,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 
 Phrase = tuple[tuple[str, ...], int]
 
@@ -58,12 +58,10 @@ MAX_VOTES = 200  # words that decide which language of a script a reply is writt
 @lru_cache(maxsize=1)
 def load_languages() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """The tables by language code: role to phrases. English is the first."""
-    folder = resources.files(__name__)
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
     tables = {}
-    for name in sorted(names, key=lambda name: name != "en.toml"):
-        table = tomllib.loads((folder / name).read_text(encoding="utf-8"))
-        tables[name.removesuffix(".toml")] = {
+    for path in sorted(Path(__file__).parent.glob("*.toml"), key=lambda path: (path.stem != "en", path.stem)):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables[path.stem] = {
             role: tuple(phrase for part in phrases.split("|") if (phrase := part.strip()))
             for role, phrases in table.items()
         }

@@ -32,6 +32,7 @@ UNIT_WORDS = r.words(
     " inch inches foot feet mile miles meter meters metre metres kilometer kilometers kilometre kilometres"
     " gram grams kilogram kilograms dozen hundred thousand million billion k"
 )
+_SHORT_TEXT = 40  # characters: a letter, an option's words
 _SHORT = 400  # characters of options that are prepared once for thousands of questions
 
 
@@ -170,6 +171,11 @@ def _compared(text: str) -> str:
 
 
 def _keys_of(text: str) -> Keys:
+    """The keys of a text; those of a short one, which thousands of replies may be, are found once."""
+    return (_short_keys if len(text) <= _SHORT_TEXT else _find_keys)(text)
+
+
+def _find_keys(text: str) -> Keys:
     plain = to_plain(text)
     tokens, codes = find_tokens(plain)
     tokens = merge_numbers(plain, tokens, codes, is_whole=len(tokens) == 1)
@@ -180,6 +186,9 @@ def _keys_of(text: str) -> Keys:
     while len(keys) > 1 and keys[-1] == "'":
         keys = keys[:-1]
     return keys
+
+
+_short_keys = lru_cache(maxsize=4096)(_find_keys)
 
 
 def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
