@@ -26,7 +26,8 @@ class Aliases:
         package = fullname.rpartition(".")[0]
         if not any(package == name or package.startswith(f"{name}.") for name in self._names):
             return None
-        return ModuleSpec(fullname, self, loader_state=self._translate(fullname))
+        loader: Any = self  # importlib.abc, which has its base class, takes long to import
+        return ModuleSpec(fullname, loader, loader_state=self._translate(fullname))
 
     def _translate(self, name: str) -> str:
         former = next(one for one in self._names if name.startswith(f"{one}."))
