@@ -20,7 +20,7 @@ from eyechart.types import (  # fmt: skip
     Result,
     Sample,
     Score,
-    Studious,
+    SeesAllSamples,
     Usage,
 )
 from support.files import picture
@@ -115,10 +115,10 @@ def test_settings_do_not_show_the_key() -> None:
 
 def test_a_model_that_studies_is_known_by_its_method() -> None:
     class Learner:
-        def study(self, samples: object) -> None: ...
+        def prepare(self, samples: object) -> None: ...
 
-    assert isinstance(Learner(), Studious)
-    assert not isinstance(object(), Studious)
+    assert isinstance(Learner(), SeesAllSamples)
+    assert not isinstance(object(), SeesAllSamples)
 
 
 def test_a_question_without_its_golds_is_otherwise_the_same() -> None:

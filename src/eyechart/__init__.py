@@ -40,13 +40,13 @@ from eyechart.types import (
     Message,
     Model,
     ModelSettings,
+    Replaceable,
     Reply,
     Request,
     Result,
     Sample,
     Score,
     Scorer,
-    Seams,
     Source,
     Usage,
 )
@@ -155,7 +155,7 @@ def _show_html(value: Sample | Result) -> str:
     return show_result(value) if isinstance(value, Result) else show_sample(value)
 
 
-Seams.open_image, Seams.show_html = _open_image, _show_html
+Replaceable.open_image, Replaceable.show_html = _open_image, _show_html
 sys.meta_path.insert(0, Aliases({"eyechart.run": "eyechart.runs", "eyechart.model": "eyechart.models"}))
 
 

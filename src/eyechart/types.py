@@ -25,7 +25,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 Stage = Literal["load", "render", "generate", "score"]  # where a sample can fail
 
 
-class Seams:
+class Replaceable:
     """What these values can do with the help of rooms above; `eyechart/__init__.py` fills it in."""
 
     open_image: Callable[[ImageRef], Any] | None = None
@@ -70,8 +70,8 @@ class ImageRef:
 
     def open(self) -> Any:
         """The image as a `PIL.Image.Image`, decoded and cropped; `ImageError` if it cannot be read."""
-        assert Seams.open_image is not None, "set by eyechart/__init__.py"
-        return Seams.open_image(self)
+        assert Replaceable.open_image is not None, "set by eyechart/__init__.py"
+        return Replaceable.open_image(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +172,8 @@ class Sample:
     withheld: Mapping[str, Any] = field(default_factory=dict)  # what gives the answer away; for reports alone
 
     def _repr_html_(self) -> str:
-        assert Seams.show_html is not None, "set by eyechart/__init__.py"
-        return Seams.show_html(self)
+        assert Replaceable.show_html is not None, "set by eyechart/__init__.py"
+        return Replaceable.show_html(self)
 
     def without_golds(self) -> Sample:
         """The question as a model may see it."""
@@ -388,8 +388,8 @@ class Result:
         return "failed" if self.failure is not None else None
 
     def _repr_html_(self) -> str:
-        assert Seams.show_html is not None, "set by eyechart/__init__.py"
-        return Seams.show_html(self)
+        assert Replaceable.show_html is not None, "set by eyechart/__init__.py"
+        return Replaceable.show_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -504,7 +504,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Several(Model, Protocol):
+class MultiReply(Model, Protocol):
     """A model that can give several answers to one request."""
 
     async def replies(self, request: Request, n: int) -> list[Reply]:
@@ -531,10 +531,10 @@ class Startable(Protocol):
 
 
 @runtime_checkable
-class Studious(Protocol):
+class SeesAllSamples(Protocol):
     """A model that looks over the whole benchmark first (blind baselines learn answer frequencies)."""
 
-    def study(self, samples: Iterable[Sample]) -> None:
+    def prepare(self, samples: Iterable[Sample]) -> None:
         """See every sample, golds included. Must not let a sample's own gold decide its answer."""
         ...
 

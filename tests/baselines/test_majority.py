@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.baselines.guess import Majority
-from eyechart.types import Reply, Request, Sample, Studious
+from eyechart.types import Reply, Request, Sample, SeesAllSamples
 
 
 def ask(model: Majority, sample: Sample) -> Reply:
@@ -17,7 +17,7 @@ def ask(model: Majority, sample: Sample) -> Reply:
 
 def studied(samples: list[Sample]) -> Majority:
     model = Majority()
-    model.study(samples)
+    model.prepare(samples)
     return model
 
 
@@ -31,7 +31,7 @@ def open_samples(golds: list[str], question: str = "What colour is shape {n}?") 
 
 
 def test_it_is_studious() -> None:
-    assert isinstance(Majority(), Studious)
+    assert isinstance(Majority(), SeesAllSamples)
 
 
 def test_without_study_it_says_so() -> None:
@@ -101,7 +101,7 @@ def test_option_text_before_letter() -> None:
 def test_what_was_studied_is_part_of_the_identity() -> None:
     one, two = studied(open_samples(["a", "b"])), studied(open_samples(["a", "c"]))
     assert one.identity != two.identity
-    two.study(open_samples(["a", "b"]))
+    two.prepare(open_samples(["a", "b"]))
     assert one.identity == two.identity
 
 

@@ -13,7 +13,7 @@ import pytest
 from eyechart.errors import ModelError, UsageError
 from eyechart.models.specs import Fleet, make_model
 from eyechart.registry import models
-from eyechart.types import Image, Message, ModelSettings, Reply, Request, Several, Usage
+from eyechart.types import Image, Message, ModelSettings, MultiReply, Reply, Request, Usage
 from support.parts import sample
 from support.server import Answer, Server
 
@@ -129,7 +129,7 @@ def test_several_addresses_are_a_fleet() -> None:
     made = make_model("acme/m", ModelSettings(base_url=("http://a/v2", "http://b/v2"), api_key=KEY))
     assert isinstance(made, Fleet)
     assert [member.identity["endpoint"] for member in made.members] == ["http://a/v2", "http://b/v2"]
-    assert not isinstance(made.members[0], Several), "its API gives one answer per request"
+    assert not isinstance(made.members[0], MultiReply), "its API gives one answer per request"
     assert not made.capabilities.takes_urls
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.errors import UsageError
 from eyechart.models.specs import Fleet, make_model
-from eyechart.types import Capabilities, ModelSettings, Several
+from eyechart.types import Capabilities, ModelSettings, MultiReply
 from support.parts import ScriptedModel, request
 
 ADDRESSES = ("http://a:8000/v1", "http://b:8000/v1", "http://c:8000/v1")
@@ -24,7 +24,7 @@ def fleet(*addresses: str, **parameters: Any) -> Fleet:
 
 def test_it_is_a_fleet_of_one_model() -> None:
     made = fleet(*ADDRESSES)
-    assert isinstance(made, Several)
+    assert isinstance(made, MultiReply)
     assert made.name == "openai/m"
     assert [member.identity["endpoint"] for member in made.members] == list(ADDRESSES)
     assert made.capabilities == Capabilities(is_endpoint=True, takes_urls=True, takes_tools=True)

@@ -27,7 +27,7 @@ from eyechart.errors import UsageError
 from eyechart.models import environment
 from eyechart.models.specs import make_model
 from eyechart.runs.cluster import _pickle, make_named_model, read_user_file
-from eyechart.types import ModelSettings, Sample, Studious
+from eyechart.types import ModelSettings, Sample, SeesAllSamples
 from support.command import eyechart
 from support.runs import questions_fixture
 
@@ -98,10 +98,10 @@ def test_an_interrupt_while_ray_starts_waits_until_it_has_started() -> None:
 def test_what_a_baseline_studied_can_be_sent() -> None:
     """Others are sent by their names; a model that has studied goes as it is."""
     made = [make_model(f"baseline/{name}", ModelSettings()) for name in baselines.NAMES if name != "tiny-vlm"]
-    studious = [one for one in made if isinstance(one, Studious)]
-    assert studious
-    for one in studious:
-        one.study([Sample(id="1", question="What?", images=(), golds=("a",))])
+    learners = [one for one in made if isinstance(one, SeesAllSamples)]
+    assert learners
+    for one in learners:
+        one.prepare([Sample(id="1", question="What?", images=(), golds=("a",))])
         assert pickle.loads(pickle.dumps(one)).identity == one.identity
 
 

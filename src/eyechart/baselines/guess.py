@@ -135,7 +135,7 @@ class Majority(Baseline):
         """Includes what was studied, which decides the answers."""
         return {**super().identity, "studied": self._studied[:16]}
 
-    def study(self, samples: Iterable[Sample]) -> None:
+    def prepare(self, samples: Iterable[Sample]) -> None:
         """Count the golds of every sample, under every wording of its question. Starts anew."""
         self._forget()
         digest = hashlib.sha256()

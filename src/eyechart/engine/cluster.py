@@ -97,7 +97,7 @@ class ClusterExecutor:
         scorer: Scorer,
         settings: EngineSettings,
         *,
-        beside: Sequence[Scorer] = (),
+        also_scorers: Sequence[Scorer] = (),
         judge: JudgeSetup | None = None,
         is_circular: bool = False,
         known: KnownReplies | None = None,
@@ -152,7 +152,7 @@ class ClusterExecutor:
         self.scoring = Scoring(
             journal,
             scorer,
-            beside,
+            also_scorers,
             Judge.open(judge, settings, self.stop, journal=journal, calls=calls, gate=gate)
             if judge
             else None,

@@ -80,7 +80,7 @@ class LocalExecutor:
         scorer: Scorer,
         settings: EngineSettings,
         *,
-        beside: Sequence[Scorer] = (),
+        also_scorers: Sequence[Scorer] = (),
         judge: JudgeSetup | None = None,
         is_circular: bool = False,
         known: KnownReplies | None = None,
@@ -118,7 +118,7 @@ class LocalExecutor:
         self.scoring = Scoring(
             journal,
             scorer,
-            beside,
+            also_scorers,
             Judge.open(judge, settings, self.stop, journal=journal, calls=calls, gate=gate)
             if judge
             else None,

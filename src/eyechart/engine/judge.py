@@ -61,7 +61,7 @@ class Scoring(msgspec.Struct, frozen=True):
 
     journal: Journal
     scorer: Scorer
-    beside: Sequence[Scorer] = ()
+    also_scorers: Sequence[Scorer] = ()
     judge: Judge | None = None
     is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
     # What the judge has failed to answer in this start, after all attempts: it is not asked again.
@@ -73,7 +73,7 @@ class Scoring(msgspec.Struct, frozen=True):
         """Write the scores of all scorers; returns that of the run's own, None when it failed."""
         answered = Answered(sample=sample, trial=trial, key=key, reply=reply)
         use_judge = not (self.is_circular and sample.circle)
-        for scorer in self.beside:
+        for scorer in self.also_scorers:
             await self.score_by(scorer, answered, use_judge=use_judge)
         return await self.score_by(self.scorer, answered, use_judge=use_judge)
 
@@ -135,7 +135,7 @@ class Scoring(msgspec.Struct, frozen=True):
 
         await work_on_all(items, score, n_workers=n_at_once if judge else 1, judge=judge)
 
-    async def judge_aside(self, scorer: JudgedScorer, aside: Aside, item: Answered) -> None:
+    async def run_extra_judgements(self, scorer: JudgedScorer, aside: Aside, item: Answered) -> None:
         """Write what the judge says beside the score; an error of the scorer costs that alone."""
         assert self.judge is not None
         is_large = len(item.reply.text) > _LARGE
@@ -209,7 +209,7 @@ async def judge_circles(
     await work_on_all(find_open_circles(results), judge, n_workers=n_at_once, judge=scoring.judge)
 
 
-async def judge_aside(
+async def run_extra_judgements(
     journal: Journal, scoring: Scoring, *, trials: int, repeat: int, check: int, n_at_once: int
 ) -> None:
     """Ask the judge again on some replies that it judged, and for the first time on some that rules decided.
@@ -235,7 +235,7 @@ async def judge_aside(
     for aside, n, asking in ((REPEAT, repeat, scorer), (CHECK, check, alone)):
         chosen = draw_sample(drawn[aside], n)
         items = (item for key in chosen for item in _find_answered(journal, *key))
-        ask = partial(scoring.judge_aside, asking, aside)
+        ask = partial(scoring.run_extra_judgements, asking, aside)
         await work_on_all(items, ask, n_workers=n_at_once, judge=judge)
 
 

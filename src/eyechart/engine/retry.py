@@ -43,9 +43,9 @@ from eyechart.types import (
     Capabilities,
     Message,
     Model,
+    MultiReply,
     Reply,
     Request,
-    Several,
     Startable,
     Usage,
     read_capabilities,
@@ -205,11 +205,11 @@ class RetryingClient:
         """One reply or, with `n`, up to as many; raises `NoReply` or `Stopped`."""
         if self._needs_start:
             await self._start()
-        if n == 1 or self.gives_one_reply or not isinstance(self.model, Several):
+        if n == 1 or self.gives_one_reply or not isinstance(self.model, MultiReply):
             return await self._retry(request, lambda model: model.reply(request))
 
         async def ask_for_several(model: Model) -> list[Reply]:
-            if isinstance(model, Several):
+            if isinstance(model, MultiReply):
                 return await model.replies(request, n)
             return [await model.reply(request)]
 

@@ -30,7 +30,7 @@ from eyechart.types import (
     Model,
     Reply,
     Request,
-    Studious,
+    SeesAllSamples,
     Usage,
     read_capabilities,
 )
@@ -426,7 +426,7 @@ def _depends_on_selection(model: Model) -> bool:
     """Whether the other samples of a run can change the answer; baselines are quick to ask."""
     stated = read_capabilities(model)
     is_baseline = stated.is_free and stated.usual_concurrency is None and not stated.is_endpoint
-    return is_baseline or isinstance(model, Studious)
+    return is_baseline or isinstance(model, SeesAllSamples)
 
 
 def is_cacheable(model: Model, request: Request) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from eyechart.errors import UnknownName, UsageError
 from eyechart.registry import models, suggest_name
-from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request, Several, read_capabilities
+from eyechart.types import Capabilities, Model, ModelSettings, MultiReply, Reply, Request, read_capabilities
 
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 # Claude from Opus 4.7 on, OpenAI's reasoning models: any vendor's name of them.
@@ -99,7 +99,9 @@ class Fleet:
     async def replies(self, request: Request, n: int) -> list[Reply]:
         member = next(self._turns)
         return (
-            await member.replies(request, n) if isinstance(member, Several) else [await member.reply(request)]
+            await member.replies(request, n)
+            if isinstance(member, MultiReply)
+            else [await member.reply(request)]
         )
 
     async def close(self) -> None:

@@ -35,7 +35,7 @@ from eyechart.runs.inputs import make_loader
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_preparer, passes_urls
 from eyechart.terminal import print_note
-from eyechart.types import Model, ModelSettings, Studious, read_capabilities
+from eyechart.types import Model, ModelSettings, SeesAllSamples, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.retry import EngineSettings
@@ -205,7 +205,7 @@ def make_pickled_model(data: bytes, name: str, settings: ModelSettings) -> Model
 def _choose_maker(plan: Plan) -> Any:
     settings = plan.options.make_model_settings()
     spec = plan.model_spec
-    if isinstance(plan.model, Studious):
+    if isinstance(plan.model, SeesAllSamples):
         return partial(make_pickled_model, _pickle(plan.model, plan.model.name), plan.model.name, settings)
     if not isinstance(spec, str):
         bare = replace(settings, parameters={})

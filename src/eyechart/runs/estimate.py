@@ -573,4 +573,4 @@ def _sizes(images: Sequence[Image]) -> list[tuple[int, int]]:
 
 
 def _scorers(plan: Plan) -> tuple[Scorer, ...]:
-    return (plan.scorers.scorer, *plan.scorers.beside)
+    return (plan.scorers.scorer, *plan.scorers.also_scorers)

@@ -13,7 +13,7 @@ import msgspec
 
 from eyechart.engine.budget import BudgetGate
 from eyechart.engine.executor import Executor, LocalExecutor
-from eyechart.engine.judge import Scoring, judge_aside, judge_circles
+from eyechart.engine.judge import Scoring, judge_circles, run_extra_judgements
 from eyechart.engine.retry import EngineSettings, RetryPolicy
 from eyechart.engine.sample import KnownReplies
 from eyechart.errors import EyechartError, ModelError, UsageError
@@ -33,7 +33,7 @@ from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import LOG_NAME, EarlierRuns, find_siblings, find_whole, make_file_name
 from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.terminal import print_note
-from eyechart.types import Model, Scorer, Studious, read_capabilities
+from eyechart.types import Model, Scorer, SeesAllSamples, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.batch import BatchExecutor
@@ -109,8 +109,8 @@ def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
     if before and before != plan.scorer.name:
         keep = f"--scorer {before} keeps the earlier one"
         print_note(f"scored again by {plan.scorer.name}, was {before} ({keep})")
-    if isinstance(plan.model, Studious):
-        plan.model.study(journal.samples())
+    if isinstance(plan.model, SeesAllSamples):
+        plan.model.prepare(journal.samples())
     if plan.shard is not None:
         from eyechart.runs.shards import keep_shard
 
@@ -229,12 +229,14 @@ async def score_rest(
 ) -> None:
     """Score replies without a verdict: of an earlier start, of a further scorer, and of rotations."""
     n_at_once = options.concurrency
-    for scorer in (*scoring.beside, scoring.scorer):
+    for scorer in (*scoring.also_scorers, scoring.scorer):
         await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)
         if scoring.is_circular:
             await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
     repeat, check = options.judge_repeat, options.judge_check
-    await judge_aside(journal, scoring, trials=trials, repeat=repeat, check=check, n_at_once=n_at_once)
+    await run_extra_judgements(
+        journal, scoring, trials=trials, repeat=repeat, check=check, n_at_once=n_at_once
+    )
 
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
@@ -242,7 +244,7 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: R
     budget = make_budget(journal, options, plan.prices, plan.helpers)
     carry_shared(budget, plan.shares_budget)
     parts: dict[str, Any] = {
-        "beside": scorers.beside,
+        "also_scorers": scorers.also_scorers,
         "judge": scorers.judge_setup,
         "is_circular": plan.benchmark.circular == "headline",
         "known": known,

@@ -49,12 +49,12 @@ from eyechart.types import (
     Capabilities,
     JudgedScorer,
     Model,
+    MultiReply,
     Prompt,
     Reply,
     Request,
     Sample,
     Scorer,
-    Several,
     Source,
     Startable,
     read_capabilities,
@@ -159,7 +159,9 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         find_exporter(name)
     for name in options.track:
         callbacks.get(name)
-    own = [one for one in (scorers.scorer, *scorers.beside) if not is_ours(getattr(one, "function", one))]
+    own = [
+        one for one in (scorers.scorer, *scorers.also_scorers) if not is_ours(getattr(one, "function", one))
+    ]
     if own and (first := next(iter(benchmark.source), None)):
         said = Reply(text=next(iter(first.golds), ""))
         for one in own:
@@ -420,7 +422,7 @@ def has_shared_requests(plan: Plan) -> bool:
     """Whether the trials of a sample share one request, if the endpoint supports it."""
     options = plan.options
     is_apart = options.separate_trials or options.batch or options.look
-    return isinstance(plan.model, Several) and not is_apart
+    return isinstance(plan.model, MultiReply) and not is_apart
 
 
 def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
@@ -453,7 +455,7 @@ class RunScorers:
     """The scorers of a run and its judges. Scorers that can ask a judge are bound to them."""
 
     scorer: Scorer
-    beside: tuple[Scorer, ...] = ()
+    also_scorers: tuple[Scorer, ...] = ()
     judge_setup: JudgeSetup | None = field(default=None)
     thinking: ThinkingOption = "auto"
 
@@ -470,8 +472,8 @@ class RunScorers:
             "parity": self.scorer.parity,
             "thinking": self.thinking,
             "rules": getattr(self.scorer, "rules", ""),
-            "also_scorers": [scorer.name for scorer in self.beside],
-            "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
+            "also_scorers": [scorer.name for scorer in self.also_scorers],
+            "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.also_scorers)},
             "judge": setup
             and {
                 "model": setup.model.name,
@@ -517,11 +519,14 @@ def refuse_stray_judge(options: Options) -> None:
 
 
 def bind_scorers(
-    scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None, thinking: ThinkingOption | None = None
+    scorer: str,
+    also_scorers: tuple[str, ...],
+    judge: JudgeSetup | None,
+    thinking: ThinkingOption | None = None,
 ) -> RunScorers:
     """Find scorers by name, set what they see of thoughts, and bind them to the judge, if there is one."""
     found: list[Scorer] = []
-    for name in dict.fromkeys((scorer, *beside)):
+    for name in dict.fromkeys((scorer, *also_scorers)):
         one = set_thinking(find_scorer(name), thinking)
         if getattr(one, "needs_judge", False) and judge is None:
             raise UsageError(
@@ -534,7 +539,7 @@ def bind_scorers(
             f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
         )
     return RunScorers(
-        scorer=found[0], beside=tuple(found[1:]), judge_setup=judge, thinking=thinking or "auto"
+        scorer=found[0], also_scorers=tuple(found[1:]), judge_setup=judge, thinking=thinking or "auto"
     )
 
 

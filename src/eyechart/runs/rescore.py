@@ -147,11 +147,11 @@ def _choose_scorers(old: Run, options: Options) -> RunScorers:
     name = options.scorer or old.manifest.get("scorer", "default")
     if options.judge and not options.scorer and not isinstance(find_scorer(name), JudgedScorer):
         name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
-    beside = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
-    asks_judges = any(isinstance(find_scorer(one), JudgedScorer) for one in (name, *beside))
+    also_scorers = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
+    asks_judges = any(isinstance(find_scorer(one), JudgedScorer) for one in (name, *also_scorers))
     if options.judge is None and not asks_judges:
         judge = None  # none of these scorers uses the earlier verdicts
-    return bind_scorers(name, beside, judge, options.thinking or old.manifest.get("thinking"))
+    return bind_scorers(name, also_scorers, judge, options.thinking or old.manifest.get("thinking"))
 
 
 def _recall_judge(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
@@ -213,7 +213,7 @@ async def _score(
     settings = make_settings(options)
     judge = Judge.open(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
     is_circular = run.manifest.get("circular") == "headline"
-    scoring = Scoring(journal, scorers.scorer, scorers.beside, judge, is_circular)
+    scoring = Scoring(journal, scorers.scorer, scorers.also_scorers, judge, is_circular)
     try:
         await score_rest(
             journal,
