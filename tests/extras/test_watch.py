@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +225,17 @@ def test_an_evaluation_that_fails_ends_no_training(
     assert "checkpoint-1 is not evaluated: " in capsys.readouterr().err
     with pytest.raises(ec.UsageError):
         EvaluateCheckpoints("mine.tsv", max_tokns=3)
+
+
+def test_an_interrupt_during_an_evaluation_ends_the_training(tmp_path: Path) -> None:
+    def score(text: str, gold: str) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    source = write_questions(tmp_path, 4)
+    callback = EvaluateCheckpoints(source, max_tokens=4, scorer=score, out=str(tmp_path / "runs"))
+    trainer = make_training(tmp_path / "ckpt", callback, steps=2, every=1)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    assert trainer.state.global_step == 1
+    assert trainer.model.training

@@ -19,7 +19,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from eyechart.errors import EyechartError, UsageError
+from eyechart.errors import UsageError
 from eyechart.models.hf.kept import keep_weights
 from eyechart.runs.checkpoints import Checkpoint, find_fault
 from eyechart.runs.options import Options
@@ -88,14 +88,15 @@ class EvaluateCheckpoints(TrainerCallback):  # type: ignore[misc]
             with keep_weights(lent=model):  # they are what was saved
                 self.watch.evaluate(checkpoint)
             for curve in self.watch.curves():
-                scores = {
-                    f"eyechart/{curve.benchmark}": one.score for one in curve.points if one.name == place.name
-                }
-                state.log_history.append({"step": state.global_step, **scores})
-        except (EyechartError, OSError) as err:
+                for score in (point.score for point in curve.points if point.name == place.name):
+                    told = {"step": state.global_step, f"eyechart/{curve.benchmark}": score}
+                    state.log_history.append(told)
+        except Exception as err:  # whatever it is, the training is worth more
             print_note(f"{place.name} is not evaluated: {err}")
         finally:
             model.train(was_training)
+        if self.watch.is_interrupted:
+            raise KeyboardInterrupt  # Ctrl-C was meant for the training
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Wait for the process that evaluates aside, and for what was saved since it began."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyechart.files import atomic_write
 from eyechart.report.compare import format_signed
@@ -77,27 +79,8 @@ class WatchedCurve:
 
     def to_json(self) -> dict[str, Any]:
         """Fractions from 0 to 1."""
-        return {
-            "benchmark": self.benchmark,
-            "n": self.n,
-            "n_clusters": self.n_clusters,
-            "best": self.points[self.best].step,
-            "plateau": self.plateau,
-            "margin": self.margin,
-            "verdict": self.verdict,
-            "points": [
-                {
-                    **{name: one for name, one in asdict(point).items() if not name.startswith("since")},
-                    "since_first": _gain_to_json(point.since_first),
-                    "since_best": _gain_to_json(point.since_best),
-                }
-                for point in self.points
-            ],
-        }
-
-
-def _gain_to_json(gain: Gain) -> dict[str, float]:
-    return {"difference": gain.difference, "low": gain.low, "high": gain.high}
+        own = {"best": self.points[self.best].step, "verdict": self.verdict}
+        return {**msgspec.to_builtins(self), **own}
 
 
 def _show_gain(gain: Gain) -> str:

@@ -43,6 +43,7 @@ class _Kept:
         self.model: Any = None
         self.key = self.content = ""
         self.inputs: dict[bytes, Mapping[str, Tensor]] = {}
+        self.making: dict[bytes, threading.Lock] = {}
         self.processors: dict[str, str] = {}
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
         self.bytes_left = min(_MOST_BYTES, free // 4)
@@ -167,13 +168,17 @@ def keep_inputs(
         for part in turn.parts:
             told = part.sha256 if isinstance(part, Image) else f"text {part}"
             digest.update(f"{turn.role} {len(told)} {told}".encode("utf-8", "surrogatepass"))
-    if (found := kept.inputs.get(key := digest.digest())) is None:
-        found = make()
-        n_bytes = sum(one.numel() * one.element_size() for one in found.values())
-        with kept.lock:
-            if n_bytes <= kept.bytes_left:
-                kept.bytes_left -= n_bytes
-                kept.inputs[key] = found
+    key = digest.digest()
+    with kept.lock:
+        making = kept.making.setdefault(key, threading.Lock())
+    with making:  # another thread may be preparing the same question
+        if (found := kept.inputs.get(key)) is None:
+            found = make()
+            n_bytes = sum(one.numel() * one.element_size() for one in found.values())
+            with kept.lock:
+                if n_bytes <= kept.bytes_left:
+                    kept.bytes_left -= n_bytes
+                    kept.inputs[key] = found
     return dict(found)
 
 

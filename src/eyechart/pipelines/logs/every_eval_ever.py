@@ -18,7 +18,7 @@ import re
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -84,37 +84,42 @@ def write_every_eval_ever(export: Export) -> list[Path]:
         "evaluation_result_id": f"{identity}/{_name_result_of_rows(export.numbers)}",
     }
     samples, numbers = folder / f"{stem}_samples.jsonl", folder / f"{stem}.json"
-    sent = _Sent()
+    sent: Counter[str] = Counter()
+    n_rows = 0
     with open_text_file(samples) as file:
-        for result in sent.watch(export.results()):
+        for result in export.results():
+            for one in result.sent:
+                names = [name for name in ("resized", "reencoded") if one.get(name)]
+                sent.update(["images", str(one.get("mime") or "url"), *names])
             if (value := compute_credit(result)) is not None:
                 file.write(encode_json_line({**head, **format_line(result, value)}) + "\n")
-    detailed = {
-        "format": "jsonl",
-        "file_path": str(place / samples.name),
-        "hash_algorithm": "sha256",
-        "checksum": hashlib.sha256(samples.read_bytes()).hexdigest(),
-        "total_rows": sent.n_scored,
-    }
+                n_rows += 1
+    when = datetime.fromtimestamp(export.started_at, UTC).isoformat(timespec="seconds")
     record = {
         "schema_version": SCHEMA,
         "evaluation_id": head["evaluation_id"],
-        **_describe_time(export.started_at),
+        **({"evaluation_timestamp": when} if export.started_at else {}),
         "retrieved_timestamp": str(int(time.time())),
-        "source_metadata": _describe_source(export.settings),
+        "source_metadata": {
+            "source_name": "eyechart",
+            "source_type": "evaluation_run",
+            "source_organization_name": export.settings.get("org") or "unknown",
+            "evaluator_relationship": export.settings.get("relationship") or "other",
+        },
         "eval_library": {"name": "eyechart", "version": str(export.manifest.get("eyechart") or "unknown")},
         "model_info": model,
         "evaluation_results": list(_list_results(export, identity, sent)),
-        "detailed_evaluation_results": detailed,
+        "detailed_evaluation_results": {
+            "format": "jsonl",
+            "file_path": str(place / samples.name),
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(samples.read_bytes()).hexdigest(),
+            "total_rows": n_rows,
+        },
     }
     with open_text_file(numbers) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     return [numbers, samples]
-
-
-def _describe_time(seconds: float) -> dict[str, str]:
-    when = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    return {"evaluation_timestamp": when} if seconds else {}
 
 
 def _name_result_of_rows(numbers: Mapping[str, Any]) -> str:
@@ -162,88 +167,48 @@ def describe_model(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return info
 
 
-def _describe_source(settings: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "source_name": "eyechart",
-        "source_type": "evaluation_run",
-        "source_organization_name": settings.get("org") or "unknown",
-        "evaluator_relationship": settings.get("relationship") or "other",
-    }
-
-
-class _Sent:
-    """Counts, while the results pass, what was sent as images."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.n_scored = 0
-
-    def watch(self, results: Iterable[Result]) -> Iterator[Result]:
-        for result in results:
-            self.n_scored += compute_credit(result) is not None
-            for one in result.sent:
-                self.counts["images"] += 1
-                self.counts[str(one.get("mime") or "url")] += 1
-                self.counts.update(name for name in ("resized", "reencoded") if one.get(name))
-            yield result
-
-
 # -- Numbers
 
 
-def _list_results(export: Export, identity: str, sent: _Sent) -> Iterator[dict[str, Any]]:
+def _list_results(export: Export, identity: str, sent: Counter[str]) -> Iterator[dict[str, Any]]:
     """The mean, the official number if there is another, and the mean of every group."""
     manifest, numbers = export.manifest, export.numbers
-    common: dict[str, Any] = {
-        "source_data": _describe_data(manifest, numbers),
-        "generation_config": _describe_generation(manifest, sent),
-    }
-    name = str(manifest.get("benchmark") or "eyechart")
-    yield {
-        "evaluation_result_id": f"{identity}/score",
-        "evaluation_name": name,
-        **common,
-        "metric_config": _describe_metric(manifest, numbers),
-        "score_details": _describe_group(numbers),
-    }
+    benchmark = str(manifest.get("benchmark") or "eyechart")
+    data, generation = _describe_data(manifest, numbers), _describe_generation(manifest, sent)
+    mean = _describe_metric(manifest, numbers)
+
+    def describe(
+        key: str, name: str, details: Mapping[str, Any], metric: Mapping[str, Any] = mean
+    ) -> dict[str, Any]:
+        return {
+            "evaluation_result_id": f"{identity}/{key}",
+            "evaluation_name": f"{benchmark}{name}",
+            "source_data": data,
+            "generation_config": generation,
+            "metric_config": metric,
+            "score_details": details,
+        }
+
+    yield describe("score", "", _describe_group(numbers))
     if (of_rows := _name_result_of_rows(numbers)) != "score":
-        yield {
-            "evaluation_result_id": f"{identity}/{of_rows}",
-            "evaluation_name": f"{name}: {of_rows}",
-            **common,
-            "metric_config": _describe_metric(manifest, numbers),
-            "score_details": _describe_group(numbers["also"][of_rows]),
-        }
+        yield describe(of_rows, f": {of_rows}", _describe_group(numbers["also"][of_rows]))
     metrics = numbers.get("metrics") or {"overall": {}, "headline": ""}
-    if (top := metrics["overall"].get(metrics["headline"])) and top["value"] is not None:
-        yield {
-            "evaluation_result_id": f"{identity}/{metrics['headline']}",
-            "evaluation_name": f"{name}: {metrics['headline']}",
-            **common,
-            "metric_config": _describe_aggregate(name, metrics),
-            "score_details": {
-                "score": top["value"],
-                **_describe_interval(top["ci95"], metrics["method"], numbers["n_scored"], None),
-                "details": _details(numbers),
-            },
-        }
-    for key, groups in numbers.get("by", {}).items():
+    headline = metrics["headline"]
+    if (top := metrics["overall"].get(headline)) and top["value"] is not None:
+        uncertainty = _describe_interval(top["ci95"], metrics["method"], numbers["n_scored"], None)
+        details = {"score": top["value"], "uncertainty": uncertainty, "details": _details(numbers)}
+        yield describe(headline, f": {headline}", details, _describe_aggregate(benchmark, metrics))
+    for column, groups in numbers.get("by", {}).items():
         for value, group in groups.items():
             if group["score"] is not None:
-                value = clean(value)
-                yield {
-                    "evaluation_result_id": f"{identity}/{key}={value}",
-                    "evaluation_name": f"{name}, {key}={value}",
-                    **common,
-                    "metric_config": _describe_metric(manifest, numbers),
-                    "score_details": _describe_group(group),
-                }
+                name = f"{column}={clean(value)}"
+                yield describe(name, f", {name}", _describe_group(group))
 
 
 def _describe_group(group: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "score": group["score"],
-        **_describe_interval(group["ci95"], group["method"], group["n_scored"], group["stderr"]),
+        "uncertainty": _describe_interval(group["ci95"], group["method"], group["n_scored"], group["stderr"]),
         "details": _details(group),
     }
 
@@ -257,7 +222,7 @@ def _describe_interval(
         found["confidence_interval"] = {**ends, "confidence_level": 0.95, "method": method}
     if stderr is not None:
         found["standard_error"] = {"value": stderr, "method": "clustered"}
-    return {"uncertainty": found}
+    return found
 
 
 def _details(group: Mapping[str, Any]) -> dict[str, str]:
@@ -318,28 +283,25 @@ def _describe_judge(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> 
     judge, card = manifest.get("judge"), numbers.get("judge") or {}
     if not isinstance(judge, Mapping):
         return {}
-    judges = [judge, *judge.get("further", ())]
+    judges = []
+    for one in (judge, *judge.get("further", ())):
+        temperature = _read_parameters(one).get("temperature")
+        is_stated = isinstance(temperature, int | float)
+        judges.append(
+            {"model_info": describe_model(one), **({"temperature": temperature} if is_stated else {})}
+        )
     own: Mapping[str, str] = judge.get("prompts") or {}
-    said = [{"model_info": describe_model(one), **_read_temperature(one)} for one in judges]
     versions: Mapping[str, str] = card.get("prompts") or {}  # of the stages that were asked
     texts = {stage: own.get(stage) or judge_prompts.get(stage).text for stage in versions}
+    facts = {"prompt_versions": versions, "decided": card.get("decided", "")}
     return {
         "llm_scoring": {
-            "judges": said,
+            "judges": judges,
             "input_prompt": _to_text(texts),
             **({"aggregation_method": "majority_vote"} if len(judges) > 1 else {}),
-            "additional_details": {"prompt_versions": _to_text(versions), **_describe_decided(card)},
+            "additional_details": {name: _to_text(one) for name, one in facts.items() if one != ""},
         }
     }
-
-
-def _describe_decided(card: Mapping[str, Any]) -> dict[str, str]:
-    return {"decided": _to_text(card["decided"])} if "decided" in card else {}
-
-
-def _read_temperature(judge: Mapping[str, Any]) -> dict[str, float]:
-    temperature = _read_parameters(judge).get("temperature")
-    return {"temperature": temperature} if isinstance(temperature, int | float) else {}
 
 
 def _read_parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -366,7 +328,7 @@ def _describe_data(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> d
     }
 
 
-def _describe_generation(manifest: Mapping[str, Any], sent: _Sent) -> dict[str, Any]:
+def _describe_generation(manifest: Mapping[str, Any], sent: Counter[str]) -> dict[str, Any]:
     options: Mapping[str, Any] = manifest.get("options") or {}
     stated = _read_parameters(manifest)
     given = {name: stated.get(name, options.get(name)) for name in ("temperature", "top_p", "top_k")}
@@ -384,7 +346,7 @@ def _describe_generation(manifest: Mapping[str, Any], sent: _Sent) -> dict[str, 
         arguments["agentic_eval_config"] = {"available_tools": [tool], "additional_details": rules}
     policy = {name: options[name] for name in _IMAGE_OPTIONS if options.get(name)}
     conditions = {name: text for name, text in share_conditions(manifest).items() if name not in _SAID}
-    details = {**conditions, "images": policy, "images_sent": dict(sent.counts)}
+    details = {**conditions, "images": policy, "images_sent": dict(sent)}
     return {
         "generation_args": arguments,
         "additional_details": {name: _to_text(value) for name, value in details.items()},

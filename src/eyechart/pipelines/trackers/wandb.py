@@ -9,27 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eyechart.errors import MissingExtra
-from eyechart.pipelines.trackers.facts import (
-    describe_parameters,
-    list_differences,
-    list_numbers,
-    list_progress,
-    name_comparison,
-)
+from eyechart.pipelines.trackers.tracker import Tracker
 from eyechart.registry import callback
-from eyechart.report.compare import Comparison
-from eyechart.report.run_page import hide_folders
-from eyechart.runs.publish import SharedRun, name_run
-from eyechart.runs.results import Run
 from eyechart.terminal import print_note
-from eyechart.types import Snapshot
 
 
 @callback("wandb")
-class WandbTracker:
+class WandbTracker(Tracker):
     """Writes an offline run below the run's folder."""
 
     def __init__(self) -> None:
@@ -40,30 +29,7 @@ class WandbTracker:
         self._wandb = wandb
         self._run: Any = None
 
-    def on_run_start(self, folder: Path, manifest: Mapping[str, Any]) -> None:
-        self._begin(folder, name_run(folder, manifest), describe_parameters(manifest))
-
-    def on_progress(self, snapshot: Snapshot) -> None:
-        if self._run is not None:
-            self._run.log(dict(list_progress(snapshot)))
-
-    def on_run_end(self, run: Run) -> None:
-        self._run.summary.update(dict(list_numbers(SharedRun(run))))
-        self._end(run.exit_code)
-
-    def on_compare(self, found: Comparison) -> None:
-        self._begin(
-            Path.cwd(),
-            name_comparison(found),
-            {"verdict": hide_folders(found.verdict), "benchmark": found.benchmark},
-        )
-        self._run.summary.update(dict(list_differences(found)))
-        self._end(0)
-
-    def close(self) -> None:
-        self._end(1)  # unless it has ended
-
-    def _begin(self, folder: Path, name: str, conditions: Mapping[str, str]) -> None:
+    def begin(self, benchmark: str, name: str, parameters: Mapping[str, str], folder: Path) -> None:
         mode = os.environ.get("WANDB_MODE") or "offline"
         settings = self._wandb.Settings(
             mode=mode,
@@ -78,19 +44,22 @@ class WandbTracker:
             x_disable_machine_info=True,
             x_save_requirements=False,
         )
+        project = os.environ.get("WANDB_PROJECT") or "eyechart"
         self._run = self._wandb.init(
-            project=os.environ.get("WANDB_PROJECT") or "eyechart",
-            name=name,
-            config=dict(conditions),
-            dir=str(folder),
-            settings=settings,
+            project=project, name=name, config=dict(parameters), dir=str(folder), settings=settings
         )
         if mode == "offline":
             print_note(
                 f"Weights & Biases: nothing is uploaded; later: wandb sync {Path(self._run.dir).parent}"
             )
 
-    def _end(self, code: int) -> None:
+    def log(self, numbers: Mapping[str, float], step: int | None = None) -> None:
+        if self._run is not None and step is not None:
+            self._run.log(dict(numbers))
+        elif self._run is not None:
+            self._run.summary.update(dict(numbers))
+
+    def end(self, status: Literal["FINISHED", "KILLED", "FAILED"]) -> None:
         if self._run is not None:
-            self._run.finish(exit_code=code)
+            self._run.finish(exit_code=int(status != "FINISHED"))
             self._run = None
