@@ -88,6 +88,14 @@ def test_mlflow(tmp_path: Path) -> None:
     )
 
 
+def test_a_server_that_does_not_answer_costs_a_note(tmp_path: Path) -> None:
+    words = ("run", "q.tsv", "-m", "baseline/majority", "--track", "mlflow", "-q", "--json")
+    done = command(tmp_path, *words, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+    assert done.err.count("--track mlflow: ") == 1
+    assert "on_run_start failed" in done.err
+    assert done.json["n"] == 12
+
+
 def test_wandb(tmp_path: Path) -> None:
     ran = run(tmp_path, "wandb", WANDB_MODE="offline")
     [left] = (ran.folder / "wandb").glob("offline-run-*/run-*.wandb")

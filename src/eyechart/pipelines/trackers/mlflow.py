@@ -28,6 +28,8 @@ class MlflowTracker(Tracker):
     """Reports to the tracking server, or to the local store, that MLflow is set up for."""
 
     def __init__(self) -> None:
+        # As usual there it is 7 times, with increasing delays: minutes in which the run would wait.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         try:
             from mlflow import MlflowClient
         except ImportError as err:
