@@ -73,14 +73,14 @@ def take_model(checkpoint: Checkpoint) -> Any:
     """A model in memory with these weights; None if one has to be loaded."""
     if _kept is None or _kept.lent is not None or _kept.model is None:
         return None if _kept is None else _kept.lent
+    torch.cuda.empty_cache()  # what the streams of the run before have reserved serves no other stream
     content = str(checkpoint.identity.get("sha256", ""))
     is_alike = bool(content) and _kept.key == _describe(checkpoint)
     if is_alike and (content == _kept.content or copy_weights(_kept.model, checkpoint)):
         _kept.content = content
         return _kept.model
     _kept.model = None  # before the next one is loaded: both may not fit
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    torch.cuda.empty_cache()
     return None
 
 
