@@ -9,9 +9,10 @@ const formatUsd = (usd) => (usd === null ? "—" : usd >= 0.1 ? usd.toFixed(2) :
 /** Fill the page with a sweep. */
 export function showSweep(root, data) {
   const { sweep } = data;
+  const n = sweep.cells.filter((one) => one.score !== null).length;
   const links = [["frontier", "Frontier"], ["settings", "Settings"], ["spread", "Spread"]];
   root.append(
-    masthead(sweep.benchmark, null, `${sweep.cells.length} settings compared on ${formatCount(sweep.n)} questions`, links, "settings"),
+    masthead(sweep.benchmark, null, `${n} settings compared on ${formatCount(sweep.n)} questions`, links, "settings"),
     el("main", {},
       el("section", { class: "panel", "aria-label": "Verdict" }, showText(sweep.verdict, { class: "verdict" }, "p")),
       sweep.notes.map((note) => showText(note, { class: "note" }, "p")),

@@ -1,9 +1,10 @@
-"""Numbers are rounded alike in tables and pages."""
+"""The scripts of the pages: they call what there is, and round as tables do."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 from importlib.resources import files
@@ -11,6 +12,8 @@ from importlib.resources import files
 import pytest
 
 from eyechart.report.compare import format_signed
+
+ASSETS = files("eyechart.report") / "assets"
 
 _SCRIPT = """
 import { readFileSync } from "node:fs";
@@ -30,9 +33,19 @@ def test_the_page_rounds_as_the_table() -> None:
     numbers += [(rng.randrange(1, 9999) / rng.choice([4, 16, 100, 1000]), 1) for _ in range(2000)]
     points = [-0.4125, 0.4125, 0.4175, -0.0001, 0.0, 0.0004, 0.0005, 1.0]
     done = subprocess.run(
-        ["node", "--input-type=module", "-e", _SCRIPT, str(files("eyechart.report") / "assets" / "dom.js")],
+        ["node", "--input-type=module", "-e", _SCRIPT, str(ASSETS / "dom.js")],
         input=json.dumps({"numbers": numbers, "points": points}), capture_output=True, text=True, check=True,
     )  # fmt: skip
     fixed, signed = json.loads(done.stdout)
     assert fixed == [f"{x:.{n}f}" for x, n in numbers]
     assert [one.replace("−", "-") for one in signed] == [format_signed(x) for x in points]
+
+
+def test_plots_use_the_marks_that_the_bundle_has() -> None:
+    """A missing one leaves an empty figure, and no error that a reader would see."""
+    bundle = (ASSETS / "vendor" / "plot.js").read_text(encoding="utf-8")
+    exported = re.search(r"\w+,\{((?:\w+:\(\)=>\w+,?)+)\}", bundle)
+    assert exported is not None
+    known = set(re.findall(r"(\w+):\(\)=>", exported[1]))
+    used = re.findall(r"\bPlot\.(\w+)\(", (ASSETS / "charts.js").read_text(encoding="utf-8"))
+    assert {"plot", "dot"} <= set(used) <= known
