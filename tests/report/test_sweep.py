@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.report.compare import SharedQuestions
-from eyechart.report.sweep import Cell, CellPair, compare_cells, find_dominated, write_verdict
+from eyechart.report.sweep import (
+    Cell,
+    CellPair,
+    Sweep,
+    compare_cells,
+    find_dominated,
+    make_sweep_table,
+    write_verdict,
+)
 
 
 def cell(name: str, *, cost: float | None, **more: Any) -> Cell:
@@ -63,6 +71,15 @@ def test_of_equal_settings_the_cheaper_is_the_best() -> None:
     cells = [cell("a", cost=3.0), cell("b", cost=2.0)]
     found = write_verdict(cells, [pair("a", "b", 0.0, 0.1)], scores)
     assert found.startswith("x=b is highest, at 2.00 USD, and the cheapest")
+
+
+def test_the_table_names_what_dominates_by_its_number() -> None:
+    shares = dict.fromkeys(("unparsed", "truncated", "empty"), 0.0)
+    better = cell("a", cost=1.0, shares=shares)
+    beaten = dict.fromkeys(("cost", "latency"), "x=a") | {"tokens": "x=b"}
+    worse = cell("b", cost=2.0, shares=shares, dominated_by=beaten)
+    found = Sweep(benchmark="q", n=9, cells=(better, worse), pairs=(), spread={}, verdict="")
+    assert [row[-1] for row in make_sweep_table(found).rows] == ["", "#1 (cost, latency), #2 (tokens)"]
 
 
 def test_costs_are_compared_by_reply() -> None:

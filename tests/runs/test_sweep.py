@@ -168,6 +168,7 @@ def test_the_command_prints_a_table_json_and_a_page(folder: Path) -> None:
     assert str(folder) not in json.dumps(page)
     shown = eyechart("sweep", *given, "--html", "mine.html", cwd=folder)
     assert told["verdict"] in shown.out
+    assert "frontier by latency: #" in shown.out
     assert (folder / "mine.html").is_file()
 
 
@@ -257,6 +258,7 @@ class Killer(Mine):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        (("--vary", "max_pixels=1k,1M", "-m", "baseline/random"), "no source given"),
         (("q.jsonl", "--vary", "max_pixels=1k,1M"), "no model given"),
         (("q.jsonl", "-m", "baseline/random"), "nothing to vary"),
         (("q.jsonl", "-m", "baseline/random", "--vary", "max_pixels"), "not NAME=VALUE"),

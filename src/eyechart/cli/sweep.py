@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     add_options(parser, Switches, RUN, without=["verbose"])
     add_options(parser, Options, RUN)
     shorten_help(parser, Options, Switches)
-    parser.set_defaults(data=[])
+    parser.set_defaults(data=[], suite=None)
     return execute
 
 
@@ -133,7 +133,7 @@ def _print_sweep(found: Sweep) -> None:
     for line in found.notes:
         note(to_one_line(line))
     for measure, labels in found.frontier.items():
-        if len(labels) < len(found.cells):
-            print_text(to_one_line(f"frontier by {measure}: {'; '.join(labels)}"))
+        numbers = [f"#{n}" for n, cell in enumerate(found.cells, start=1) if cell.label in labels]
+        print_text(f"frontier by {measure}: {', '.join(numbers)}")
     print_text(to_one_line(found.verdict))
     note(f"page: {found.page}")

@@ -235,7 +235,10 @@ def make_sweep_table(sweep: Sweep) -> PlainTable:
     rows = []
     for cell in sweep.cells:
         ends = cell.ci95 and f"{format_percent(cell.ci95[0])}–{format_percent(cell.ci95[1])}"
-        dominated = [f"#{numbers[label]} ({measure})" for measure, label in cell.dominated_by.items()]
+        by: dict[str, list[str]] = {}
+        for measure, label in cell.dominated_by.items():
+            by.setdefault(label, []).append(measure)
+        dominated = [f"#{numbers[label]} ({', '.join(measures)})" for label, measures in by.items()]
         shares = (cell.shares[name] for name in ("unparsed", "truncated", "empty"))
         rows.append([
             str(numbers[cell.label]), *map(to_one_line, cell.given.values()), format_percent(cell.score),
