@@ -219,6 +219,8 @@ def _print_comparison(comparison: Comparison, runs: Sequence[Run], *, is_named: 
 
 def print_remarks(done: Run, *, as_json: bool) -> None:
     """Print on stderr what went wrong with a run, what to do next, and where its files are."""
+    from eyechart.report.conditions import read_options
+    from eyechart.runs.noise import list_rechecks
     from eyechart.runs.results import OFFICIAL
 
     if kind := done.replaced_input:
@@ -237,6 +239,9 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
         note(f"{what} no score, because the judge did not answer; run the same command again to ask it")
     for line in done.list_stale_corrections():
         note(f"corrections: {line}")
+    if read_options(done.manifest).get("recheck"):
+        for line in list_rechecks(done):
+            note(line)
     if done.cache_trouble:
         note(f"the response cache was not used: {done.cache_trouble}")
     if done.report_trouble:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -107,14 +109,24 @@ def test_another_load_is_asked_twice(folder: Path) -> None:
     assert found.to_json()["by_concurrency"]["1"]["n"] == 20
 
 
-def test_without_a_recheck_the_command_is_told(folder: Path) -> None:
+def test_without_a_recheck_the_command_is_told_and_does_what_is_needed(folder: Path) -> None:
     for name, system in (("a", "Be brief."), ("b", "Look.")):
-        ask(folder, name, limit=20, system=system)
-    done = eyechart("compare", "a", "b", "--noise", cwd=folder)
+        ask(folder, name, limit=20, system=system, concurrency=8)
+    compared = ("compare", "a", "b", "--noise")
+    done = eyechart(*compared, cwd=folder)
     assert done.code == 2
-    assert "eyechart run" in done.err
-    assert "--limit 20 --system " in done.err
-    assert "--recheck 100" in done.err
+    [told] = [line for line in done.err.splitlines() if "hint: " in line]
+    command = shlex.split(told.partition("ask some again: ")[2])
+    assert command[:2] == ["eyechart", "run"]
+    assert command[-4:] == ["--concurrency", "8", "--recheck", "100"]
+    # Rechecked at another concurrency alone, the noise at that of the run is still unknown.
+    assert eyechart(*command[1:], "--concurrency", "1", cwd=folder).code == 0
+    assert eyechart(*compared, cwd=folder).code == 2
+    rechecked = eyechart(*command[1:], cwd=folder)
+    assert "no requests sent" not in rechecked.err
+    assert re.search(r"rechecked with 8 in flight: \d+ of 20 questions flipped", rechecked.err)
+    assert eyechart(*compared, cwd=folder).code == 0
+    assert len(list((folder / "a" / "q").iterdir())) == 1, "the same run"
 
 
 def test_the_command_prints_it_and_json_has_it(folder: Path) -> None:

@@ -177,7 +177,7 @@ async def _drive(
             raise  # not cancelled by an interrupt
     finally:
         session.is_interrupted = executor.is_interrupted
-        session.n_asked = executor.progress.sent + executor.progress.cached
+        session.n_asked = executor.progress.sent + executor.progress.cached + session.n_rechecked
         executor.close()
         await plan.model.close()
         for helper in plan.helpers.values():
@@ -210,7 +210,7 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, sessi
         options=plan.options,
     )
     if plan.options.recheck and session.trouble is None and isinstance(executor, LocalExecutor):
-        await recheck(plan, journal, executor)
+        session.n_rechecked = await recheck(plan, journal, executor)
     journal.flush()
     progress = executor.progress
     progress.score_sum, progress.weight_sum = journal.score_so_far(plan.scorer)
@@ -291,6 +291,7 @@ class Session:
     trouble: ModelError | None = None  # what ended it early, if anything did
     cache_trouble: str = ""
     n_asked: int | None = None  # requests sent or answered from the cache; None: no model was asked
+    n_rechecked: int = 0
 
 
 def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:

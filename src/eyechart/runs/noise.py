@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,31 +25,37 @@ def measure_noise(comparison: Comparison) -> Noise:
     """The flips of the first pair beside those expected of one model asked twice."""
     pair = comparison.pairs[0]
     runs = [Run(folder) for folder in (pair.a, pair.b)]
-    flips: list[bool] = []
-    clusters: list[str] = []
+    flips: list[tuple[str, bool]] = []
     others: dict[int, list[bool]] = {}
-    loads = [int(run.journal.meta(LOAD) or 0) for run in runs]
-    for run, load in zip(runs, loads, strict=True):
+    for run in runs:
         for concurrency in run.journal.meta(RECHECKS) or ():
-            found = _list_flips(run, comparison.scorer, int(concurrency), load)
-            if concurrency == load:
-                clusters += [cluster for cluster, _ in found]
-                flips += [is_flipped for _, is_flipped in found]
+            found = _list_flips(run, comparison.scorer, int(concurrency))
+            if concurrency == run.journal.meta(LOAD):
+                flips += found
             else:
                 others.setdefault(int(concurrency), []).extend(is_flipped for _, is_flipped in found)
     if not flips:
-        command = tell_command(runs[0])
         raise UsageError(
-            "no recheck is stored in these runs, so their noise is not known",
-            hint=f"ask some again: {command}",
+            "no recheck at the concurrency of these runs is stored, so their noise is not known",
+            hint=f"ask some again: {tell_command(runs[0])}",
         )
     by_concurrency = {concurrency: FlipRate.of(found) for concurrency, found in others.items() if found}
-    rate = FlipRate.of(flips, clusters)
-    return Noise(n=pair.n, flips=len(pair.flipped), rate=rate, by_concurrency=by_concurrency, load=max(loads))
+    rate = FlipRate.of([is_flipped for _, is_flipped in flips], [cluster for cluster, _ in flips])
+    load = max(int(run.journal.meta(LOAD) or 0) for run in runs)
+    return Noise(n=pair.n, flips=len(pair.flipped), rate=rate, by_concurrency=by_concurrency, load=load)
 
 
-def _list_flips(run: Run, scorer: str, concurrency: int, load: int) -> list[tuple[str, bool]]:
+def list_rechecks(run: Run) -> Iterator[str]:
+    """A line for each concurrency at which a run was rechecked."""
+    for concurrency in run.journal.meta(RECHECKS) or ():
+        found = _list_flips(run, str(run.manifest.get("scorer", "")), int(concurrency))
+        flipped = sum(is_flipped for _, is_flipped in found)
+        yield f"rechecked with {concurrency} in flight: {flipped:,} of {len(found):,} questions flipped"
+
+
+def _list_flips(run: Run, scorer: str, concurrency: int) -> list[tuple[str, bool]]:
     """The cluster of each rechecked question, and whether it flipped."""
+    load = int(run.journal.meta(LOAD) or 0)
     names = [f"{scorer}:{name}" for name in list_names(concurrency, load)]
     first, second = ([scorer, *names] if len(names) == 1 else names)[:2]
     version = str(run.manifest.get("versions", {}).get(scorer, ""))
@@ -82,6 +88,9 @@ def tell_command(run: Run) -> str:
         words += _list_words(one.flag, value)
     if (out := Path(run.folder).parent.parent) != Path("runs"):
         words += ["--out", str(out)]
+    load = run.journal.meta(LOAD) or stored.get("concurrency")
+    if load != declared["concurrency"].default:
+        words += ["--concurrency", str(load)]
     return shlex.join([*words, "--recheck", str(_USUAL)])
 
 

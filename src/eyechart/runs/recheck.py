@@ -40,19 +40,22 @@ def list_names(concurrency: int, load: int) -> list[str]:
     return [name] if concurrency == load else [name, f"{name}:again"]
 
 
-async def recheck(plan: Plan, journal: Journal, executor: LocalExecutor) -> None:
-    """Ask the drawn questions again, those that were not yet at this concurrency."""
+async def recheck(plan: Plan, journal: Journal, executor: LocalExecutor) -> int:
+    """Ask the drawn questions again, those that were not yet at this concurrency; returns how many were."""
     concurrency = plan.options.concurrency
     names = list_names(concurrency, int(journal.meta(LOAD) or concurrency))
     kept = journal.open_calls()
     preparer = make_preparer(plan)
+    n_asked = 0
 
     async def ask(work: tuple[Result, str]) -> None:
+        nonlocal n_asked
         result, name = work
         key = make_key(name, result.key)
         reply = kept.reply(result.sample.id, 0, key)
         if reply is None:
             task = Task(position=result.position, sample=result.sample, trial=0)
+            n_asked += 1
             settled = await executor.ask_again(task, preparer)
             if not settled.replies:  # it failed this time: the next start asks again
                 return
@@ -73,6 +76,7 @@ async def recheck(plan: Plan, journal: Journal, executor: LocalExecutor) -> None
     journal.flush()
     known = {int(one) for one in journal.meta(RECHECKS) or ()}
     journal.set_meta(RECHECKS, sorted(known | {concurrency}))
+    return n_asked
 
 
 def _draw(plan: Plan, journal: Journal) -> Iterator[Result]:
