@@ -216,8 +216,10 @@ def test_the_command_continues_a_run(folder: Path) -> None:
     assert decided.json["result"] == "passed"
     assert decided.json["n_pending"] > 100
     assert decided.json["limit"] == -0.1
+    assert decided.json["interval"] == "95 %, valid at every look"
     kept = eyechart("gate", new.folder, "--baseline", old.folder, "--max-drop", "10%", "--no-ask", cwd=folder)
     assert kept.code == 0
+    assert "valid at every look" in kept.out, "it was stopped by looking"
     assert count_asked(folder) == 0
     rest = eyechart("gate", new.folder, "--baseline", old.folder, "--max-drop", 10, "--json", cwd=folder)
     assert rest.code == 0

@@ -94,7 +94,8 @@ def execute(args: argparse.Namespace) -> int:
             max_drop=args.max_drop or 0.0,
             unclear=args.unclear,
             max_failed=args.max_failed,
-            stop_when=None if args.no_ask else args.stop_when,
+            stop_when=args.stop_when,
+            ask=not args.no_ask,
         )
     if os.environ.get("GITHUB_ACTIONS") == "true":
         note(make_annotation(_ANNOTATIONS[found.result], found.verdict))
@@ -107,7 +108,7 @@ def execute(args: argparse.Namespace) -> int:
     cells = {
         "run": to_one_line(found.run),
         "difference" if found.baseline else "score %": "—" if found.value is None else show(found.value),
-        f"{found.interval} interval": ends,
+        f"95 % interval{found.interval.removeprefix('95 %')}": ends,
         "limit": show(found.limit),
         "questions": f"{found.n:,}",
         "failed": f"{found.n_failed:,}",

@@ -184,10 +184,14 @@ def _print_gate(done: Run, options: Mapping[str, Any]) -> None:
     names = ("at_least", "baseline", "max_drop", "stop_when")
     given = {name: options[name] for name in names if options.get(name) is not None}
     if given.keys() & {"at_least", "baseline"}:
-        from eyechart.runs.gate import judge_run
+        from eyechart.runs.gate import USUAL, gate
 
-        found = judge_run(done, **given)
+        found = gate(done, **given, ask=False)
         note(f"{found.result}: {found.verdict}")
+        if found.n_pending and found.interval != USUAL:
+            note(
+                "the interval of the table is not valid for a run that was stopped when decided; this one is"
+            )
 
 
 def _estimate(args: argparse.Namespace, config: Config | None, suite: Suite | None = None) -> int:

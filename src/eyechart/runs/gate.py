@@ -16,6 +16,7 @@ from typing import Any, Literal
 from eyechart import stats
 from eyechart.errors import UsageError
 from eyechart.report.compare import format_points, format_signed
+from eyechart.report.conditions import read_options
 from eyechart.report.counting import bound_credit
 from eyechart.report.table import format_percent
 from eyechart.runs.comparison import compare
@@ -24,6 +25,7 @@ from eyechart.runs.results import Run
 from eyechart.runs.resume import continue_run
 from eyechart.runs.sequential import Goal, list_questions, watch_stored
 
+USUAL = "95 %"
 EVERY_LOOK = "95 %, valid at every look"
 GateResult = Literal["passed", "failed", "unclear"]
 
@@ -39,7 +41,7 @@ class Gate:
     limit: float = 0.0  # the score to reach, or minus the drop that is allowed
     value: float | None = None  # the score, or the difference from the baseline
     ci95: tuple[float, float] | None = None
-    interval: str = "95 %"  # or EVERY_LOOK
+    interval: str = USUAL  # or EVERY_LOOK
     n: int = 0  # questions that were scored
     n_failed: int = 0
     n_pending: int = 0  # questions, times trials, that were not asked yet
@@ -71,6 +73,7 @@ def gate(
     unclear: Literal["fail", "pass"] = "fail",
     max_failed: float = 0.0,
     stop_when: Literal["decided"] | None = None,
+    ask: bool = True,
 ) -> Gate:
     """Whether a run is at least as good as a number, or no worse than another run.
 
@@ -82,7 +85,8 @@ def gate(
     max_failed: the share of samples that may have failed, e.g. for errors of the endpoint. The interval then
     reaches from all of them wrong to all of them right.
     stop_when: "decided" asks what the run has not asked yet, in random order, until the result is clear; the
-    interval is one that holds at every look.
+    interval is one that holds at every look. A run that was stopped so keeps this interval while questions
+    are left. ask: whether questions may be asked at all.
     """
     if (at_least is None) == (baseline is None):
         raise UsageError("a gate needs at_least or baseline, and not both", hint="ec.gate(run, at_least=0.8)")
@@ -95,31 +99,17 @@ def gate(
     if stop_when not in (None, "decided"):
         raise UsageError(f"stop_when is {stop_when!r}, but must be 'decided'")
     done = run if isinstance(run, Run) else Run(find_run(run))
-    if stop_when and done.summary.overall.pending:
-        other = baseline.folder if isinstance(baseline, Run) else baseline and find_run(baseline)
-        reference = {"baseline": other and str(other), "at_least": at_least, "max_drop": max_drop}
-        done = continue_run(done, stop_when="decided", **reference)
-    named: dict[str, Any] = {"at_least": at_least, "baseline": baseline, "max_drop": max_drop}
-    return judge_run(done, **named, unclear=unclear, max_failed=max_failed, stop_when=stop_when)
-
-
-def judge_run(
-    done: Run,
-    *,
-    at_least: float | None = None,
-    baseline: Run | str | Path | None = None,
-    max_drop: float = 0.0,
-    unclear: Literal["fail", "pass"] = "fail",
-    max_failed: float = 0.0,
-    stop_when: Literal["decided"] | None = None,
-) -> Gate:
-    """As `gate`, by what the run has; nothing is asked."""
     other = None if baseline is None else baseline if isinstance(baseline, Run) else Run(find_run(baseline))
+    if done.summary.overall.pending:
+        if stop_when and ask:
+            reference = {"baseline": other and str(other.folder), "at_least": at_least, "max_drop": max_drop}
+            done = continue_run(done, stop_when="decided", **reference)
+        stop_when = stop_when or read_options(done.manifest).get("stop_when")
     facts: dict[str, Any] = {
         "run": str(done.folder),
         "baseline": str(other.folder) if other else "",
         "limit": -max_drop if at_least is None else at_least,
-        "interval": EVERY_LOOK if stop_when else "95 %",
+        "interval": EVERY_LOOK if stop_when else USUAL,
         "n_failed": done.n_failed,
         "n_pending": done.summary.overall.pending,
     }
@@ -165,14 +155,14 @@ def _decide(facts: dict[str, Any], is_difference: bool) -> tuple[GateResult, str
     low, high = ends
     failed = f", {facts['n_failed']:,} failed" if facts["n_failed"] else ""
     pending = f", {facts['n_pending']:,} not asked" if facts["n_pending"] else ""
-    what = f"{facts['interval']} interval"
+    looks = f"{facts['interval'].removeprefix(USUAL)}, {n:,} questions{failed}{pending}"
     if is_difference:
-        span = f"{what} {format_points(low)} to {format_points(high)}, {n:,} questions{failed}{pending}"
+        span = f"95 % interval {format_points(low)} to {format_points(high)}{looks}"
         shown = f"{format_signed(value)} points against the baseline ({span})"
         drop = f"a drop of more than {format_points(-limit)} points"
         said = (f"{drop} is excluded", f"{drop} is shown", f"{drop} is neither shown nor excluded")
     else:
-        span = f"{what} {format_percent(low)} to {format_percent(high)} %, {n:,} questions{failed}{pending}"
+        span = f"95 % interval {format_percent(low)} to {format_percent(high)} %{looks}"
         shown, line = f"{format_percent(value)} % ({span})", f"{format_percent(limit)} %"
         said = (f"at least {line}", f"below {line}", f"the interval holds {line}: more questions are needed")
     results: tuple[GateResult, ...] = ("passed", "failed", "unclear")
