@@ -376,7 +376,7 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     if estimate.judge_requests[1]:
         yield "to the judge", f"{_span(*estimate.judge_requests)}, {_span(*estimate.judge_tokens)} tokens"
     if (looks := estimate.looks).requests:
-        yield "more to look", f"at most {looks.requests:,}, {looks.prompt_tokens:,} tokens in"
+        yield "looks", f"at most {looks.requests:,} requests more, {looks.prompt_tokens:,} tokens in"
     if looks.searcher_requests:
         yield "to the searcher", f"at most {looks.searcher_requests:,}, {looks.searcher_tokens:,} tokens in"
     if estimate.images:

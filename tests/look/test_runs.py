@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import eyechart as ec
+from eyechart.look.dialogue import TOOL
 from eyechart.view.library import Library
 from eyechart.view.pages import Choice, Pages
 from support.command import environment, eyechart
@@ -161,6 +162,33 @@ def test_bad_calls_end_in_an_outcome_with_a_reason(tmp_path: Path, protocol: str
         assert result.reply.text == ""
     assert result.outcome == "unparsed"
     assert told(result)["stop"]
+
+
+@pytest.mark.parametrize("protocol", ["zoom", "tools"])
+def test_labels_that_no_file_can_hold_are_marked(tmp_path: Path, protocol: str) -> None:
+    def player(card: Card, asked: Asked) -> Answer | str:
+        if len(pictures(asked)) > 1:
+            return write_answer(card.letter)
+        arguments = {"bbox_2d": ["0", 0, 1e3, True * 900], "label": "\ud800<b>\x1b[31m", "img_idx": 0}
+        if protocol == "zoom":
+            return f"<tool_call>{json.dumps({'name': TOOL, 'arguments': arguments})}</tool_call>"
+        function = {"name": TOOL, "arguments": json.dumps(arguments)}
+        return Answer(
+            None, message={"content": None, "tool_calls": [{"type": "function", "function": function}]}
+        )
+
+    result, _ = play(tmp_path, protocol, player)
+    assert result.outcome == "correct"
+    assert images_of(result)[1]["look"]["label"].endswith("<b>\x1b[31m")
+
+
+def test_a_question_without_an_image_is_a_dialogue_without_one(tmp_path: Path) -> None:
+    cards = write_cards(tmp_path, 1)
+    row = {"id": "0", "question": cards[0].words, "A": "one", "B": "two", "answer": "A"}
+    (tmp_path / "cards.jsonl").write_text(json.dumps(row) + "\n")
+    with Server(Table(cards, lambda card, asked: write_answer("A"))) as server:
+        for protocol in PROTOCOLS:
+            assert look(server, tmp_path, protocol, input="any").score == 1.0
 
 
 def test_broken_arguments_of_a_native_call_are_answered_as_an_error(tmp_path: Path) -> None:
@@ -390,6 +418,24 @@ look_params: {{scale: 0.5}}
         done = run_command(tmp_path, "config.yaml", "--json", "-q")
     assert Path(done.json["run"]).name == one.folder.name
     assert len(server.asked) == 2
+
+
+def test_auto_is_tools_for_a_class_that_states_that_it_takes_them(tmp_path: Path) -> None:
+    write_cards(tmp_path, 1)
+
+    class Mine:
+        name = "mine"
+        identity: Mapping[str, Any] = {"model": "mine"}
+        capabilities = ec.Capabilities(takes_tools=True)
+
+        async def reply(self, request: ec.Request) -> ec.Reply:
+            assert request.tools
+            return ec.Reply(text="A")
+
+        async def close(self) -> None: ...
+
+    run = ec.run(tmp_path / "cards.jsonl", Mine(), look="auto", out=tmp_path / "runs", progress=False)
+    assert run.manifest["look"]["protocol"] == "tools"
 
 
 def test_auto_is_zoom_at_a_server_of_ones_own_and_search_with_a_searcher(tmp_path: Path) -> None:

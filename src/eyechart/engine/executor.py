@@ -255,6 +255,9 @@ class _NoCalls:
     def append(self, request: Request, ask: Ask, purpose: str, result: RequestResult, *, model: str) -> None:
         """Nothing is kept."""
 
+    async def written(self) -> None:
+        """Nothing to wait for."""
+
 
 # -- What every executor does with a result: count it, write it, score it.
 

@@ -221,6 +221,8 @@ class _Conversation:
         written = _write(asked.turns, drawn)
         key = make_key(purpose, self.ask.key, written)  # the same question again is another one
         reply, n_attempts = await self.looker.calls.ask(client, request, key, written, purpose)
+        if n_attempts:  # the next request is not sent before this reply is on disk
+            await self.looker.calls.written()
         self.n_attempts += n_attempts
         return reply
 

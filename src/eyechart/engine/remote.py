@@ -528,6 +528,9 @@ class _DriversCalls:
             "call", request.sample.id, request.trial, ask, purpose, reply, result.attempts, result.paid, model
         )
 
+    async def written(self) -> None:
+        """Nothing to wait for: the driver writes in the order of arrival."""
+
 
 # -- Whether a worker reads the files of the driver
 

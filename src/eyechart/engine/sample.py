@@ -275,6 +275,9 @@ class CallStore(Protocol):
     def append(self, request: Request, ask: Ask, purpose: str, result: RequestResult, *, model: str) -> None:
         """Keep a call with its reply, which has just arrived."""
 
+    async def written(self) -> None:
+        """Return when everything kept so far is on disk, or on its way to the process that writes."""
+
 
 class Calls:
     """Makes calls: the reply is found if the call was made before, or else asked for and kept."""
@@ -317,6 +320,10 @@ class Calls:
         self._store.append(request, ask, purpose, result, model=client.model.name)
         return result.replies[0], result.attempts
 
+    async def written(self) -> None:
+        """Return when the calls so far are kept for good: a kill after that repeats none of them."""
+        await self._store.written()
+
 
 class JournalCalls:
     """The calls of a run in its journal. Those of earlier starts are read over one connection."""
@@ -346,6 +353,9 @@ class JournalCalls:
             self._latest[sample, trial, ask.key] = reply
             if len(self._latest) > _LATEST:
                 del self._latest[next(iter(self._latest))]
+
+    async def written(self) -> None:
+        await self._journal.written()
 
     def close(self) -> None:
         self._kept.close()

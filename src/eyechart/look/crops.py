@@ -100,7 +100,8 @@ class View:
             "source": self.source, "original": self.original, "box": self.box, "sizes": self.sizes,
         }  # fmt: skip
         if self.parent is not None:
-            shown |= {"parent": self.parent, "label": self.label}
+            label = self.label.encode("utf-8", "replace").decode()  # JSON may escape half a surrogate pair
+            shown |= {"parent": self.parent, "label": label}
             shown |= {"on_parent": self.on_parent} if self.on_parent else {}
         return shown | ({"cut": self.cut} if self.cut else {})
 

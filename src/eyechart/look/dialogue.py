@@ -565,7 +565,8 @@ def locate(asked: Locate, rules: Rules, words: Wording) -> Generator[Ask, Heard,
     side = rules.searcher_patch
     size = fit_patches(side_lengths(box), side, 4 * side**2, rules.searcher_area)
     whole = replace(asked.view, sizes=(size,), mime="image/jpeg")
-    question = words["searcher"].replace("{description}", asked.description)
+    description = asked.description.encode("utf-8", "replace").decode()  # may hold half a surrogate pair
+    question = words["searcher"].replace("{description}", description)
     turns = [Turn("system", (words["searcher_system"],)), Turn("user", (whole, question))]
     left = rules.searcher_looks
     while True:

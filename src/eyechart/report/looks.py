@@ -124,8 +124,10 @@ def measure_dialogue(result: Result) -> dict[str, Any]:
     facts = read_look(result) or {}
     sizes = [one["look"]["original"] for one in result.sent if "look" in one and "parent" not in one["look"]]
     golds = [Evidence(0, box) for box in list_golds(result)]
-    limit = facts.get("limit")
-    return measure(sizes, list_crops(result), golds, limit=limit if isinstance(limit, int) else None)
+    limit, n_calls = (
+        value if isinstance(value := facts.get(name), int) else None for name in ("limit", "calls")
+    )
+    return measure(sizes, list_crops(result), golds, limit=limit, n_calls=n_calls)
 
 
 def list_crop_boxes(result: Result, source: int) -> list[Box]:

@@ -521,7 +521,10 @@ class Workload:
             parts.append(replace(image, width=width, height=height, n_bytes=n_bytes))
         first = self._size([Message("user", tuple(parts))])
         self._add_request(first, n_replies=1)
-        n, side = rules.max_looks, int(math.sqrt(rules.crop_max_area or max(map(math.prod, _sizes(images)))))
+        n, side = (
+            rules.max_looks,
+            int(math.sqrt(rules.crop_max_area or max(map(math.prod, _sizes(images)), default=0))),
+        )
         longest = LONG_REPLY if self._limit is None else self._limit
         each = self.rule.tokens(side, side, self._detail) + longest + PER_MESSAGE
         more = n * (first.text_tokens + first.image_tokens) + each * n * (n + 1) // 2

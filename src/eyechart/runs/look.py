@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from eyechart.errors import UsageError
+from eyechart.errors import UnknownName, UsageError
 from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def choose_look(options: Options, model: Model) -> LookSetup | None:
         )
     protocol: Any = options.look
     if protocol == "auto":
-        takes_tools = stated.takes_tools and bool(getattr(model, "is_official", False))
+        # Many servers of one's own refuse tools unless they were started with a parser for them.
+        members = getattr(model, "members", (model,))
+        takes_tools = stated.takes_tools and all(getattr(one, "is_official", True) for one in members)
         protocol = "search" if options.searcher else "tools" if takes_tools else "zoom"
     if protocol == "tools" and not stated.takes_tools:
         raise UsageError(f"{model.name} takes no tools", hint="--look=zoom writes the calls as text")
@@ -96,6 +98,8 @@ def make_rules(
         least = 0 if name in _MAY_BE_ZERO else 1 if isinstance(value, int) else 0.01
         if not isinstance(value, str) and not least <= value < math.inf:
             raise UsageError(f"--look-param {name}={value:g}: must be at least {least:g}")
+        if name == "scale" and value > 1:
+            raise UsageError(f"--look-param scale={value:g}: must be at most 1")
     looks = usual.max_looks if max_looks is None else max_looks
     return replace(usual, max_looks=looks, **{name: getattr(read, name) for name in given})
 
@@ -111,10 +115,11 @@ def _make_searcher(options: Options) -> Model | None:
 
     try:
         searcher = make_model(options.searcher, options.make_role_settings("searcher"))
-    except UsageError as err:
+    except (UsageError, UnknownName) as err:
         hint = err.hint
         for flag in ("--api-key", "--base-url", "--param"):
             hint = hint.replace(flag, flag.replace("--", "--searcher-"))
+        hint = hint.replace("-m ", "--searcher ")
         raise UsageError(f"the searcher: {err.message}", hint=hint) from err
     if not read_capabilities(searcher).takes_messages:
         raise UsageError(f"{searcher.name} cannot search: it is not given messages")

@@ -673,11 +673,13 @@ class Options:
             )
         for name in (*list_option_names(Options, IMAGES), "shots", "batch", "score_options", "ship_images"):
             if getattr(self, name):
-                why = _NOT_LOOKING.get(name, "the dialogue sizes its images")
-                raise UsageError(
-                    f"{name} does not go with look: {why}",
-                    hint=f"leave out --{name.replace('_', '-')}; --look-param max_area=N limits images",
-                )
+                hint = f"leave out --{name.replace('_', '-')}"
+                if (why := _NOT_LOOKING.get(name)) is None:
+                    why, hint = (
+                        "the dialogue sizes its images",
+                        f"{hint}; --look-param max_area=N limits images",
+                    )
+                raise UsageError(f"{name} does not go with look: {why}", hint=hint)
 
     def _check_shard(self, shard: str) -> None:
         from eyechart.runs.shards import Shard

@@ -292,6 +292,10 @@ class Journal(JournalReader):
         """Return when everything appended is on disk; raise if it cannot be written."""
         self._writing.flush()
 
+    async def written(self) -> None:
+        """The same, without blocking the event loop."""
+        await self._writing.written()
+
     def close(self) -> None:
         """Write the backlog and stop."""
         if self._writer is not None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import itertools
 import queue
 import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -132,7 +134,7 @@ class WriteStatement(NamedTuple):
 
 
 class _Flush(msgspec.Struct, frozen=True):
-    done: threading.Event
+    done: Callable[[], object]  # what to do when everything before it is on disk
 
 
 _Put = tuple[list[WriteStatement], int]  # and the bytes that they take while they wait
@@ -177,10 +179,18 @@ class Writer:
 
     def flush(self) -> None:
         """Return when everything queued is on disk; raise if it cannot be written."""
-        flush = _Flush(threading.Event())
-        self._enqueue(flush)
+        done = threading.Event()
+        self._enqueue(_Flush(done.set))
         self._is_awaited.set()
-        flush.done.wait()
+        done.wait()
+        self.raise_trouble()
+
+    async def written(self) -> None:
+        """The same, without blocking the event loop."""
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        self._enqueue(_Flush(functools.partial(loop.call_soon_threadsafe, done.set)))
+        self._is_awaited.set()
+        await done.wait()
         self.raise_trouble()
 
     def close(self) -> None:
@@ -278,7 +288,8 @@ def _many_rows(sql: str, rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, tup
 
 def _release(flushes: list[_Flush]) -> None:
     for flush in flushes:
-        flush.done.set()
+        with contextlib.suppress(RuntimeError):  # an event loop that has ended
+            flush.done()
 
 
 # -- The tables of run.sqlite, and their version
