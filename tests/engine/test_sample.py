@@ -30,6 +30,9 @@ class ListedCalls:
     def append(self, request: Request, ask: Ask, purpose: str, result: RequestResult, *, model: str) -> None:
         self.kept.append((purpose, result.replies[0].text))
 
+    async def written(self) -> None:
+        return
+
 
 def prepared(prompt: Prompt = ask_plainly, n_trials: int = 1, **fields: Any) -> list[Prepared]:
     preparer = Preparer(prompt, Pictures({"a.png": image()}), {"model": "m"})
