@@ -522,11 +522,14 @@ def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[st
     from rapidfuzz import fuzz
     from rapidfuzz.distance import OSA
 
+    head = re.split(r"[-_. ]", name)[0].casefold()  # of another part: DocVQA_TEST is near docvqa-val
+
     def compare(other: str) -> float:
         if "." in other and "." not in name:  # a file name without its suffix
             other = other.rpartition(".")[0]
         longer, shorter = sorted((_fold(name), _fold(other)), key=len, reverse=True)
         starts = len(shorter) >= MIN_PREFIX and longer.startswith(shorter)
+        starts |= len(head) > MIN_PREFIX and _fold(other).startswith(head)
         is_slip = len(shorter) >= MIN_PREFIX and OSA.distance(longer, shorter) == 1  # two letters swapped
         return max(_BEGINNING if starts else 0.0, _NEAR if is_slip else 0.0, fuzz.ratio(longer, shorter))
 

@@ -34,7 +34,8 @@ COLUMNS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "ocrbench-v2": {"category": st.sampled_from(["text recognition en", "cognition VQA cn", "other"])},
 }  # fmt: skip
 TEXTS = ("category", "l2-category", "subcategory", "split", "task", "subject", "data_type", "skill", "qid")
-DETAILS = {
+DETAILS: dict[str, Any] = {
+    "grade": 0.4, "reference grade": 0.8,
     "iou": 0.4, "centre": True, "judged": "correct", "random pick": 0.25, "letters": ["A", "B"],
     "parts": {"text edit": 0.2, "order edit": 0.5}, "language": "en",
     "fields": {"total": "right", "date": "missing"}, "caption": "a cat",
@@ -68,11 +69,13 @@ def list_rows(draw: st.DrawFn, name: str) -> list[ScoredRow]:
         meta |= dict.fromkeys(("image_path", "question_id", "ID", "qid"), group)
         meta |= {"set_id": group, "figure_id": draw(st.sampled_from("01")), "varid": "1"}
         meta |= {column: draw(values) for column, values in columns.items()}
-        detail: Mapping[str, Any] = {
-            **draw(st.sampled_from([DETAILS, {}])),
-            "grade": 0.4,
-            "reference grade": 0.8,
-        }
+        detail: Mapping[str, Any] = (
+            {  # a reply that was not judged, or not read, has none of some
+                key: value for key, value in DETAILS.items() if draw(st.booleans())
+            }
+            if draw(st.booleans())
+            else DETAILS
+        )
         rows.append(
             ScoredRow(
                 value=draw(st.sampled_from([0.0, 0.5, 1.0])),

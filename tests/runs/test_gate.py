@@ -272,6 +272,12 @@ def test_an_annotation_for_github(folder: Path) -> None:
     assert json.loads(done.out)["result"] == "failed"
 
 
+def test_a_drop_without_a_baseline_is_refused_in_python_too(folder: Path) -> None:
+    run = ask(write(folder, 12), "a")
+    with pytest.raises(UsageError, match="max_drop has no effect without a baseline"):
+        ec.gate(run, at_least=0.5, max_drop=0.02)
+
+
 def test_options_that_make_no_gate(folder: Path) -> None:
     file = write(folder, 4)
     for options, said in (

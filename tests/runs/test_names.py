@@ -34,6 +34,7 @@ NEAREST = {
     "textvqa": ["textvqa-val"],
     "seedbench": ["seedbench-img", "seedbench2-plus"],
     "hrbench": ["hr-bench-4k", "hr-bench-8k"],
+    "DocVQA_TEST": ["docvqa-val"],
     "hrbench4k": ["hr-bench-4k", "hr-bench-4k-vlmevalkit"],
 }
 
@@ -86,6 +87,12 @@ def test_what_is_not_downloaded_says_where_it_is_published(name: str, address: s
     done = eyechart("data", "get", name, cwd=tmp_path)
     assert done.code == 2
     assert address in done.err
+
+
+def test_the_folder_of_files_is_named_as_it_is_set(tmp_path: Path) -> None:
+    words = ("data", "get", "ccbench")
+    assert "-o $LMUData/CCBench.tsv" in eyechart(*words, cwd=tmp_path, LMUData=str(tmp_path)).err
+    assert "-o ~/LMUData/CCBench.tsv" in eyechart(*words, cwd=tmp_path).err
 
 
 def test_mmbench_names_its_sets() -> None:

@@ -8,7 +8,7 @@ from eyechart.prompt.published import frame
 for _side in ("4k", "8k"):
     Entry(
         f"hr-bench-{_side}-vlmevalkit",
-        f"{_side.upper()} images, as VLMEvalKit asks (`hr-bench-{_side}` is InSight-o3's way)",
+        f"{_side.upper()} images, prompt and scoring of VLMEvalKit (`hr-bench-{_side}`: those of InSight-o3)",
         group="perception",
         size="800 rows: 200 questions in four rotations",
         paper="https://arxiv.org/abs/2408.15556",

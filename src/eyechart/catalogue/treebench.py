@@ -7,7 +7,7 @@ from eyechart.prompt.published import frame
 
 Entry(
     "treebench-vlmevalkit",
-    "crowded images, as VLMEvalKit asks (`treebench` is InSight-o3's way)",
+    "crowded images, prompt and scoring of VLMEvalKit (`treebench`: those of InSight-o3)",
     group="perception",
     size="405 questions",
     paper="https://arxiv.org/abs/2507.07999",

@@ -12,7 +12,7 @@ from eyechart.types import Reply, Sample, Score
 
 Entry(
     "vstar-vlmevalkit",
-    "small things in photographs, as VLMEvalKit asks (`vstar` is InSight-o3's way)",
+    "small things in photographs, prompt and scoring of VLMEvalKit (`vstar`: those of InSight-o3)",
     group="perception",
     size="191 questions",
     paper="https://arxiv.org/abs/2312.14135",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -364,7 +365,8 @@ def _tell_source(name: str, card: Card) -> str:
     """How to get the questions of a benchmark that this command does not download."""
     if card.file:
         url = card.url or f"{_VLMEVALKIT}{card.file}.tsv"
-        return f"get it from where VLMEvalKit does: curl -L --create-dirs -o ~/LMUData/{card.file}.tsv {url}"
+        to = "$LMUData" if os.environ.get("LMUData") else "~/LMUData"  # noqa: SIM112
+        return f"get it from where VLMEvalKit does: curl -L --create-dirs -o {to}/{card.file}.tsv {url}"
     if name in converters.names():
         return f"eyechart data convert {name} {card.url} --out data downloads it and writes its files"
     return card.url or f"eyechart data show {name} says what it reads"

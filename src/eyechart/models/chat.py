@@ -51,6 +51,7 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 _FATAL = frozenset({401, 403, 404}) | _MOVED
 _LISTING_S, _MAX_LISTING = 5.0, 1_000_000  # for the list of a server's models: seconds, bytes
 _NOT_IMPLEMENTED = frozenset({501, 505})  # about the request itself: a retry would fail, too
+_STATUS = re.compile("[45][0-9][0-9]")  # of the answer itself, which is told already
 _RETRY_SAYS = {"true": True, "false": False}  # of x-should-retry, which OpenAI and Anthropic send
 
 # An unknown model is HTTP 404 at most servers; LiteLLM, OpenRouter, DeepSeek and Mistral say 400.
@@ -212,8 +213,9 @@ class ChatEndpoint(ABC):
         else:
             error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
             if isinstance(error, dict):
-                words = [error.get(name) for name in ("message", "code", "detail")]
-                error = " / ".join(str(word) for word in words if word) or error
+                words = [str(error.get(name) or "") for name in ("message", "code", "detail")]
+                words = [word for word in words if word and not _STATUS.fullmatch(word)]
+                error = " / ".join(words) or error
             text = str(error)
         return " ".join(text.split())
 

@@ -94,6 +94,8 @@ def gate(
         raise UsageError(f"at_least is {at_least:g}, but must be from 0 to 1", hint="write 80 % as 0.8")
     if not 0 <= max_drop <= 1:
         raise UsageError(f"max_drop is {max_drop:g}, but must be from 0 to 1", hint="write 2 points as 0.02")
+    if max_drop and baseline is None:
+        raise UsageError("max_drop has no effect without a baseline", hint="add baseline=RUN")
     if unclear not in ("fail", "pass"):
         raise UsageError(f"unclear is {unclear!r}, but must be 'fail' or 'pass'")
     if stop_when not in (None, "decided"):
