@@ -11,12 +11,12 @@ import io
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eyechart.errors import EyechartError, join_names
+from eyechart.errors import EyechartError, StoreError, UsageError, join_names
 from eyechart.option import list_options
 from eyechart.registry import has_submission
 from eyechart.terminal import (
@@ -153,6 +153,51 @@ def print_rich(*renderables: RenderableType) -> None:
     console = Tables(width=None if sys.stdout.isatty() else 120)
     for renderable in renderables:
         console.print(renderable)
+
+
+def make_facts_table(facts: Iterable[tuple[str, str]]) -> RenderableType:
+    """Two columns without headings: names and values; values are wrapped."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(Text(escape_controls(name)), Text(escape_controls(value)))
+    return table
+
+
+def add_page_flags(parser: argparse.ArgumentParser, what: str, more: str = "") -> None:
+    """``--html`` for a page with `what`, and ``--full-images``."""
+    parser.add_argument("--html", metavar="FILE", help=f"write one page: {what}")
+    full = "with --html: images as they were sent, not small copies"
+    parser.add_argument("--full-images", action="store_true", help=f"{full}{more}")
+
+
+def check_targets(*files: str | None, full_images: bool = False, otherwise: str = "") -> None:
+    """Refuse files that cannot be written before anything is read; `full_images` needs a page among them.
+
+    `otherwise` names another flag that takes full images.
+    """
+    if full_images and not any(files):
+        raise UsageError(f"--full-images has no effect without --html{otherwise}", hint="add --html FILE")
+    for path in (Path(one) for one in files if one):
+        if not path.parent.is_dir():
+            hint = f"create it: mkdir -p {path.parent}"
+            raise StoreError(f"{path}: no such folder: {path.parent}", hint=hint)
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder", hint="give a file name")
+
+
+def confirm(question: str) -> bool:
+    """Ask on the terminal; without one, `UsageError` asks for ``--yes``."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "nothing was deleted: stdin is not a terminal, so nobody can confirm", hint="add --yes"
+        )
+    print_note(f"{question}? [y/N] ", end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def note(text: str) -> None:

@@ -107,7 +107,7 @@ def read_grades_lmms(said: str) -> tuple[float, float] | None:
 def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
     found: dict[Hashable, float] = {}
     for row in rows:
-        if "grade" not in row.detail:
+        if not {"grade", "reference grade"} <= row.detail.keys():
             raise CannotAggregate(
                 f"LLaVABench: the reply to {row.id!r} has no grade of the judge",
                 hint="version 1 of the scorer did not judge empty replies: score the run again",

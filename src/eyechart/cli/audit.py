@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from eyechart.cli.config import Switches
 from eyechart.console import (
+    add_page_flags,
+    check_targets,
     load_dotenv,
     note,
     print_json,
@@ -20,9 +20,9 @@ from eyechart.console import (
     reserve_stdout,
     shorten_help,
 )
-from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option, add_options, read_given_options, read_ids
 from eyechart.registry import Execute, command
+from eyechart.report.table import PlainTable
 from eyechart.runs.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
 from eyechart.terminal import to_one_line
 
@@ -83,12 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="MODEL",
         help="a text-only model, asked without images: which questions does it answer?",
     )
-    parser.add_argument(
-        "--html", metavar="FILE", help="write one page: verdict, plots, questions answered without the image"
-    )
-    parser.add_argument(
-        "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
-    )
+    add_page_flags(parser, "verdict, plots, questions answered without the image")
     add_option(
         parser,
         Options,
@@ -126,11 +121,7 @@ def execute(args: argparse.Namespace) -> int:
     """Audit a source with a model."""
     from eyechart.runs.audit import estimate_audit, plan_audit, run_audit
 
-    if args.full_images and not args.html:
-        raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
-    if args.html and not Path(args.html).parent.is_dir():
-        folder = Path(args.html).parent
-        raise StoreError(f"{args.html}: no such folder: {folder}", hint=f"create it: mkdir -p {folder}")
+    check_targets(args.html, full_images=args.full_images)
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         plan = plan_audit(
@@ -201,13 +192,14 @@ def _build_estimates(
     def show_cost(cost: Sequence[float] | None) -> str:
         return "unknown" if cost is None else " to ".join(dict.fromkeys(map(format_usd, cost)))
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("condition")
-    for heading in ("samples", "answered", "requests", "images", "tokens in", "cost in USD"):
-        table.add_column(heading, justify="right")
-    for name, one in estimates:
-        cells = (one.n, one.answered, one.requests, one.images, one.prompt_tokens)
-        table.add_row(name, *(f"{cell:,}" for cell in cells), show_cost(one.cost))
-    table.add_row("total", "", "", f"{requests:,}", "", "", show_cost(total), style="bold")
+    rows = [
+        [name, *(f"{n:,}" for n in (one.n, one.answered, one.requests, one.images, one.prompt_tokens)),
+         show_cost(one.cost)]
+        for name, one in estimates
+    ]  # fmt: skip
+    table = PlainTable(
+        columns=["condition", "samples", "answered", "requests", "images", "tokens in", "cost in USD"],
+        rows=[*rows, ["total", "", "", f"{requests:,}", "", "", show_cost(total)]],
+    )
     remarks = dict.fromkeys(assumption for _, one in estimates for assumption in one.assumptions)
     return [table, *(Text(remark, style="dim") for remark in remarks), Text("nothing was sent")]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
-from eyechart.console import JSON_HELP, add_verb, note, print_json, print_rich
+from eyechart.console import JSON_HELP, add_verb, confirm, make_facts_table, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command, suggest_name
-from eyechart.terminal import escape_controls, format_size, print_note, print_text, to_one_line
+from eyechart.report.table import PlainTable
+from eyechart.terminal import format_size, print_text, to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -65,7 +64,9 @@ def execute_info(args: argparse.Namespace) -> int:
                 "entries": info.entries,
                 "bytes": info.bytes_on_disk,
                 "limit": limit,
-                "models": {name: _amount_json(each) for name, each in info.by_model.items()},
+                "models": {
+                    name: {"entries": one.count, "bytes": one.bytes} for name, one in info.by_model.items()
+                },
                 "oldest": _moment(info.oldest),
                 "newest": _moment(info.newest),
                 "trouble": info.trouble or None,
@@ -109,15 +110,12 @@ def _check_model(name: str | None) -> None:
 
 
 def _is_sure(args: argparse.Namespace) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("cache clear asks for confirmation, and stdin is not a terminal", hint="add --yes")
     chosen = [
         f" of {args.model}" if args.model else "",
         f" not used for {args.older_than} days" if args.older_than is not None else "",
     ]
     what = f"{'' if any(chosen) else 'all '}replies{''.join(chosen)}{' and fetched images' * args.images}"
-    print_note(f"remove {what} from the cache? [y/N] ", end="")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return confirm(f"remove {what} from the cache")
 
 
 def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
@@ -135,28 +133,14 @@ def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
         "images": str(find_images_folder()),
         "fetched": f"{images.count:,}, {format_size(images.bytes)}",
     }
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in facts.items():
-        if value:
-            table.add_row(name, Text(escape_controls(value)))
-    return table
+    return make_facts_table((name, value) for name, value in facts.items() if value)
 
 
 def _models(info: CacheInfo) -> list[RenderableType]:
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("model", overflow="fold")
-    table.add_column("replies", justify="right")
-    table.add_column("size", justify="right")
-    for name, each in info.by_model.items():
-        table.add_row(Text(to_one_line(name)), f"{each.count:,}", format_size(each.bytes))
-    return [Text(""), table] if info.by_model else []
-
-
-def _amount_json(amount: CachedAmount) -> dict[str, Any]:
-    return {"entries": amount.count, "bytes": amount.bytes}
+    rows = [
+        [to_one_line(name), f"{one.count:,}", format_size(one.bytes)] for name, one in info.by_model.items()
+    ]
+    return [Text(""), PlainTable(columns=["model", "replies", "size"], rows=rows)] if rows else []
 
 
 def _moment(seconds: float | None) -> str | None:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 
-from eyechart.console import JSON_HELP, load_dotenv, note, print_json, print_rich
-from eyechart.errors import StoreError, UsageError
+from eyechart.console import (
+    JSON_HELP,
+    add_page_flags,
+    check_targets,
+    load_dotenv,
+    note,
+    print_json,
+    print_rich,
+)
+from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
 
@@ -64,12 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--flips", type=_read_count, default=0, metavar="N", help="list N samples that flipped"
     )
     parser.add_argument("--csv", metavar="FILE", help="write every shared question with the runs' values")
-    parser.add_argument(
-        "--html", metavar="FILE", help="write one page: numbers, plots, questions with both replies"
-    )
-    parser.add_argument(
-        "--full-images", action="store_true", help="with --html: images as they were sent, not small copies"
-    )
+    add_page_flags(parser, "numbers, plots, questions with both replies")
     parser.add_argument(
         "--noise",
         action="store_true",
@@ -117,7 +119,8 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.runs.comparison_pages import write_comparison_html
     from eyechart.runs.noise import measure_noise
 
-    _check_files(args)
+    check_targets(args.csv)
+    check_targets(args.html, full_images=args.full_images)
     load_dotenv()
     found = compare_all(
         args.runs,
@@ -159,14 +162,3 @@ def execute(args: argparse.Namespace) -> int:
             print_rich(*list_renderables(one, n_flips=args.flips))
             print_text(one.verdict)
     return 0
-
-
-def _check_files(args: argparse.Namespace) -> None:
-    """Refuse files that cannot be written before anything is read."""
-    if args.full_images and not args.html:
-        raise UsageError("--full-images has no effect without --html", hint="add --html FILE")
-    for path in (Path(one) for one in (args.csv, args.html) if one):
-        if not path.parent.is_dir():
-            raise StoreError(
-                f"{path}: no such folder: {path.parent}", hint=f"create it: mkdir -p {path.parent}"
-            )

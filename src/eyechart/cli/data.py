@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from eyechart.console import JSON_HELP, add_verb, load_dotenv, make_counter, note, print_json, print_rich
+from eyechart.console import (
+    JSON_HELP,
+    add_verb,
+    load_dotenv,
+    make_counter,
+    make_facts_table,
+    note,
+    print_json,
+    print_rich,
+)
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import (
@@ -409,7 +418,7 @@ def execute_show(args: argparse.Namespace) -> int:
     try:
         sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
     except EyechartError as err:
-        print_rich(_two_columns(about.items()))  # useful even if its files are missing
+        print_rich(make_facts_table(about.items()))  # useful even if its files are missing
         if isinstance(err, UsageError) and not (args.settings or args.sample or args.prompt):
             note(str(err))  # to list its options, the benchmark needs no file
             return 0
@@ -421,12 +430,12 @@ def execute_show(args: argparse.Namespace) -> int:
     turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
     asked = [(role, text or "(the model's reply)") for role, text in turns]
     if args.prompt:
-        print_rich(_two_columns(asked))
+        print_rich(make_facts_table(asked))
         return 0
-    print_rich(_two_columns([*about.items(), *_why(benchmark), *_facts(sample).items()]))
+    print_rich(make_facts_table([*about.items(), *_why(benchmark), *_facts(sample).items()]))
     if args.sample is None:
         further = [_brief(one) for one in islice(benchmark.source, 1, 3)]
-        print_rich(_two_columns([*further, *((f"prompt ({role})", text) for role, text in asked)]))
+        print_rich(make_facts_table([*further, *((f"prompt ({role})", text) for role, text in asked)]))
     return 0
 
 
@@ -514,15 +523,6 @@ def execute_check(args: argparse.Namespace) -> int:
     else:
         print_rich(Text(escape_controls("\n".join(report.lines()))))
     return 0 if report.is_clean else 1
-
-
-def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for name, value in facts:
-        table.add_row(Text(escape_controls(name)), Text(escape_controls(value)))
-    return table
 
 
 def execute_convert(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from eyechart.cli.config import is_config
-from eyechart.console import load_dotenv, note
+from eyechart.console import check_targets, load_dotenv, note
 from eyechart.errors import EyechartError, UsageError
 from eyechart.registry import Execute, command
 from eyechart.terminal import to_one_line
@@ -71,8 +71,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"{path} is not a YAML file", hint=f"for example: eyechart init {path.stem}.yaml")
     if os.path.lexists(path) and not args.force:
         raise UsageError(f"{path} exists", hint=f"--force replaces it; to run it: eyechart run {path}")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: no such folder: {path.parent}", hint=f"create it: mkdir -p {path.parent}")
+    check_targets(args.file)
     load_dotenv()
     found = look_around(Path())
     from eyechart.files import atomic_write

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from eyechart.console import JSON_HELP, add_verb, load_dotenv, print_json, print_rich, reserve_stdout
@@ -21,10 +20,11 @@ from eyechart.models.checkup import (
 )
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, checkups, command
+from eyechart.report.table import PlainTable
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import MODEL, Options
 from eyechart.runs.plan import find_model
-from eyechart.terminal import show_status
+from eyechart.terminal import show_status, to_one_line
 from eyechart.types import Model, Startable
 
 if TYPE_CHECKING:
@@ -134,19 +134,18 @@ def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
 
 
 def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
-    table = Table(title=Text(name), title_justify="left", box=None, pad_edge=False)
-    for heading in ("input", "works", "answer", "expected"):
-        table.add_column(heading)
     styles = {"yes": "green", "unsure": "yellow", "no": "red"}
-    for finding in findings:
-        said = finding.said if len(finding.said) <= 70 else finding.said[:70] + "…"
-        table.add_row(
-            Text(_in_print(finding.ability)),
-            Text(finding.verdict, styles[finding.verdict]),
-            Text(said),
-            Text(finding.expected),
-        )
-    return table
+    said = [one.said if len(one.said) <= 70 else one.said[:70] + "…" for one in findings]
+    return PlainTable(
+        title=name,
+        columns=["input", "works", "answer", "expected"],
+        rows=[
+            [_in_print(one.ability), one.verdict, to_one_line(text), to_one_line(one.expected)]
+            for one, text in zip(findings, said, strict=True)
+        ],
+        n_left=4,
+        styles={(row, 1): styles[one.verdict] for row, one in enumerate(findings)},
+    )
 
 
 def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:

@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.console import RUN_HELP, build_changes_table, note, print_json, print_rich
+from eyechart.console import (
+    RUN_HELP,
+    add_page_flags,
+    build_changes_table,
+    check_targets,
+    note,
+    print_json,
+    print_rich,
+)
 from eyechart.errors import StoreError, UsageError
 from eyechart.option import add_option
 from eyechart.registry import Execute, command
@@ -42,16 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
-    parser.add_argument(
-        "--html",
-        metavar="FILE",
-        help="write one page with numbers, plots and samples, of one run or several; needs no network",
-    )
-    parser.add_argument(
-        "--full-images",
-        action="store_true",
-        help="with --html: images as they were sent, not small copies; with --official, in files that can "
-        "contain them (InSight-o3's records)",
+    add_page_flags(
+        parser,
+        "numbers, plots and samples, of one run or several; needs no network",
+        "; with --official, in files that can contain them (InSight-o3's records)",
     )
     parser.add_argument(
         "--official",
@@ -192,10 +194,6 @@ def _tell_page(path: str, n_missing: int) -> None:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse files that cannot be written before the first one is written."""
-    if args.full_images and not args.html and args.official is None:
-        raise UsageError(
-            "--full-images has no effect without --html or --official", hint="add --html FILE or --official"
-        )
     needed = {
         "--hub-task": (args.hub_task, args.hub, "--hub FILE"),
         "--source-url": (args.source_url, args.hub or args.model_index, "--hub FILE or --model-index FILE"),
@@ -209,16 +207,13 @@ def _check_files(args: argparse.Namespace) -> None:
     for flag, (given, is_used, missing) in needed.items():
         if given and not is_used:
             raise UsageError(f"{flag} has no effect without {missing}", hint="add it, or leave the flag out")
+    check_targets(
+        args.html, full_images=args.full_images and args.official is None, otherwise=" or --official"
+    )
     if args.parquet:
         require_parquet()
     named = [getattr(args, name) for name in (*FORMATS, "html", "json", "hub", "model_index")]
-    for path in (Path(one) for one in named if one and one != "-"):
-        if not path.parent.is_dir():
-            raise StoreError(
-                f"{path}: no such folder: {path.parent}", hint=f"create it: mkdir -p {path.parent}"
-            )
-        if path.is_dir():
-            raise StoreError(f"{path} is a folder", hint="give a file name")
+    check_targets(*(one for one in named if one != "-"))
 
 
 def _write_files(done: Run, folder: str | None, name: str | None, *, full_images: bool) -> list[Path]:

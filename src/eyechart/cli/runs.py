@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from datetime import datetime
 from pathlib import Path
 
-from eyechart.console import JSON_HELP, note, print_json, print_rich
+from eyechart.console import JSON_HELP, confirm, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
 from eyechart.report.table import PlainTable, format_percent
@@ -120,13 +119,11 @@ def _remove(args: argparse.Namespace) -> int:
         run = list_run(folder, folder.parent)
         kept = f"{run.n_done - run.n_failed:,} of {run.n_total:,} samples answered"
         note(f"{folder}: {', '.join(filter(None, (run.benchmark, run.model, kept)))}")
-    if not args.yes:
-        if not sys.stdin.isatty():
-            raise UsageError("nothing was deleted: not confirmed", hint="add --yes")
-        many = "this run" if len(folders) == 1 else f"these {len(folders)} runs"
-        if input(f"delete {many}? [y/N] ").strip().lower() not in ("y", "yes"):
-            note("nothing was deleted")
-            return 0
+    if not args.yes and not confirm(
+        "delete this run" if len(folders) == 1 else f"delete these {len(folders)} runs"
+    ):
+        note("nothing was deleted")
+        return 0
     for folder in folders:
         remove_run(folder)
         note(f"deleted {folder}")

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -102,7 +102,7 @@ def _list(done: Run, args: argparse.Namespace) -> int:
             raise UsageError(f"--{name} is {value}, but must be at least {least}")
     if args.seed is not None and args.random is None:
         raise UsageError("--seed has no effect without --random N", hint="leave it out")
-    other = None if args.flipped is None else _open_other(args.flipped)
+    other = None if args.flipped is None else Run(find_run(args.flipped))
     found = _find(done, args, other)
     n = len(found)
     if args.random is not None:
@@ -123,7 +123,7 @@ def _list(done: Run, args: argparse.Namespace) -> int:
         more = f"; --offset {end} shows the next" if end < len(found) else ""
         note(f"{start + 1:,} to {end:,} of {len(found):,}{more}" if n != len(shown) else f"{n:,} in all")
         _note_selection(done)
-        note(f"one in full: eyechart show {args.run} {_quote(shown[0].sample.id)}")
+        note(f"one in full: eyechart show {args.run} {shlex.quote(shown[0].sample.id)}")
     else:
         counts = ", ".join(f"{name} {count:,}" for name, count in done.outcomes.items() if count)
         note(f"no sample matches; {done.folder} has: {counts or 'nothing'}")
@@ -138,15 +138,14 @@ def _find(done: Run, args: argparse.Namespace, other: Run | None) -> list[Sample
         where = read_pairs(args.where, "--where")
         chosen = {sample.id for sample in select(done.journal.samples(), where=where)}
         ids = chosen if ids is None else chosen & ids
-    matches = None
+    matches: Callable[[str], object] | None = None
     if args.grep is not None:
         try:
-            pattern = re.compile(args.grep, re.IGNORECASE | re.MULTILINE)  # lines, as grep
+            matches = re.compile(args.grep, re.IGNORECASE | re.MULTILINE).search  # lines, as grep
         except re.error as err:
             raise UsageError(
                 f"--grep {args.grep!r} is not a regular expression: {err}", hint=r"escape signs: '\(' for '('"
             ) from err
-        matches = _Search(pattern)
     wanted = SampleFilter(outcomes=outcomes, ids=ids, matches=matches)
     found = SampleList(done.journal, done.manifest).find(wanted)
     if args.trial is not None:
@@ -158,14 +157,6 @@ def _find(done: Run, args: argparse.Namespace, other: Run | None) -> list[Sample
     return found
 
 
-class _Search:
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        self.pattern = pattern
-
-    def __call__(self, text: str) -> bool:
-        return self.pattern.search(text) is not None
-
-
 def _read_outcomes(given: Sequence[str]) -> list[str]:
     names = [name.strip() for text in given for name in text.split(",") if name.strip()]
     for name in names:
@@ -173,10 +164,6 @@ def _read_outcomes(given: Sequence[str]) -> list[str]:
             hint = suggest_name(name, list(STATES), otherwise=f"outcomes: {', '.join(STATES)}")
             raise UsageError(f"no outcome named {name!r}", hint=hint)
     return names
-
-
-def _open_other(name: str) -> Run:
-    return Run(find_run(name))
 
 
 def _find_flipped(done: Run, other: Run) -> set[str]:
@@ -191,10 +178,6 @@ def _find_flipped(done: Run, other: Run) -> set[str]:
 def _find_outcome(other: Run, result: Result) -> str:
     trial = result.trial if result.trial < other.trials else 0
     return other.sample(result.sample.id, trial).outcome or "pending"
-
-
-def _quote(name: str) -> str:
-    return shlex.quote(name)
 
 
 # -- One sample

@@ -13,6 +13,7 @@ from eyechart.console import note, print_rich
 from eyechart.errors import EyechartError
 from eyechart.report.compare import format_signed
 from eyechart.report.published import Beside, compare_published, read_published
+from eyechart.report.table import PlainTable
 from eyechart.runs.sources import make_benchmark
 from eyechart.terminal import print_text, to_one_line
 
@@ -74,20 +75,17 @@ def print_more(
 
 def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> RenderableType:
     """A line per benchmark, a column per model, the weighted mean below."""
-    table = Table(box=None, pad_edge=False, title=Text(f"suite {to_one_line(suite.name)}", style="bold"))
-    table.title_justify = "left"
-    for heading in ("benchmark", "number", "weight"):
-        table.add_column(heading, justify="right" if heading == "weight" else "left")
-    for one in results:
-        table.add_column(Text(to_one_line(one.model)), justify="right")
-    for at, line in enumerate(results[0].lines):
-        cells = [_show(one.lines[at].value, one.lines[at].ci95) for one in results]
-        table.add_row(
-            Text(to_one_line(line.benchmark)), Text(to_one_line(line.metric)), f"{line.weight:g}", *cells
-        )
-    table.add_section()
-    table.add_row("mean", "", "", *(_show(one.mean, one.ci95) for one in results), style="bold")
-    return table
+    rows = [
+        [to_one_line(line.benchmark), to_one_line(line.metric), f"{line.weight:g}",
+         *(_show(one.lines[at].value, one.lines[at].ci95) for one in results)]
+        for at, line in enumerate(results[0].lines)
+    ]  # fmt: skip
+    return PlainTable(
+        title=f"suite {to_one_line(suite.name)}",
+        columns=["benchmark", "number", "weight", *(to_one_line(one.model) for one in results)],
+        rows=[*rows, ["mean", "", "", *(_show(one.mean, one.ci95) for one in results)]],
+        n_left=2,
+    )
 
 
 def draw_beside(beside: Sequence[Beside]) -> RenderableType:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Switches, find_config, read_config
 from eyechart.cli.run import ModelsAction, read_request
 from eyechart.console import (
+    check_targets,
     load_dotenv,
     note,
     print_estimates,
@@ -18,7 +18,7 @@ from eyechart.console import (
     reserve_stdout,
     shorten_help,
 )
-from eyechart.errors import StoreError, UsageError
+from eyechart.errors import UsageError
 from eyechart.models.process import keep_servers
 from eyechart.option import add_options, read_pairs
 from eyechart.registry import Execute, command
@@ -83,9 +83,7 @@ def execute(args: argparse.Namespace) -> int:
 
     load_dotenv()
     args.sources = [*([args.sources] if args.sources else []), *args.data]
-    if args.html and not Path(args.html).parent.is_dir():
-        folder = Path(args.html).parent
-        raise StoreError(f"{args.html}: no such folder: {folder}", hint=f"create it: mkdir -p {folder}")
+    check_targets(args.html)
     with reserve_stdout(is_json=args.json):
         loaded = find_config(args.sources)
         config = read_config(loaded) if loaded else None

@@ -19,6 +19,7 @@ from eyechart.console import (
 from eyechart.errors import UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, command
+from eyechart.report.table import PlainTable
 from eyechart.runs.options import COST, GROUPS, RUN, Options
 from eyechart.terminal import print_text
 
@@ -145,16 +146,8 @@ def _print_curves(watching: Watch) -> None:
 
 
 def _print_curve(curve: WatchedCurve) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from eyechart.report.watch_page import format_points
 
-    heading, *rows = format_points(curve)
-    table = Table(box=None, pad_edge=False, title=Text(curve.benchmark, style="bold"), title_justify="left")
-    for cell in heading:
-        table.add_column(cell, justify="right")
-    for row in rows:
-        table.add_row(*row)
-    print_rich(table)
+    columns, *rows = format_points(curve)
+    print_rich(PlainTable(title=curve.benchmark, columns=columns, rows=rows, n_left=0))
     print_text(curve.verdict)

@@ -39,7 +39,7 @@ class SampleFilter:
 
     outcomes: Collection[str] = ()
     fits: Callable[[Mapping[str, Any]], bool] | None = None  # of the columns of its row
-    matches: Callable[[str], bool] | None = None  # of the texts: id, question, options, golds, reply
+    matches: Callable[[str], object] | None = None  # of the texts: id, question, options, golds, reply
     ids: Collection[str] | None = None  # e.g. those that flipped
 
 
