@@ -193,9 +193,7 @@ def check_targets(*files: str | None, full_images: bool = False, otherwise: str 
 def confirm(question: str) -> bool:
     """Ask on the terminal; without one, `UsageError` asks for ``--yes``."""
     if not sys.stdin.isatty():
-        raise UsageError(
-            "nothing was deleted: stdin is not a terminal, so nobody can confirm", hint="add --yes"
-        )
+        raise UsageError("nothing was deleted: stdin is not a terminal to confirm it on", hint="add --yes")
     print_note(f"{question}? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -61,7 +61,7 @@ CROWDED = Snapshot(
 def test_all_that_the_endpoints_and_the_purse_have_to_say() -> None:
     assert format_status(CROWDED, label="mmbench") == (
         "mmbench  1,234/4,329 28%  score 71.3  12.4 req/s  31 of 32 in flight  p50 80ms p95 12.3s  429: 5%  "
-        "12 retried  3 failed  200 resumed  34 cached  1.2M tokens  $1.50 paid  ETA 4m10s"
+        "12 retried  3 failed  200 resumed  34 reused  1.2M tokens  $1.50 paid  ETA 4m10s"
     )
 
 
@@ -110,7 +110,7 @@ def test_what_matters_least_goes_first() -> None:
         ({"tokens": 12_345}, "12.3k tokens"),
         ({"cost": 0.0}, "$0.00"),
         ({"cost": 1234.5}, "$1,234.50"),
-        ({"cached": 1500}, "1,500 cached"),
+        ({"cached": 1500}, "1,500 reused"),
     ],
 )
 def test_each_part_by_itself(fields: dict[str, float], said: str) -> None:

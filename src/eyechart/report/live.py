@@ -194,7 +194,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
         (2, f"{state.failed:,} failed" if state.failed else ""),
         (3, f"{state.waiting:,} waiting to retry" if state.waiting else ""),
         (11, f"{state.resumed:,} resumed" if state.resumed else ""),
-        (12, f"{state.cached:,} cached" if state.cached else ""),
+        (12, f"{state.cached:,} reused" if state.cached else ""),
         (10, f"{_short(state.tokens)} tokens" if state.tokens else ""),
         (4, "" if state.cost is None else f"${format_usd(state.cost)}{' paid' * bool(state.cached)}"),
         (3, _ending(state)),
