@@ -168,7 +168,7 @@ def drop_keys(options: Options) -> Options:
 def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
     """Go through all samples of a plan as its run would, up to the requests.
 
-    Findings in the data are printed, except those in `told`.
+    Findings in the data are printed, except those in `notes_shown`.
     """
     loader = make_loader(plan.options)
     quick, exact = Measurer(loader), Measurer(loader, is_exact=True)

@@ -443,7 +443,7 @@ def refuse_blind_run(benchmark: Benchmark, options: Options) -> None:
 def watch_samples(plan: Plan, notes_shown: set[str] | None = None) -> Iterator[Sample]:
     """Yield the samples of a run and check each; at the end, stop the run or print what was found.
 
-    Findings in `told` were printed before and are not repeated; new ones are added to it.
+    Findings in `notes_shown` were printed before and are not repeated; new ones are added to it.
     """
     lint = make_lint(plan.benchmark, plan.options)
     check = InputCheck(plan) if plan.options.input in IN_PLACE else None

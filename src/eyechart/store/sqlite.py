@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -278,12 +279,18 @@ def _in_bulk(statements: Iterable[WriteStatement]) -> Iterator[tuple[str, tuple[
 
 
 def _many_rows(sql: str, rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    one = f"({', '.join('?' * len(rows[0]))})"
     start = 0
     while start < len(rows):
         n = next(size for size in _ROWS_AT_ONCE if size <= len(rows) - start)
-        yield f"{sql} {', '.join([one] * n)}", tuple(itertools.chain(*rows[start : start + n]))
+        yield _repeat(sql, len(rows[0]), n), tuple(itertools.chain(*rows[start : start + n]))
         start += n
+
+
+@lru_cache(maxsize=64)
+def _repeat(sql: str, n_columns: int, n_rows: int) -> str:
+    """The statement for so many rows at once."""
+    one = f"({', '.join('?' * n_columns)})"
+    return f"{sql} {', '.join([one] * n_rows)}"
 
 
 def _release(flushes: list[_Flush]) -> None:

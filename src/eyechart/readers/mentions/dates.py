@@ -178,7 +178,7 @@ def is_same_clock(said: Clock, gold: Clock) -> bool:
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR = r"(?:1[0-9]|20|21)\d\d"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])"
-_DATE = re.compile(
+_DATE = (  # compiled at its first use, which takes as long as three dozen questions
     rf"(?<![\w/.-])(?P<y1>{_YEAR})\s?[-/.年년]\s?(?P<m1>1[0-2]|0?[1-9])\s?[-/.月월]\s?(?P<d1>{_DAY})(?:日|号"
     rf"|일)?(?![\d/])"
     rf"|(?<![\w/.-])(?P<a2>\d{{1,2}})(?P<sep>[-/.])(?P<b2>\d{{1,2}})(?P=sep)(?P<y2>{_YEAR}|\d\d)(?![\d/-])"
@@ -187,8 +187,7 @@ _DATE = re.compile(
     rf"|(?<!\w)(?P<m4>{_MONTH})\.?\s(?P<d4>{_DAY})(?:st|nd|rd|th)?(?:,?\s(?P<y4>{_YEAR}))?(?![\w:])"
     rf"|(?<!\w)(?P<m5>{_MONTH})\.?,?\s(?:of\s|de\s|del\s|do\s)?(?P<y5>{_YEAR})(?!\w)"
     rf"|(?P<y6>{_YEAR})年(?P<m6>1[0-2]|0?[1-9])月|(?P<m7>1[0-2]|0?[1-9])[月월]\s?(?P<d7>{_DAY})[日号일]"
-    rf"|(?<![\w/.-])(?P<y8>{_YEAR})-(?P<m8>1[0-2]|0[1-9])(?![\d/-])",
-    re.IGNORECASE,
+    rf"|(?<![\w/.-])(?P<y8>{_YEAR})-(?P<m8>1[0-2]|0[1-9])(?![\d/-])"
 )  # fmt: skip
 
 
@@ -199,7 +198,8 @@ def find_dates(text: str, start: int = 0, end: int | None = None) -> list[Date]:
     [(2021, 3, 5), (2021, 3, 5), (2021, 3, 5)]
     """
     found: list[Date] = []
-    for match in _DATE.finditer(text, start, len(text) if end is None else end):
+    pattern = re.compile(_DATE, re.IGNORECASE)
+    for match in pattern.finditer(text, start, len(text) if end is None else end):
         found += _read_date(match)
         if len(found) > MAX_FOUND:
             return []
