@@ -208,9 +208,7 @@ def test_another_architecture_is_loaded_anew(tmp_path: Path, llava: Path) -> Non
 
 def test_in_another_process(tmp_path: Path) -> None:
     source = write_questions(tmp_path, 8)
-    callback = EvaluateCheckpoints(
-        source, aside=True, max_tokens=4, scorer="exact", out=str(tmp_path / "runs")
-    )
+    callback = EvaluateCheckpoints(source, aside=True, max_tokens=4, scorer="exact", out=tmp_path / "runs")
     make_training(tmp_path / "ckpt", callback, steps=2, every=1).train()
     assert callback.watch is not None
     assert [point.step for point in callback.watch.curves()[0].points] == [1, 2]
@@ -225,6 +223,8 @@ def test_an_evaluation_that_fails_ends_no_training(
     assert "checkpoint-1 is not evaluated: " in capsys.readouterr().err
     with pytest.raises(ec.UsageError):
         EvaluateCheckpoints("mine.tsv", max_tokns=3)
+    with pytest.raises(ec.UsageError, match="another process"):
+        EvaluateCheckpoints("mine.tsv", aside=True, scorer=lambda text, gold: True)
 
 
 def test_an_interrupt_during_an_evaluation_ends_the_training(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ Runs, curve and page are those of ``eyechart watch OUTPUT_DIR mine.tsv``, which 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -51,6 +52,8 @@ class EvaluateCheckpoints(TrainerCallback):  # type: ignore[misc]
         Options.of(options)  # a wrong one is an error before the training
         self._source, self._points = str(source), points
         self._options = {"progress": False, **options}
+        if aside:
+            self._encode()
         self._aside, self._env = aside, {**os.environ, **(env or {})}
         self._process: subprocess.Popen[bytes] | None = None
         self.watch: Watch | None = None
@@ -77,7 +80,8 @@ class EvaluateCheckpoints(TrainerCallback):  # type: ignore[misc]
             return
         if self._aside:
             if self._process is None or self._process.poll() is not None:
-                self._start()
+                with contextlib.suppress(OSError):  # `on_train_end` starts it again
+                    self._start()
             return
         place = self.watch.folder / f"checkpoint-{state.global_step}"
         was_training = model.training
@@ -112,10 +116,20 @@ class EvaluateCheckpoints(TrainerCallback):  # type: ignore[misc]
     def _start(self) -> None:
         """Evaluate all complete checkpoints in a process of its own."""
         assert self.watch is not None
-        asked = {"folder": str(self.watch.folder), "source": self._source, "points": self._points}
         self._process = subprocess.Popen(  # noqa: S603 -- our own code
             [sys.executable, "-c", _WATCH], stdin=subprocess.PIPE, env=self._env
         )
         assert self._process.stdin is not None
         with self._process.stdin as pipe:
-            pipe.write(json.dumps({**asked, **self._options}).encode())
+            pipe.write(self._encode(folder=str(self.watch.folder)))
+
+    def _encode(self, **more: str) -> bytes:
+        """The call of `ec.watch` for another process."""
+        asked = {**more, "source": self._source, "points": self._points, **self._options}
+        try:
+            return json.dumps(asked, default=os.fspath).encode()
+        except TypeError as err:
+            raise UsageError(
+                f"an option cannot be given to another process: {err}",
+                hint="with aside=True name scorers, prompts and judges by texts such as python:mine.py:score",
+            ) from err
