@@ -63,9 +63,9 @@ def read_bars(sight: Sight) -> list[Fact]:
     standing, lying = _on_one_line(bars), _on_one_line([bar.turned() for bar in bars])
     if not standing and not lying:
         return []  # before any text is read, which takes far longer
-    words: list[Box] = list(sight.words)
     keys = _legend(sight)
-    facts = _bar_facts(standing, words, keys), _bar_facts(lying, [word.turned() for word in words], keys)
+    turned = [word.turned() for word in sight.words]
+    facts = _bar_facts(standing, sight.words, keys), _bar_facts(lying, turned, keys)
     return max(facts, key=len)
 
 
@@ -80,7 +80,7 @@ def _on_one_line(bars: Sequence[Box]) -> list[Box]:
     return sorted(best, key=lambda bar: bar.x0) if len(best) >= 2 and len(heights) > 1 else []
 
 
-def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> list[Fact]:
+def _bar_facts(bars: list[Box], words: Sequence[Box], keys: Mapping[str, str]) -> list[Fact]:
     if not bars:
         return []
     base, wide = bars[0].y1, bars[0].width
@@ -251,7 +251,7 @@ def read_line(sight: Sight) -> list[Fact]:
     if len(curves) != 1 or len(sight.words) < 5:
         return []
     curve = curves[0]
-    words: list[Box] = list(sight.words)
+    words = sight.words
     inside = Box(curve.x0, curve.y0, curve.x1, curve.y1)
     to_value = read_axis(words, [inside])
     below = [w for w in words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]

@@ -9,37 +9,13 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz
 
 from eyechart.baselines import Answer
-from eyechart.baselines.shapes import compare_colours, read_colour, read_shape
+from eyechart.baselines.shapes import WORDS, compare_colours, read_colour, read_shape
 
 Choices = Mapping[str, str]  # letter -> text
 
-# Words that mean "any thing"; a shape or colour word beside them narrows it.
-ANYTHING = frozenset({"shape", "object", "figure", "item", "thing", "form", "one"})
-_MOST = frozenset({
-    "most", "highest", "largest", "biggest", "tallest", "greatest", "maximum", "max", "longest", "widest",
-    "best", "top", "warmest", "hottest", "latest", "last", "heaviest", "fastest", "oldest", "dearest",
-    "costliest", "more", "larger", "bigger", "taller", "higher", "greater", "longer", "farthest", "warmer",
-})  # fmt: skip
-_LEAST = frozenset({
-    "least", "lowest", "smallest", "shortest", "fewest", "minimum", "min", "worst", "coldest", "coolest",
-    "earliest", "first", "cheapest", "lightest", "slowest", "youngest", "less", "fewer", "smaller", "shorter",
-    "lower", "nearest", "colder", "cooler", "cheaper",
-})  # fmt: skip
-_RANKS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
-_PLACES = (
-    ("left", r"\bleft(?:-?most)?\b"), ("right", r"\bright(?:-?most)?\b"),
-    ("top", r"\btop(?:-?most)?\b|\bupper\b|\bupmost\b|\bhighest\b"),
-    ("bottom", r"\bbottom(?:-?most)?\b|\blower\b|\blowest\b"),
-    ("middle", r"\bmiddle\b|\bcent(?:re|er)\b|\bcentral\b"),
-)  # fmt: skip
-_RELATIONS = (
-    ("left", r"(?:to the |on the |directly |immediately |just )*left of"),
-    ("right", r"(?:to the |on the |directly |immediately |just )*right of"),
-    ("above", r"\babove\b|\bover\b|on top of"),
-    ("below", r"\bbelow\b|\bbeneath\b|\bunder(?:neath)?\b"),
-    ("inside", r"\binside\b|\bwithin\b"),
-    ("between", r"\bbetween\b"),
-)
+_SAID = WORDS["question"]
+ANYTHING = frozenset(_SAID["anything"])  # words that mean "any thing"
+_MOST, _LEAST, _SMALL_WORDS = (frozenset(_SAID[name]) for name in ("most", "least", "small"))
 _NO = re.compile(r"\bno\b|\bnot\b|\bwithout\b|n't\b")
 _YES_NO = re.compile(
     r"^(?:no\b|is|are|was|were|does|do|did|has|have|can|could|will)\b|answer (?:with )?yes or no|\(yes/no\)"
@@ -108,7 +84,7 @@ def read_phrase(text: str) -> Phrase:
     """Parse a description."""
     words = split_words(text)
     extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), 0)
-    rank = next((_RANKS[word] for word in words if word in _RANKS), 1)
+    rank = next((_SAID["ranks"][word] for word in words if word in _SAID["ranks"]), 1)
     if rank > 1 and not extreme:
         extreme = 1  # "came second"
     return Phrase(
@@ -116,7 +92,9 @@ def read_phrase(text: str) -> Phrase:
         words=words,
         colours=tuple(dict.fromkeys(n for w in words if (n := read_colour(w)))),
         shapes=tuple(dict.fromkeys(n for w in words if (n := read_shape(w)))),
-        places=tuple(name for name, pattern in _PLACES if re.search(pattern, text.casefold())),
+        places=tuple(
+            name for name, pattern in _SAID["places"].items() if re.search(pattern, text.casefold())
+        ),
         extreme=extreme,
         rank=rank,
     )
@@ -159,7 +137,7 @@ def _asks_shape(body: str, subject: Phrase) -> bool:
 
 
 def _split_relation(body: str) -> tuple[str, str, str]:
-    for name, pattern in _RELATIONS:
+    for name, pattern in _SAID["relations"].items():
         if (match := re.search(pattern, body)) and body[match.end() :].strip(" ?"):
             return name, body[: match.start()], body[match.end() :]
     return "", body, ""
@@ -270,9 +248,6 @@ _COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
 _BEYOND = re.compile(
     r"\b(?:(?P<up>more|higher|taller|above|over|larger|longer|greater)"
     r"|less|fewer|lower|shorter|below|under|smaller)\b(?: than)? (?P<limit>\d+(?:\.\d+)?)"
-)
-_SMALL_WORDS = frozenset(
-    {"a", "an", "the", "to", "of", "in", "on", "at", "by", "is", "it", "for", "and", "or", "no"}
 )
 
 

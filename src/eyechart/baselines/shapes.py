@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import colorsys
 import math
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,28 +29,10 @@ _HUES = (
     (292, "purple"), (340, "pink"), (360, "red"),
 )  # fmt: skip
 
-# Other words for a name, the likelier first. Used when the name itself is not among the words on offer.
-_NEIGHBOURS = {
-    "red": ("pink", "brown", "orange", "purple"),
-    "orange": ("yellow", "brown", "red", "beige"),
-    "yellow": ("orange", "beige", "green"),
-    "green": ("teal", "yellow"),
-    "teal": ("blue", "green"),
-    "blue": ("teal", "purple"),
-    "purple": ("pink", "blue", "red"),
-    "pink": ("purple", "red"),
-    "brown": ("orange", "red", "beige"),
-    "beige": ("yellow", "brown", "white", "orange"),
-    "grey": ("black", "white"),
-    "black": ("grey",),
-    "white": ("grey", "beige"),
-}
-_COLOUR_WORDS = {
-    "gray": "grey", "silver": "grey", "violet": "purple", "cyan": "teal", "turquoise": "teal", "aqua": "teal",
-    "magenta": "pink", "fuchsia": "pink", "navy": "blue", "maroon": "red", "crimson": "red", "scarlet": "red",
-    "lime": "green", "olive": "green", "golden": "yellow", "gold": "yellow", "tan": "beige", "cream": "beige",
-}  # fmt: skip
-_COLOURS = frozenset(_NEIGHBOURS)
+# What words mean; also used for questions.
+WORDS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+_NEIGHBOURS: Mapping[str, list[str]] = WORDS["colours"]["near"]  # the likelier first
+_COLOUR_WORDS: Mapping[str, str] = WORDS["colours"]["words"]
 
 
 def name_colour(rgb: RGB) -> str:
@@ -86,7 +71,7 @@ def read_colour(word: str) -> str | None:
     """
     word = word.casefold()
     word = _COLOUR_WORDS.get(word, word)
-    return word if word in _COLOURS else None
+    return word if word in _NEIGHBOURS else None
 
 
 def compare_colours(name: str, wanted: str) -> int:
@@ -99,15 +84,9 @@ def compare_colours(name: str, wanted: str) -> int:
 
 # -- Outlines: circle, square, triangle, star and the like, from their geometry alone
 
-SIDES = {
-    "triangle": 3, "square": 4, "rectangle": 4, "diamond": 4,
-    "pentagon": 5, "hexagon": 6, "heptagon": 7, "octagon": 8,
-}  # fmt: skip
-_SHAPE_WORDS = {
-    "disc": "circle", "disk": "circle", "dot": "circle", "ball": "circle", "round": "circle",
-    "oval": "ellipse", "rhombus": "diamond", "plus": "cross", "box": "rectangle", "block": "rectangle",
-}  # fmt: skip
-_SHAPES = frozenset({*SIDES, "circle", "ellipse", "star", "cross"})
+SIDES: Mapping[str, int] = WORDS["shapes"]["sides"]
+_SHAPE_WORDS: Mapping[str, str] = WORDS["shapes"]["words"]
+_SHAPES = frozenset({*SIDES, *WORDS["shapes"]["others"]})
 
 
 @dataclass(frozen=True, slots=True)

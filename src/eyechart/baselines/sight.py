@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar, overload
+from functools import cached_property
 
 from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
 from eyechart.data.images import ocr
 
-T = TypeVar("T")
-
 FLAT = 0.8  # of the image in a few colours makes a drawing; photographs and noise have less
 MIN_THING = 0.0004  # of the image's area
-
-
-class seen_once(Generic[T]):  # noqa: N801  (used as `property` is)
-    """`functools.cached_property` without the lock over all images that it has in Python 3.11."""
-
-    def __init__(self, look: Callable[[Sight], T]) -> None:
-        self._look = look
-        self.__doc__ = look.__doc__
-
-    @overload
-    def __get__(self, sight: None, owner: type[Sight]) -> seen_once[T]: ...
-    @overload
-    def __get__(self, sight: Sight, owner: type[Sight]) -> T: ...
-    def __get__(self, sight: Sight | None, owner: type[Sight]) -> seen_once[T] | T:
-        if sight is None:
-            return self
-        seen = vars(sight)[self._look.__name__] = self._look(sight)
-        return seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +42,19 @@ class Sight:
         self.image = image
         self.reads = reads
         self.measures = measures
+        # Not `cached_property`, which in Python 3.11 has one lock for all images.
+        self._words: tuple[Box, ...] | None = None
+        self._things: tuple[Thing, ...] | None = None
 
-    @seen_once
-    def words(self) -> tuple[Word, ...]:
+    @property
+    def words(self) -> tuple[Box, ...]:
         """Text in the image; empty where it is too small or OCR is off."""
-        if not self.reads or max(self.image.width, self.image.height) < ocr.MIN_READABLE:
-            return ()
-        return read_words(self.image)
+        if self._words is None:
+            is_readable = self.reads and max(self.image.width, self.image.height) >= ocr.MIN_READABLE
+            self._words = read_words(self.image) if is_readable else ()
+        return self._words
 
-    @seen_once
+    @cached_property
     def patches(self) -> Patches:
         return find_patches(self.image.pixels)
 
@@ -84,7 +67,7 @@ class Sight:
     def background(self) -> RGB:
         return self.patches.background
 
-    @seen_once
+    @cached_property
     def figures(self) -> tuple[Patch, ...]:
         """Patches that are not background, not scenery at the edge and not too small."""
         if not self.is_drawing:
@@ -103,14 +86,16 @@ class Sight:
         )  # fmt: skip
         return sides >= 3
 
-    @seen_once
+    @property
     def things(self) -> tuple[Thing, ...]:
         """Figures with a shape and a colour; letters, lines and outlines around others are left out."""
-        found = [self._thing(patch) for patch in self.figures]
-        found = _merge_outlines([thing for thing in found if not self._is_line(thing)])
-        if all(thing.shape for thing in found):
-            return tuple(found)
-        return tuple(thing for thing in found if not self._is_letter(thing.patch))
+        if self._things is None:
+            found = [self._thing(patch) for patch in self.figures]
+            found = _merge_outlines([thing for thing in found if not self._is_line(thing)])
+            if not all(thing.shape for thing in found):
+                found = [thing for thing in found if not self._is_letter(thing.patch)]
+            self._things = tuple(found)
+        return self._things
 
     def _thing(self, patch: Patch) -> Thing:
         outline = name_outline(fill_holes(self.patches.mask(patch)))
@@ -160,7 +145,7 @@ def _is_inside(inner: Patch, outer: Patch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Sides in pixels from the top left, and what is known of what lies there."""
+    """Sides in pixels from the top left, and what lies there; a text may be several words."""
 
     x0: float
     y0: float
@@ -190,16 +175,10 @@ class Box:
         return Box(self.y0, -self.x1, self.y1, -self.x0, self.text, self.colour)
 
 
-class Word(Box):
-    """A piece of text in the image, often several words of one line."""
-
-    __slots__ = ()
-
-
-def read_words(image: DecodedImage) -> tuple[Word, ...]:
+def read_words(image: DecodedImage) -> tuple[Box, ...]:
     """The text in an image, from top to bottom, with places in the measured image's pixels."""
     scale = image.scale
     return tuple(
-        Word(box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale, box.text)
+        Box(box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale, box.text)
         for box in ocr.read_boxes(image.page)
     )

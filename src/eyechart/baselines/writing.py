@@ -19,7 +19,7 @@ from eyechart.baselines.question import (
     squeeze,
     stem,
 )
-from eyechart.baselines.sight import Sight, Word
+from eyechart.baselines.sight import Box, Sight
 
 _SUMS = re.compile(
     r"total|sum|cash|change|card|vat|tax|visa|paid|due|balance|tip|subtotal|amount|tender", re.I
@@ -27,9 +27,9 @@ _SUMS = re.compile(
 _PRICE = re.compile(r"^[^\w-]*\d+[.,]\d\d\W*\w{0,3}$")
 
 
-def group_rows(words: Sequence[Word]) -> list[list[Word]]:
+def group_rows(words: Sequence[Box]) -> list[list[Box]]:
     """Rows of words, from top to bottom and from left to right."""
-    rows: list[list[Word]] = []
+    rows: list[list[Box]] = []
     for word in sorted(words, key=lambda word: word.cy):
         if rows and abs(word.cy - rows[-1][-1].cy) < 0.6 * min(word.height, rows[-1][-1].height):
             rows[-1].append(word)
@@ -63,7 +63,7 @@ def answer_from_table(question: ParsedQuestion, sight: Sight, choices: Choices) 
     return None
 
 
-def read_receipt(words: Sequence[Word]) -> list[Fact]:
+def read_receipt(words: Sequence[Box]) -> list[Fact]:
     """Lines of a name and, at the right, a price; at least two of them, the prices in one column."""
     facts, ends = [], []
     for row in group_rows(words):
@@ -81,7 +81,7 @@ def read_receipt(words: Sequence[Word]) -> list[Fact]:
     return facts
 
 
-def read_table(words: Sequence[Word], question: ParsedQuestion) -> list[list[Fact]]:
+def read_table(words: Sequence[Box], question: ParsedQuestion) -> list[list[Fact]]:
     """The cells of a table, once for each column that can name the rows; the likeliest first."""
     rows = group_rows(words)
     start = next((i for i, row in enumerate(rows) if len(row) >= 2 and _has_rows_below(rows, i)), None)
@@ -102,12 +102,12 @@ def read_table(words: Sequence[Word], question: ParsedQuestion) -> list[list[Fac
     return [_facts(body, header, column) for column in sorted(naming, key=fitness)]
 
 
-def _has_rows_below(rows: list[list[Word]], start: int) -> bool:
+def _has_rows_below(rows: list[list[Box]], start: int) -> bool:
     below = rows[start + 1 : start + 3]
     return len(below) == 2 and all(abs(len(row) - len(rows[start])) <= 1 and len(row) > 1 for row in below)
 
 
-def _into_columns(row: list[Word], header: list[Word]) -> dict[int, str]:
+def _into_columns(row: list[Box], header: list[Box]) -> dict[int, str]:
     """Each word under the header whose left edge, right edge or centre is nearest to its own."""
     cells: dict[int, str] = {}
     for word in row:
@@ -121,7 +121,7 @@ def _into_columns(row: list[Word], header: list[Word]) -> dict[int, str]:
     return cells
 
 
-def _facts(body: list[dict[int, str]], header: list[Word], naming: int) -> list[Fact]:
+def _facts(body: list[dict[int, str]], header: list[Box], naming: int) -> list[Fact]:
     return [
         Fact(row[naming], text, parse_value(text), series=header[column].text, source="table")
         for row in body
@@ -154,7 +154,7 @@ def answer_from_writing(question: ParsedQuestion, sight: Sight, choices: Choices
     return next(filter(None, (rule(question, sight, choices) for rule in rules)), None)
 
 
-def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
+def _evidence(rule: str, words: Sequence[Box]) -> dict[str, object]:
     return {"rule": rule, "read": [word.text for word in words[:20]]}
 
 
@@ -212,7 +212,7 @@ def _placed_word(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer |
     return Answer(found.text, _evidence(f"word at {' '.join(places)}", [found]))
 
 
-def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | None:
+def _beside(relation: str, anchor: Phrase, words: Sequence[Box]) -> Answer | None:
     wanted = squeeze(anchor.text.removeprefix(" the").strip(" ?"))
     anchors = [word for word in words if squeeze(word.text) == wanted]
     if len(anchors) != 1:
@@ -252,7 +252,7 @@ def _number_beside(question: ParsedQuestion, sight: Sight, choices: Choices) -> 
     ):
         return None
     said = {stem(token) for token in question.tokens if len(token) > 2} - {stem("number"), stem("time")}
-    best: tuple[int, str, Word] | None = None
+    best: tuple[int, str, Box] | None = None
     for word in sight.words:
         hits = [m for m in re.finditer(r"[^\W\d_]{3,}", word.text) if stem(m[0]) in said]
         if not hits:
@@ -266,7 +266,7 @@ def _number_beside(question: ParsedQuestion, sight: Sight, choices: Choices) -> 
     return Answer(best[1], _evidence("number beside the named words", [best[2]]))
 
 
-def _next_number(word: Word, words: Sequence[Word]) -> str:
+def _next_number(word: Box, words: Sequence[Box]) -> str:
     near = []
     for other in words:
         if not re.fullmatch(rf"\W*{_NUMBER}\W*\w{{0,3}}", other.text):
@@ -300,17 +300,17 @@ def _option_read(question: ParsedQuestion, sight: Sight, choices: Choices) -> An
     return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
 
 
-def _shared(word: Word, question: ParsedQuestion) -> float:
+def _shared(word: Box, question: ParsedQuestion) -> float:
     said = {stem(token) for token in question.tokens if len(token) > 3}
     tokens = [token for token in split_words(word.text) if len(token) > 3]
     return sum(stem(token) in said for token in tokens) / len(tokens) if tokens else 0.0
 
 
-def _reads(option: str, words: Sequence[Word]) -> bool:
+def _reads(option: str, words: Sequence[Box]) -> bool:
     return bool(_holding(option, words))
 
 
-def _holding(option: str, words: Sequence[Word]) -> list[Word]:
+def _holding(option: str, words: Sequence[Box]) -> list[Box]:
     """Words that hold the option, whole."""
     wanted = split_words(option)
     holding = []

@@ -213,7 +213,7 @@ def _find_images(spec: HubSpec, apart: Apart, options: SourceOptions) -> Mapping
     if not apart.column:
         return {}
     if place.is_file:
-        from eyechart.data.files.workbooks import list_members
+        from eyechart.data.files.sheets import list_members
 
         archive = str(fetch_file(place))
         return {

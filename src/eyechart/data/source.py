@@ -38,9 +38,9 @@ from eyechart.data.files.json_files import JsonLinesReader, JsonReader
 from eyechart.data.files.nested import NestedReader, list_paths
 from eyechart.data.files.parquet import ParquetReader
 from eyechart.data.files.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, raise_problem
+from eyechart.data.files.sheets import WorkbookReader
 from eyechart.data.files.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
 from eyechart.data.files.tables import DelimitedReader, check_encoding
-from eyechart.data.files.workbooks import WorkbookReader
 from eyechart.data.images.search import ImageSearch
 from eyechart.data.sample_reader import SampleReader
 from eyechart.errors import DataError, UsageError, join_names

@@ -8,55 +8,17 @@ first the names with one meaning ("Question text", "Frage"), then those that cou
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
-# Field to names: those that say it, and those that may mean it. All in the spelling of `normalise_name`.
+# Field to names: those that say it, and those that may mean it.
 FURTHER: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "id": (frozenset({"uid", "uuid", "guid"}), frozenset({"nr", "lfd_nr", "nummer"})),
-    "question": (
-        frozenset({
-            "question", "question_text", "question_prompt", "frage", "fragen",
-            "fragetext", "fragestellung", "pregunta", "domanda", "pergunta", "vraag", "pytanie", "вопрос",
-            "问题", "题目", "提问", "質問", "질문",
-        }),
-        frozenset({
-            "prompt", "query", "text", "instruction", "user_prompt", "prompt_text", "input", "task", "q",
-        }),
-    ),
-    "answer": (
-        frozenset({
-            "answer", "answers", "correct_answer", "correct_answers", "right_answer", "expected_answer",
-            "gold_answer", "reference_answer", "true_answer", "ground_truth", "ground_truth_answer",
-            "groundtruth", "correct_option", "correct_choice", "answer_key", "richtige_antwort", "antwort",
-            "antworten", "lösung", "loesung", "korrekte_antwort", "réponse", "reponse", "bonne_réponse",
-            "respuesta", "respuesta_correcta", "risposta", "resposta", "antwoord", "odpowiedź", "ответ",
-            "答案", "正确答案", "参考答案", "正解", "정답",
-        }),
-        frozenset({
-            "label", "labels", "target", "targets", "gt", "gold", "golds", "correct", "expected",
-            "expected_output", "solution", "reference", "truth",
-        }),
-    ),
-    "options": (
-        frozenset({
-            "options", "choices", "answer_options", "answer_choices", "possible_answers", "multiple_choice",
-            "antwortmöglichkeiten", "antwortoptionen", "optionen", "auswahl", "opciones", "opzioni", "opções",
-            "选项", "選択肢",
-        }),
-        frozenset({"candidates", "alternatives", "variants"}),
-    ),
-    "image": (
-        frozenset({
-            "bild", "bilder", "bilddatei", "bildpfad", "bildname", "foto", "fotos", "abbildung", "imagen",
-            "imágenes", "immagine", "imagem", "afbeelding", "obraz", "изображение", "图片", "图像", "画像",
-            "이미지",
-        }),
-        frozenset(),
-    ),
-    "category": (frozenset({"kategorie", "catégorie", "categoría", "categoria", "类别"}), frozenset()),
-}  # fmt: skip
+    field: (frozenset(names["certain"]), frozenset(names["possible"]))
+    for field, names in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+}
 
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])")
 _BLANKS = re.compile(r"[\s_.\-/]+")
@@ -125,6 +87,12 @@ class Header(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     above: int = 0
     n_rows: int = 1
+
+    def describe(self) -> list[str]:
+        """A remark on where it is, unless it is the first row."""
+        first, last = self.above + 1, self.above + self.n_rows
+        rows = f"row {last}" if self.n_rows == 1 else f"rows {first} and {last}"
+        return [f"the header is in {rows}"] if last > 1 else []
 
 
 _SEARCHED_ROWS = 20

@@ -165,13 +165,24 @@ def import_datasets() -> Any:
 
 
 @contextmanager
-def suppress_output(spec: HubSpec) -> Iterator[None]:
-    """Hide log lines of the library, and its progress bars except on a terminal.
+def use_library(spec: HubSpec) -> Iterator[Any]:
+    """The library, for one thread at a time: its log lines are hidden, and its errors are explained.
 
-    If the hub cannot be reached, the library uses its cache only; otherwise it would retry for half a minute
-    first.
+    Progress bars are hidden except on a terminal. If the hub cannot be reached, the library uses its cache
+    only; otherwise it would retry for half a minute first.
     """
     datasets = import_datasets()
+    with _LOCK, _suppress_output(spec, datasets):
+        try:
+            yield datasets
+        except EyechartError:
+            raise
+        except Exception as err:  # the library raises anything for malformed files
+            raise_explained(spec, err)
+
+
+@contextmanager
+def _suppress_output(spec: HubSpec, datasets: Any) -> Iterator[None]:
     from huggingface_hub import constants
     from huggingface_hub.utils import logging as hub_logging
 
@@ -219,13 +230,19 @@ def is_reachable(endpoint: str) -> bool:
 
 def raise_explained(spec: HubSpec, err: Exception) -> NoReturn:
     """Raise the library's error as a `DataError` that says what to do."""
-    if isinstance(err, ConnectionError) or "LocalEntryNotFoundError" in str(err):
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    is_local_only = isinstance(err, LocalEntryNotFoundError) or "LocalEntryNotFoundError" in str(err)
+    if isinstance(err, ConnectionError) or is_local_only:
         hint = "check the connection, or use a local folder: hf:./folder"
         if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _OFFLINE):
             hint = "HF_HUB_OFFLINE is set: unset it to download, or set HF_HOME to a cache with this data set"
         raise DataError(f"{spec}: not in the cache, and the hub cannot be reached", hint=hint) from err
     if not spec.is_local:
         raise_if_unavailable(spec.place, err)
+    if isinstance(err, EntryNotFoundError) and spec.is_file:
+        page = f"https://huggingface.co/datasets/{spec.place}/tree/main"
+        raise DataError(f"{spec}: no such file in the repository", hint=f"see {page}") from err
     if isinstance(err, FileNotFoundError) and spec.is_local:
         raise DataError(
             f"{spec}: no data files in this folder",
@@ -390,19 +407,13 @@ _OPEN: OrderedDict[str, LoadedSplit] = OrderedDict()
 def load_split(spec: str) -> LoadedSplit:
     """Load one split; `DataError` explains problems with the name, the data or the connection."""
     wanted = parse_hub(spec)
-    with _LOCK:
-        try:
-            with suppress_output(wanted):
-                loaded = _load_saved(wanted) if _is_saved(wanted) else _build(wanted)
-        except EyechartError:
-            raise
-        except Exception as err:  # the library raises anything for malformed files
-            raise_explained(wanted, err)
+    with use_library(wanted):
+        loaded = _load_saved(wanted) if _is_saved(wanted) else _build(wanted)
         _OPEN[str(loaded.spec)] = loaded
         _OPEN.move_to_end(str(loaded.spec))
         while len(_OPEN) > _MAX_OPEN:
             _OPEN.popitem(last=False)
-        return loaded
+    return loaded
 
 
 def get_loaded(spec: str) -> LoadedSplit:
@@ -414,16 +425,11 @@ def get_loaded(spec: str) -> LoadedSplit:
 def list_splits(spec: str) -> list[str]:
     """The splits of a data set, without loading them."""
     wanted = parse_hub(spec)
-    with _LOCK, suppress_output(wanted):
-        try:
-            if _is_saved(wanted):
-                found = import_datasets().load_from_disk(wanted.place)
-                return [str(name) for name in found] if isinstance(found, dict) else [str(found.split or "")]
+    with use_library(wanted) as datasets:
+        if not _is_saved(wanted):
             return list_builder_splits(load_builder(wanted, wanted.config or None))
-        except EyechartError:
-            raise
-        except Exception as err:  # as above
-            raise_explained(wanted, err)
+        found = datasets.load_from_disk(wanted.place)
+        return [str(name) for name in found] if isinstance(found, dict) else [str(found.split or "")]
 
 
 def fetch_repository(spec: str) -> Path:
@@ -433,17 +439,10 @@ def fetch_repository(spec: str) -> Path:
         raise UsageError(f"{spec}: give the repository without a split", hint=f"write hf:{wanted.place}")
     if wanted.is_local:
         return Path(wanted.place)
-    with _LOCK, suppress_output(wanted):
+    with use_library(wanted):
         from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
-        try:
-            found = snapshot_download(wanted.place, repo_type="dataset", revision=wanted.revision or None)
-        except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
-            raise_explained(wanted, ConnectionError(get_first_line(err)))
-        except Exception as err:  # as above
-            raise_explained(wanted, err)
-    return Path(found)
+        return Path(snapshot_download(wanted.place, repo_type="dataset", revision=wanted.revision or None))
 
 
 def fetch_file(spec: HubSpec) -> Path:
@@ -453,29 +452,11 @@ def fetch_file(spec: HubSpec) -> Path:
         if not path.is_file():
             raise DataError(f"{spec}: no such file in this folder", hint="check the name")
         return path
-    import_datasets()
-    with _LOCK, suppress_output(spec):
+    with use_library(spec):
         from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import (
-            EntryNotFoundError,
-            LocalEntryNotFoundError,
-            OfflineModeIsEnabled,
-            RepositoryNotFoundError,  # also of one that needs a token
-        )
 
-        page = f"https://huggingface.co/datasets/{spec.place}"
-        try:
-            revision = spec.revision or None
-            return Path(hf_hub_download(spec.place, spec.part, repo_type="dataset", revision=revision))
-        except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
-            raise_explained(spec, ConnectionError(get_first_line(err)))
-        except EntryNotFoundError as err:
-            raise DataError(f"{spec}: no such file in the repository", hint=f"see {page}/tree/main") from err
-        except RepositoryNotFoundError as err:
-            hint = f"see {page}; for a private or gated data set, log in first: hf auth login"
-            raise DataError(f"{spec}: no such data set on the hub", hint=hint) from err
-        except Exception as err:  # as above
-            raise_explained(spec, err)
+        revision = spec.revision or None
+        return Path(hf_hub_download(spec.place, spec.part, repo_type="dataset", revision=revision))
 
 
 def _is_saved(spec: HubSpec) -> bool:

@@ -89,11 +89,7 @@ def sniff_table(
         return Layout(usual, found, None, tuple(remarks))
     if chosen != SEPARATORS[format] and delimiter is None:
         remarks.append(f"cells are separated by {_NAMES[chosen]}")
-    if header.above or header.n_rows > 1:
-        last = header.above + header.n_rows
-        rows = f"row {last}" if header.n_rows == 1 else f"rows {header.above + 1} and {last}"
-        remarks.append(f"the header is in {rows}")
-    return Layout(chosen, found, header, tuple(remarks))
+    return Layout(chosen, found, header, (*remarks, *header.describe()))
 
 
 def _find_table(

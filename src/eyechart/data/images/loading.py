@@ -35,7 +35,7 @@ from eyechart.data.files.rows import (
     MAX_SENT_BYTES,
     REFUSALS,
 )
-from eyechart.data.files.workbooks import read_member
+from eyechart.data.files.sheets import read_member
 from eyechart.data.images.pixels import (
     MIME,
     Encoded,
