@@ -118,11 +118,16 @@ def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) 
 def test_the_commands_take_it(questions: Path, tmp_path: Path) -> None:
     (tmp_path / "hooks.py").write_text(
         "import eyechart as ec\n\n\n@ec.callback('mine')\nclass Mine:\n"
-        "    def on_run_end(self, run):\n        run.folder.with_name('said.txt').write_text('done')\n",
+        "    def on_run_end(self, run):\n        run.folder.with_name('said.txt').write_text('done')\n"
+        "    def on_compare(self, found):\n        print('compared', found.n, flush=True)\n",
         encoding="utf-8",
     )
     flags = ("--plugin", "hooks.py", "--track", "mine", "-q")
     assert eyechart("run", questions, "-m", "baseline/random", *flags, cwd=tmp_path).code == 0
     assert (tmp_path / "runs" / "q" / "said.txt").read_text(encoding="utf-8")
+    two = eyechart("run", questions, "-m", "baseline/majority", "-q", cwd=tmp_path)
+    assert two.code == 0
+    compared = eyechart("compare", "runs/q", "--plugin", "hooks.py", "--track", "mine", cwd=tmp_path)
+    assert (compared.code, "compared 4" in compared.out) == (0, True)
     unknown = eyechart("compare", "runs/q", "runs/q", "--track", "nobody", cwd=tmp_path)
     assert (unknown.code, "no callback named 'nobody'" in unknown.err) == (2, True)

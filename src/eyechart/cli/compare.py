@@ -85,7 +85,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--benchmark", metavar="NAME", help="what reply files answer: a file or a catalogue name"
     )
     parser.add_argument(
-        "--track", action="append", default=[], metavar="NAME", help="report to a tracker: mlflow, wandb"
+        "--track",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="report to a tracker: mlflow, wandb, or a callback of a --plugin",
+    )
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE.py", help="run this file first"
     )
     parser.add_argument(
         "--out",
@@ -118,10 +125,13 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.runs.comparison import compare_all
     from eyechart.runs.comparison_pages import write_comparison_html
     from eyechart.runs.noise import measure_noise
+    from eyechart.runs.plugins import load_plugin
 
     check_targets(args.csv)
     check_targets(args.html, full_images=args.full_images)
     load_dotenv()
+    for file in args.plugin:
+        load_plugin(file)
     found = compare_all(
         args.runs,
         by=args.by,

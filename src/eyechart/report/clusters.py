@@ -27,6 +27,7 @@ S = TypeVar("S", Belonging, Sample)
 IMAGE = "image"
 CIRCLE = "circle"
 NO_CLUSTERS = "none"
+OF_RUN = "cluster-of-run"  # withheld of a sample that was read from an exported run: the cluster it had there
 USUAL_RULES = (IMAGE, CIRCLE)
 _DIGEST_BYTES = 12  # of a key: with 10 million keys, two agree with a chance of 1 in 10^15
 

@@ -21,7 +21,7 @@ from eyechart.data.columns.choices import ROTATION_OFFSET
 from eyechart.data.files.replies import open_questions, parse_failure, read_log, read_replies, recognise
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, UsageError
-from eyechart.report.clusters import refuse_unknown_column
+from eyechart.report.clusters import OF_RUN, refuse_unknown_column
 from eyechart.runs.cost import find_judge_prices, replace_prices
 from eyechart.runs.evaluate import finish_run
 from eyechart.runs.options import Options
@@ -172,6 +172,8 @@ def _find_benchmark(
         benchmark = make_custom_benchmark(read_log_questions(log, path) if log else open_questions(path))
         if log and any(entry.sample and entry.sample.circle for entry in log.entries):
             benchmark = replace(benchmark, circular="headline")
+        if log and any(entry.sample and OF_RUN in entry.sample.withheld for entry in log.entries):
+            benchmark = replace(benchmark, cluster=(OF_RUN,))
     return choose_benchmark(benchmark, options)
 
 

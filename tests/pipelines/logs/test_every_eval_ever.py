@@ -16,7 +16,9 @@ import eyechart as ec
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.logs.every_eval_ever import format_line, hash_sample, read_samples
 from eyechart.report.counting import compute_credit
+from eyechart.runs.options import Options
 from eyechart.runs.publish import clean
+from eyechart.runs.replies import score_replies
 from eyechart.runs.results import Run
 from eyechart.types import Message, Reply
 from support.command import eyechart
@@ -127,6 +129,24 @@ def test_it_comes_back_equal(tmp_path: Path, ran: Run) -> None:
         assert entry.reply == one.reply
         assert entry.sample is not None
         assert (entry.sample.golds, entry.sample.choices) == (one.sample.golds, one.sample.choices)
+
+
+@pytest.mark.parametrize("exporter", ["every-eval-ever", "inspect", "lm-eval"])
+def test_questions_on_one_image_stay_together(tmp_path: Path, exporter: str) -> None:
+    """The files have no images, but the interval of what comes back is that of the run."""
+    (tmp_path / "a.png").write_bytes(picture())
+    (tmp_path / "b.png").write_bytes(picture((9, 9, 9)))
+    rows = [
+        {"id": k, "question": f"Question {k}?", "options": ["x", "y"], "answer": "AB"[k % 3 > 0]}
+        | {"image": "ab"[k % 2] + ".png"}
+        for k in range(8)
+    ]
+    run = ec.run(jsonl(tmp_path / "q.jsonl", rows), StubModel("A"), out=tmp_path / "runs", progress=False)
+    files = run.write_files(tmp_path / "files", exporter)
+    replies = max(files, key=lambda file: "sample" in file.name)
+    back = score_replies(None, replies, Options(out=str(tmp_path / "again")))
+    assert run.summary.overall.n_clusters == 2
+    assert (back.score, back.ci95, back.summary.overall.n_clusters) == (run.score, run.ci95, 2)
 
 
 def test_trials_and_rotations(tmp_path: Path) -> None:

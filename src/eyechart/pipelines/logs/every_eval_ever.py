@@ -425,7 +425,7 @@ def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
 
 def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
     """Texts only; the names of the data set's own columns stand last and replace none of ours."""
-    score, kept = result.score, format_sample(result.sample)
+    score, kept = result.score, format_sample(result)
     assert score is not None
     pictures = [
         {name: one[name] for name in ("sha256", "mime", "width", "height", "resized") if name in one}

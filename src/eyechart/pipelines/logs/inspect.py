@@ -358,7 +358,7 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
         "target": golds[0] if len(golds) == 1 else golds or "",
         "messages": [*asked, format_reply_message(reply)] if reply else asked,
         "output": format_output(reply, _model(manifest)),
-        "metadata": {**copy_meta(sample), MARK: format_sample(sample)},
+        "metadata": {**copy_meta(sample), MARK: format_sample(result)},
         "model_usage": {},
         "store": {},
         "events": [],

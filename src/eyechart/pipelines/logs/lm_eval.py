@@ -259,7 +259,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         **({"choices": list(sample.choices.values())} if sample.choices else {}),
         "answer": target,
         **{str(key): value for key, value in sample.meta.items() if key not in _TAKEN},
-        MARK: format_sample(sample),
+        MARK: format_sample(first),
     }
     values = [value for result in trials if (value := compute_credit(result)) is not None]
     line: dict[str, Any] = {

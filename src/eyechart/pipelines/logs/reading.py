@@ -17,6 +17,7 @@ import msgspec
 from eyechart.data.files.json_files import translate_json_errors
 from eyechart.data.files.sheets import refuse_bomb
 from eyechart.errors import DataError
+from eyechart.report.clusters import OF_RUN
 from eyechart.types import ImageRef, LogEntry, Reply, Sample, Usage
 
 T = TypeVar("T")
@@ -208,6 +209,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
     weight: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 1.0
     circle: str = ""
     withheld: dict[str, Any] = {}
+    cluster: str = ""
 
 
 class _Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,7 +230,7 @@ def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:
         return None
     with report_field_errors(f"{where}, {MARK}"):
         found = msgspec.convert(record, _Facts)
-    return Reply(text=text, **{name: getattr(found, name) for name in _Facts.__struct_fields__})
+    return Reply(text=text, **msgspec.structs.asdict(found))
 
 
 def read_own_sample(metadata: Any, where: str) -> Sample | None:
@@ -238,7 +240,10 @@ def read_own_sample(metadata: Any, where: str) -> Sample | None:
         return None
     with report_field_errors(f"{where}, {MARK}"):
         found = msgspec.convert(record, _Record)
-    return Sample(**{name: getattr(found, name) for name in _Record.__struct_fields__})
+    fields = msgspec.structs.asdict(found)
+    if cluster := fields.pop("cluster"):
+        fields["withheld"] = {**found.withheld, OF_RUN: cluster}
+    return Sample(**fields)
 
 
 # -- Members of a zip archive, read one at a time up to a size limit; Zstandard compression included.

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from eyechart.pipelines.logs.reading import MARK
+from eyechart.report.clusters import OF_RUN
 from eyechart.report.rows import to_json_text
 from eyechart.types import ImageRef, Reply, Result, Sample, Usage
 
@@ -51,8 +52,9 @@ def _whole(value: Any) -> Any:
     return [_whole(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def format_sample(sample: Sample) -> dict[str, Any]:
+def format_sample(result: Result) -> dict[str, Any]:
     """A question without its images, to be found again by `eyechart score --replies`."""
+    sample = result.sample
     fields = {
         "id": sample.id,
         "question": sample.question,
@@ -63,7 +65,8 @@ def format_sample(sample: Sample) -> dict[str, Any]:
         "meta": dict(sample.meta),
         "weight": None if sample.weight == 1 else sample.weight,
         "circle": sample.circle,
-        "withheld": dict(sample.withheld),
+        "withheld": {name: value for name, value in sample.withheld.items() if name != OF_RUN},
+        "cluster": result.cluster,
     }
     return {name: value for name, value in fields.items() if name in ("id", "question") or value}
 

@@ -124,7 +124,7 @@ def _metadata(result: Result) -> dict[str, Any]:
     if is_general(result):
         return {}
     sample = result.sample
-    return {**copy_meta(sample), TRIAL: result.trial, MARK: format_sample(sample)}
+    return {**copy_meta(sample), TRIAL: result.trial, MARK: format_sample(result)}
 
 
 # -- Messages
