@@ -1,4 +1,4 @@
-"""How often the bands of `eyechart watch` hold whole curves: the table of docs/watch.md, through ec.stats.
+"""How often the bands of `eyechart watch` hold whole curves: the table of docs/checkpoint.md.
 
     python bench/curves.py [--repetitions 10000] [--seed 34]
 

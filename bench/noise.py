@@ -3,7 +3,7 @@
     python bench/noise.py                       10,000 trials per row, minutes on one core
 
 The questions have their own chances of being right: some are always right, some always wrong, the rest noisy.
-Prints Markdown, with the seed; the table is in docs/noise.md.
+Prints Markdown, with the seed; the table is in docs/compare.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well wrong golds are found from the answers of five models: the table of docs/suspects.md.
+"""How well wrong golds are found from the answers of five models: the table of docs/audit.md.
 
     python bench/suspects.py                       20 benchmarks of 2,000 questions per row
 

@@ -1,4 +1,4 @@
-"""How often a sweep calls a setting dominated that is not worse, and finds one that is: see docs/sweep.md.
+"""How often a sweep calls a setting dominated that is not worse, and finds one that is: see docs/compare.md.
 
     python bench/sweep.py                        10,000 sweeps per row, about ten minutes on one core
 

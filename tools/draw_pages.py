@@ -1,4 +1,4 @@
-"""Take the pictures of the pages that README.md and docs/html.md show, from real runs of the demo.
+"""Take the pictures of the pages that README.md and docs/report.md show, from real runs of the demo.
 
     python tools/draw_pages.py        # needs eyechart[ocr], Playwright and Debian's Chromium
 

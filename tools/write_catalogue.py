@@ -1,17 +1,21 @@
-"""Write the tables in docs that follow from declarations: benchmarks, stages of judging, options of a run.
+"""Write the tables in docs that follow from declarations: benchmarks, stages of judging, options and flags.
 
     python tools/write_catalogue.py          (make catalogue)
 
-docs/catalogue.md has the benchmarks, docs/scoring.md the prompts of judges, docs/configuration.md the options
-and docs/runs.md what they affect. A test compares the tables with the declarations.
+docs/catalogue.md has the benchmarks, docs/scoring.md the prompts of judges, docs/command-line.md the options
+and flags, and docs/runs.md what options affect. A test compares the tables with the declarations.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from argparse import Action, ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 
+from eyechart.cli.main import build_parser
+from eyechart.console import HelpAll
 from eyechart.option import Option, list_file_keys, list_options
 from eyechart.registry import judge_prompts, read_announced, scorers
 from eyechart.runs.options import Options
@@ -55,7 +59,9 @@ def write_row(made: Benchmark, module: str) -> str:
     """A line of the table; `module` is the benchmark's one file."""
     card = made.card
     asked = show_prompt(made)
-    kits = list_setting_choices(made.name, "kit")
+    default = made.settings.get("kit")
+    # Sorted: `typing` gives equal unions the order of the one that was made first.
+    kits = sorted(list_setting_choices(made.name, "kit"), key=lambda kit: (kit != default, kit))
     parity = card.parity + (f" (kits: {', '.join(f'`{kit}`' for kit in kits)})" if len(kits) > 1 else "")
     if words := name_judge_words(made):
         parity += f"; the judge is asked in {words} words"
@@ -101,43 +107,100 @@ def write_stages() -> str:
     return put_between(SCORING, "stages", lines)
 
 
-def put_between(page: Path, name: str, lines: list[str]) -> str:
-    """The text of a page with these lines between its two marks."""
+def put_between(page: Path | str, name: str, lines: list[str]) -> str:
+    """The text of a page, or this text, with these lines between its two marks."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    text = page.read_text(encoding="utf-8") if isinstance(page, Path) else page
+    before, _, rest = text.partition(begin)
     return before + begin + "\n".join(lines) + "\n\n" + end + rest.partition(end)[2]
 
 
-# -- The options of a run
+# -- Options and flags
 
-_WITH_KEYS = ("api_key", "judge_api_key")  # refused in configuration files
+REFERENCE = PAGE.with_name("command-line.md")
+_OF_OTHER_TOOLS = ("evalscope", "insight", "multi", "multi-metrics", "vlmeval")  # on the pages of these tools
+_EVERYWHERE = ("-h", "--help", "--help-all", "--json")
 
 
-def write_options() -> str:
-    """The text of docs/configuration.md with the table of names."""
-    lines = ["", "", "| name | meaning | affects | default |", "|---|---|---|---|"]
-    lines += [write_option(one) for one in list_options(Options).values() if one.name not in _WITH_KEYS]
-    return put_between(PAGE.with_name("configuration.md"), "options", lines)
+def write_options(page: str) -> str:
+    """The page with the table of options, under the headings of the help."""
+    lines = ["", "", "| option | meaning | affects | default |", "|---|---|---|---|"]
+    group = ""
+    for one in list_options(Options).values():
+        if one.group != group:
+            lines.append(f"| **{one.group}** | | | |")
+            group = one.group
+        lines.append(write_option(one))
+    return put_between(page, "options", lines)
 
 
 def write_option(one: Option) -> str:
-    """A line of the table of names: the help of the flag, as far as it holds for a file."""
+    """A line of the table: the flag, its name in files where that is another, and the help."""
     known = list_file_keys(Options).items()
-    others = [f"`{key}`" for key, meant in known if meant.option == one.name != key and not meant.is_inverted]
-    also = f" (also {', '.join(others)})" if others else ""
+    spelled = [flag.lstrip("-").replace("-", "_") for flag in one.flags]
+    keys = [key for key, meant in known if meant.option == one.name and not meant.is_inverted]
+    value = one.metavar or "|".join(one.choices)
+    value = f"[={value}]" if one.bare else f" {value}" if one.kind is not bool else ""
+    names = f"`{'`, `'.join(one.flags)}{value}`"
+    others = [f"`{key}`" for key in dict.fromkeys([one.name, *keys]) if key not in spelled]
     told, default = one.help, ""
     if found := re.search(r" \(default: (.*)\)$", told):
         told, default = told[: found.start()], found[1]
     if isinstance(one.default, bool | int | float | str):
         value = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
         default = f"`{value.lower()}`"
-    kind = "a mapping" if isinstance(one.default, dict) else "a text or a list" if one.is_repeatable else ""
-    if not all(re.search(rf"\b{choice}\b", told) for choice in one.choices):
-        kind = ", ".join(f"`{choice}`" for choice in one.choices)
-    kind = "false" if one.is_switched_off else kind
-    row = f"| `{one.name}`{also} | {f'{kind}: ' if kind else ''}{told} | {one.affects} | {default} |"
-    row = re.sub(r"\beyechart docs (\w+)", r"[\1](\1.md)", row)
-    return row.replace("<", "&lt;").replace("*", "\\*")
+    if one.is_switched_off:
+        told = f"`{one.name}: false`: {told}"
+    elif one.is_repeatable and "repeatable" not in told:
+        told += "; repeatable"
+    cells = [names + (f" ({', '.join(others)})" if others else ""), told, one.affects, default]
+    return link_pages(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+
+
+def write_flags(page: str) -> str:
+    """The page with the flags of all commands that are not options of a run."""
+    lines = ["", "", "| command | flag | meaning |", "|---|---|---|"]
+    shared = {flag: one.help for one in list_options(Options).values() for flag in one.flags}
+    for parser in list_parsers(build_parser()):
+        name = parser.prog.removeprefix("eyechart").strip()
+        helps = {one: one.help for one in parser._actions}
+        for action in parser._actions:
+            helps |= action.left_out if isinstance(action, HelpAll) else {}
+        for action in parser._actions if name and name.split(" ")[0] not in _OF_OTHER_TOOLS else ():
+            action.help = helps[action]
+            flags = [flag for flag in action.option_strings if flag not in _EVERYWHERE]
+            if flags and action.help not in map(shared.get, flags):
+                lines.append(write_flag(name, parser, action))
+    return put_between(page, "flags", lines)
+
+
+def list_parsers(parser: ArgumentParser) -> Iterator[ArgumentParser]:
+    """A parser and those of its commands."""
+    yield parser
+    for action in parser._actions:
+        for below in dict.fromkeys(action.choices.values()) if isinstance(action.choices, dict) else ():
+            yield from list_parsers(below)
+
+
+def write_flag(name: str, parser: ArgumentParser, action: Action) -> str:
+    """A line of the table of flags."""
+    formatter = parser._get_formatter()
+    value = "" if action.nargs == 0 else " " + formatter._format_args(action, action.dest.upper())
+    names = ", ".join(f"`{flag}`" for flag in action.option_strings[:-1])
+    last = f"`{action.option_strings[-1]}{value}`".replace("|", "\\|")
+    told = formatter._expand_help(action).replace("|", "\\|") if action.help else ""
+    return link_pages(f"| `{name}` | {f'{names}, ' if names else ''}{last} | {told} |")
+
+
+def link_pages(row: str) -> str:
+    """A line in which the commands that show pages are links."""
+    row = re.sub(r"\beyechart docs (\w[\w-]*(?:#[\w-]+)?)", _link, row)
+    return row.replace("<", "&lt;").replace("*", "\\*").replace("\\*\\*", "**")
+
+
+def _link(found: re.Match[str]) -> str:
+    page, _, section = found[1].partition("#")
+    return f"[{page}]({page}.md{'#' + section if section else ''})"
 
 
 _IDENTIFIED = {
@@ -173,7 +236,7 @@ def write_all() -> dict[Path, str]:
     return {
         PAGE: write_page(),
         SCORING: write_stages(),
-        PAGE.with_name("configuration.md"): write_options(),
+        REFERENCE: write_flags(write_options(REFERENCE.read_text(encoding="utf-8"))),
         PAGE.with_name("runs.md"): write_identity(),
     }
 

@@ -320,8 +320,11 @@ def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
     from eyechart.option import list_file_keys, list_options
     from eyechart.runs.options import Options
 
-    rows = [line.split("|") for line in page_text("configuration.md").splitlines() if line.startswith("| `")]
-    row_of = {name: row for row in rows for name in row[1].split("`")[1::2]}
+    lines = [line for line in page_text("command-line.md").splitlines() if line.startswith("| `-")]
+    rows = [re.split(r"(?<!\\)\|", line) for line in lines]
+    named = [(name, row) for row in rows for name in row[1].split("`")[1::2]]
+    named.sort(key=lambda pair: not pair[0].startswith("-"))  # a name in brackets is that of a file
+    row_of = {re.split(r"[ \[]", name.lstrip("-"))[0].replace("-", "_"): row for name, row in named}
     for key, meant in list_file_keys(Options).items():
         if key not in ("api_key", "judge_api_key") and not meant.is_inverted:
             assert row_of.get(key) is row_of.get(meant.option) is not None, f"{key} is not in the table"

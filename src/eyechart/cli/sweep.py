@@ -35,7 +35,7 @@ cost; and the cheapest setting that is not distinguishable from the best. k stan
 
 Every combination is a run of its own: the same sweep again resumes, a larger one asks only what is new, and
 a request that two settings share is sent once. A configuration may have a block sweep: with options and lists
-of values. eyechart docs sweep explains the numbers.
+of values. eyechart docs compare#sweeps-comparing-settings explains the numbers.
 """
 
 EXAMPLES = """\

@@ -231,7 +231,7 @@ class Options:
     recheck: int = option(
         0, group=QUESTIONS, affects="pace", metavar="N", at_least=0,
         help="ask N questions, drawn at random, a second time under the same load, past the cache: how much "
-        "of a score is noise? (eyechart docs noise)",
+        "of a score is noise? (eyechart docs compare#noise)",
     )
     shard: str | None = option(
         None, group=QUESTIONS, affects="pace", metavar="K/N",
@@ -356,7 +356,7 @@ class Options:
     corrections: str | None = option(
         None, group=SCORING, affects="score", metavar="FILE", is_path=True,
         help="a CSV of corrected answers (id, old, new, why): the score with them stands beside the "
-        "published one (eyechart docs suspects)",
+        "published one (eyechart docs audit)",
     )
     cluster: str | None = option(
         None, group=SCORING, affects="score", metavar="KEY|none",

@@ -121,7 +121,7 @@ def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         if name not in varied:
             raise UsageError(
                 f"{name} changes neither the questions nor the requests, so it cannot be varied",
-                hint="eyechart docs configuration lists what each option affects",
+                hint="eyechart docs command-line lists what each option affects",
             )
         if bool(dot) != (name in _DOTTED):
             raise UsageError(f"--vary {written}: write {name}{'' if dot else '.NAME'}=A,B")

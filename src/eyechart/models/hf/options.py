@@ -47,4 +47,4 @@ class HfOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         try:
             return msgspec.convert(dict(parameters), cls)
         except msgspec.ValidationError as err:
-            raise UsageError(f"{who}: {err}", hint="see: eyechart docs local-weights") from err
+            raise UsageError(f"{who}: {err}", hint="see: eyechart docs checkpoint") from err
