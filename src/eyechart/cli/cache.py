@@ -80,7 +80,7 @@ def execute_info(args: argparse.Namespace) -> int:
 
 def execute_clear(args: argparse.Namespace) -> int:
     """Remove what the flags select, after confirmation."""
-    from eyechart.store.cache import clear_cache, clear_images
+    from eyechart.store.cache import clear_cache, count_images
 
     if args.older_than is not None and args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than} must be 0 or more")
@@ -93,7 +93,7 @@ def execute_clear(args: argparse.Namespace) -> int:
     freed = clear_cache(model=args.model, unused_days=args.older_than)
     print_text(f"removed {_counted(freed.count, 'reply', 'replies')}: {format_size(freed.bytes)} freed")
     if args.images:
-        freed = clear_images(older_days=args.older_than)
+        freed = count_images(older_days=args.older_than or 0, is_removing=True)
         print_text(f"removed {_counted(freed.count, 'image', 'images')}: {format_size(freed.bytes)} freed")
     return 0
 

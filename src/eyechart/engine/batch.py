@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 from eyechart.engine.budget import BudgetSpent
 from eyechart.engine.executor import LocalExecutor
 from eyechart.engine.pool import Stopped
-from eyechart.engine.prepare import Prefetcher, Prepared
+from eyechart.engine.prepare import Prepared
 from eyechart.engine.retry import RequestResult
 from eyechart.engine.sample import Rounds, Settled, TrialFailure, TrialReply, has_rounds, join_rounds
 from eyechart.errors import ModelError
@@ -102,9 +102,7 @@ class BatchExecutor(LocalExecutor):
         finally:
             await self._api.close()
             self._count_requests()
-        if self.stop.trouble is not None:
-            raise self.stop.trouble
-        self._journal.raise_trouble()
+        self._raise_trouble()
 
     # -- submitting
 
@@ -124,17 +122,7 @@ class BatchExecutor(LocalExecutor):
     async def _submit_all(self, tasks: Iterable[Task]) -> BudgetSpent | None:
         """Submit all that has to be asked, or as much as the budget allows; returns why it was not all."""
         asked = self._log.pending_keys()
-        settings = self._settings
-        prefetcher = Prefetcher(
-            iter(tasks),
-            self._preparer.prepare,
-            n_threads=settings.prefetch_threads,
-            max_items=64,
-            max_bytes=settings.prefetch_bytes,
-            is_quick=self._preparer.is_quick,
-            on_end=self._preparer.close,
-        )
-        self.stop.on_stop(prefetcher.stop)
+        prefetcher = self._open_prefetcher(tasks, self._preparer.prepare, 64)
         with Spool(self._api, self._folder) as spool:
             try:
                 async for item in prefetcher:

@@ -24,11 +24,10 @@ from typing import Any
 import msgspec
 
 from eyechart import __version__
-from eyechart.engine.budget import BudgetGate, BudgetSpent, Role
-from eyechart.engine.executor import Progress, Recorder, find_quantile
-from eyechart.engine.judge import Judge, JudgeSetup, Scoring
+from eyechart.engine.budget import BudgetSpent, Role
+from eyechart.engine.executor import Executor, find_quantile
 from eyechart.engine.peers import Link, LinkLost, Peer, PendingJob, choose_gather_s, divide, needs_no_worker
-from eyechart.engine.pool import Stopped, StopSignal
+from eyechart.engine.pool import Stopped
 from eyechart.engine.prepare import Prefetcher, Prepared, Preparer, Rendered
 from eyechart.engine.remote import (
     Answer,
@@ -45,13 +44,7 @@ from eyechart.engine.remote import (
     encode,
 )
 from eyechart.engine.retry import DeadEndpoint, EngineSettings, make_rates
-from eyechart.engine.sample import (
-    Calls,
-    JournalCalls,
-    KnownReplies,
-    Settled,
-    TrialFailure,
-)
+from eyechart.engine.sample import Settled, TrialFailure
 from eyechart.errors import EyechartError, ModelError, StoreError, UsageError
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Task
@@ -84,7 +77,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     describe: Callable[[], str] = lambda: ""  # what the cluster has, for messages
 
 
-class ClusterExecutor:
+class ClusterExecutor(Executor):
     """Runs tasks on several workers until all have an outcome, or until it is told to stop."""
 
     def __init__(
@@ -97,27 +90,16 @@ class ClusterExecutor:
         scorer: Scorer,
         settings: EngineSettings,
         *,
-        also_scorers: Sequence[Scorer] = (),
-        judge: JudgeSetup | None = None,
-        is_circular: bool = False,
-        known: KnownReplies | None = None,
-        gate: BudgetGate | None = None,
         cluster: ClusterSettings | None = None,
+        **parts: Any,  # as of every executor
     ) -> None:
-        self.progress = Progress()
-        self.stop = StopSignal()
+        super().__init__(preparer, journal, scorer, settings, **parts)
         self._model = model
-        self._preparer = preparer
-        self._journal = journal
-        self._settings = settings
         self._cluster = cluster or ClusterSettings()
-        self._gate = gate
-        self._known = known or KnownReplies()
-        self._call_store = JournalCalls(journal)
         self._has_calls = journal.has_answers()
         self._has_answered = journal.has_replies()
         self._rates = make_rates(settings)
-        is_free = read_capabilities(model).is_free
+        is_free, gate, known = read_capabilities(model).is_free, self._gate, self._known
         self._is_budget_limited = gate is not None and gate.budget.is_limited and not is_free
         self._setup = msgspec.structs.replace(
             setup,
@@ -125,9 +107,8 @@ class ClusterExecutor:
             is_proven=self._has_answered,
             is_budget_limited=self._is_budget_limited,
             is_rate_limited=self._rates is not None,
-            looks_up=self._known.is_read
-            and (self._known.responses is not None or self._known.earlier is not None),
-            keeps=self._known.responses is not None,
+            looks_up=known.is_read and (known.responses is not None or known.earlier is not None),
+            keeps=known.responses is not None,
             gather_s=choose_gather_s(len(links)),
         )
         shares = divide(settings, len(links))
@@ -148,17 +129,6 @@ class ClusterExecutor:
         self._say: Callable[[str], None] = lambda text: None
         self._prefetcher: Prefetcher[Rendered | Prepared] | None = None
         self._is_read = False  # all tasks are given out
-        calls = Calls(self._call_store, self._known)
-        self.scoring = Scoring(
-            journal,
-            scorer,
-            also_scorers,
-            Judge.open(judge, settings, self.stop, journal=journal, calls=calls, gate=gate)
-            if judge
-            else None,
-            is_circular,
-        )
-        self._recorder = Recorder(journal, self.progress, self.scoring)
         if gate is not None:
             self.stop.on_stop(gate.wake_all)
 
@@ -168,22 +138,13 @@ class ClusterExecutor:
 
     @property
     def has_answered(self) -> bool:
-        """The model is known to answer, by this start of the run or an earlier one."""
         return self._has_answered
 
-    @property
-    def is_interrupted(self) -> bool:
-        return self.stop.is_interrupted
-
-    def interrupt(self) -> None:
-        self.stop.interrupt()
-
     def announce_to(self, say: Callable[[str], None]) -> None:
-        """Set where notes about endpoints and workers are printed during the run."""
         self._say = say
 
-    def close(self) -> None:
-        self._call_store.close()
+    def _count_sent(self) -> tuple[int, int]:
+        return self.sent, self.retried
 
     def snapshot(self) -> Snapshot:
         ready = [peer for peer in self._peers if peer.is_ready]
@@ -226,21 +187,10 @@ class ClusterExecutor:
     # -- The run
 
     async def run(self, tasks: Iterable[Task]) -> None:
-        """Settle all tasks, or stop. Raises only what makes going on pointless."""
-        settings = self._settings
         # As far as one can tell before the workers say how many requests their models take.
-        stated = settings.choose_concurrency(read_capabilities(self._model))
+        stated = self._settings.choose_concurrency(read_capabilities(self._model))
         n_slots = 4 * max(stated, *(peer.share for peer in self._peers)) * len(self._peers)
-        self._prefetcher = Prefetcher(
-            iter(tasks),
-            self._prepare,
-            n_threads=settings.prefetch_threads,
-            max_items=n_slots + 64,
-            max_bytes=settings.prefetch_bytes,
-            is_quick=self._preparer.is_quick,
-            on_end=self._preparer.close,
-        )
-        self.stop.on_stop(self._prefetcher.stop)
+        self._prefetcher = self._open_prefetcher(tasks, self._prepare, n_slots + 64)
         self.stop.on_stop(self._end)
         serving = [asyncio.create_task(self._guard(self._serve(peer))) for peer in self._peers]
         feeding = asyncio.create_task(self._guard(self._feed(self._prefetcher)))
@@ -253,11 +203,9 @@ class ClusterExecutor:
             for one in running:
                 one.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            self._recorder.count_requests(sent=self.sent, retried=self.retried)
+            self._count_requests()
             await asyncio.gather(*(peer.link.close() for peer in self._peers), return_exceptions=True)
-        if self.stop.trouble is not None:
-            raise self.stop.trouble
-        self._journal.raise_trouble()
+        self._raise_trouble()
 
     def _prepare(self, task: Task) -> Rendered | Prepared:
         """For any thread: with the images only if workers cannot read them."""
@@ -333,17 +281,12 @@ class ClusterExecutor:
     async def _settle_here(self, job: PendingJob, item: Prepared) -> None:
         """What needs no worker: the journal has the reply, or the prompt failed."""
         trials = (item, *item.siblings)
-        self._recorder.write(
+        lost = [(one.task, one.failure) for one in trials if one.failure is not None]
+        self._write(
             Settled(
                 resumed=[one for one in trials if one.failure is None],
-                failures=[
-                    TrialFailure(task=one.task, failure=one.failure)
-                    for one in trials
-                    if one.failure is not None
-                ],
-            ),
-            sent=self.sent,
-            retried=self.retried,
+                failures=[TrialFailure(task=task, failure=failure) for task, failure in lost],
+            )
         )
         self._forget(job)
         if self._journal.is_behind:
@@ -493,7 +436,7 @@ class ClusterExecutor:
                 attempts=job.n_deaths,
             )
             failures = [TrialFailure(task=task, failure=failure) for task in job.open_tasks()]
-            self._recorder.write(Settled(failures=failures), sent=self.sent, retried=self.retried)
+            self._write(Settled(failures=failures))
             self._forget(job)
             self._n_killed += 1
             if self._n_killed >= self._settings.give_up_after:
@@ -587,7 +530,7 @@ class ClusterExecutor:
             self._aside_task(self._ship(job))
             return
         settled = job.take(result)
-        self._recorder.write(settled, sent=self.sent, retried=self.retried)
+        self._write(settled)
         for kept in settled.replies:
             if kept.attempts:
                 self._has_answered, self._n_killed = True, 0
@@ -597,14 +540,14 @@ class ClusterExecutor:
             peer.jobs.pop(job.ticket)
             peer.settled(job)
         if self.scoring.judge is None:
-            await self._recorder.score(settled)
+            await self._score(settled)
             if result.is_last:
                 self._forget(job)
         else:  # others are written meanwhile; the job holds its place until it is scored
-            self._aside_task(self._score(settled, job if result.is_last else None))
+            self._aside_task(self._score_aside(settled, job if result.is_last else None))
 
-    async def _score(self, settled: Settled, job: PendingJob | None) -> None:
-        await self._recorder.score(settled)
+    async def _score_aside(self, settled: Settled, job: PendingJob | None) -> None:
+        await self._score(settled)
         if job is not None:
             self._forget(job)
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
 from eyechart.engine.pool import EndpointPool, RateLimits, Stopped, StopSignal
-from eyechart.engine.prepare import OriginalImages, Prefetcher, Prepared, Preparer
+from eyechart.engine.prepare import Item, OriginalImages, Prefetcher, Prepared, Preparer
 from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, JournalCalls, KnownReplies, SampleRunner, Settled
 from eyechart.errors import StoreError
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from eyechart.engine.look import Looker, LookSetup
 
 
-class Executor(Protocol):
-    """What a run needs of an executor: `LocalExecutor`, or `ClusterExecutor` in cluster.py.
+class Executor(ABC):
+    """Runs tasks until all have an outcome: `LocalExecutor`, or `ClusterExecutor` in cluster.py.
 
     One that runs samples in other processes sends them `Rendered` or `Prepared` trials and gets what
     `Settled` holds. These are values that pickle. Models, scorers and the journal do not: every process makes
@@ -41,40 +42,8 @@ class Executor(Protocol):
     (`CallStore`) are the whole run's: workers reach them through the driver.
     """
 
-    progress: Progress
-    stop: StopSignal
-    scoring: Scoring
-
-    @property
-    def in_flight(self) -> int: ...
-
-    @property
-    def has_answered(self) -> bool:
-        """The model is known to answer, by this start of the run or an earlier one."""
-
-    @property
-    def is_interrupted(self) -> bool: ...
-
-    async def run(self, tasks: Iterable[Task]) -> None:
-        """Settle all tasks, or stop. Raises only what makes going on pointless."""
-
-    def interrupt(self) -> None:
-        """Send nothing more; replies that are under way may still arrive for a moment."""
-
-    def snapshot(self) -> Snapshot: ...
-
-    def announce_to(self, say: Callable[[str], None]) -> None:
-        """Set where notes about endpoints and workers are printed during the run."""
-
-    def close(self) -> None: ...
-
-
-class LocalExecutor:
-    """Runs tasks in one event loop until all have an outcome, or until it is told to stop."""
-
     def __init__(
         self,
-        model: Model,
         preparer: Preparer,
         journal: Journal,
         scorer: Scorer,
@@ -85,8 +54,6 @@ class LocalExecutor:
         is_circular: bool = False,
         known: KnownReplies | None = None,
         gate: BudgetGate | None = None,
-        look: LookSetup | None = None,
-        originals: OriginalImages | None = None,  # of a look run
     ) -> None:
         self.progress = Progress()
         self.stop = StopSignal()
@@ -94,13 +61,129 @@ class LocalExecutor:
         self._journal = journal
         self._settings = settings
         self._gate = gate
-        known = known or KnownReplies()
+        self._known = known or KnownReplies()
         self._call_store = JournalCalls(journal)
-        calls = Calls(self._call_store, known)
-        is_free = read_capabilities(model).is_free
-        self._client = RetryingClient.open(
-            model, settings, self.stop, gate=None if is_free else gate, is_proven=journal.has_replies()
+        self._calls = Calls(self._call_store, self._known)
+        asked = None
+        if judge is not None:
+            asked = Judge.open(judge, settings, self.stop, journal=journal, calls=self._calls, gate=gate)
+        self.scoring = Scoring(journal, scorer, also_scorers, asked, is_circular)
+
+    @property
+    @abstractmethod
+    def in_flight(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def has_answered(self) -> bool:
+        """The model is known to answer, by this start of the run or an earlier one."""
+
+    @abstractmethod
+    async def run(self, tasks: Iterable[Task]) -> None:
+        """Settle all tasks, or stop. Raises only what makes going on pointless."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot: ...
+
+    @abstractmethod
+    def announce_to(self, say: Callable[[str], None]) -> None:
+        """Set where notes about endpoints and workers are printed during the run."""
+
+    @abstractmethod
+    def _count_sent(self) -> tuple[int, int]:
+        """Requests of this start so far, and how many of them were sent again."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        return self.stop.is_interrupted
+
+    def interrupt(self) -> None:
+        """Send nothing more; replies that are under way may still arrive for a moment."""
+        self.stop.interrupt()
+
+    def close(self) -> None:
+        self._call_store.close()
+
+    def _open_prefetcher(
+        self, tasks: Iterable[Task], prepare: Callable[[Task], Item], max_items: int
+    ) -> Prefetcher[Item]:
+        """Has the tasks prepared until the run stops."""
+        prefetcher = Prefetcher(
+            iter(tasks),
+            prepare,
+            n_threads=self._settings.prefetch_threads,
+            max_items=max_items,
+            max_bytes=self._settings.prefetch_bytes,
+            is_quick=self._preparer.is_quick,
+            on_end=self._preparer.close,
         )
+        self.stop.on_stop(prefetcher.stop)
+        return prefetcher
+
+    def _raise_trouble(self) -> None:
+        """Raise what ended the run early, or the writing of its journal."""
+        if self.stop.trouble is not None:
+            raise self.stop.trouble
+        self._journal.raise_trouble()
+
+    # -- What every executor does with a result: count it, write it, then score it.
+
+    def _write(self, settled: Settled) -> None:
+        """Write what became of some trials."""
+        journal, progress = self._journal, self.progress
+        for item in settled.resumed:
+            progress.resumed += 1
+            if item.ask is not None:  # the files were touched, yet ask the same
+                journal.renew_ask(item.task.sample.id, item.task.trial, item.ask)
+        for kept in settled.replies:
+            if kept.attempts:
+                progress.count_answer()
+            else:
+                progress.cached += 1
+        if settled.replies or settled.failures:
+            self._count_requests()  # so that they are on disk with what they brought
+        for kept in settled.replies:
+            sample, trial = kept.task.sample.id, kept.task.trial
+            journal.append_reply(sample, trial, kept.ask, kept.reply, attempts=kept.attempts, paid=kept.paid)
+        for failed in settled.failures:
+            progress.failed += 1
+            journal.append_failure(failed.task.sample.id, failed.task.trial, failed.failure, ask=failed.ask)
+            if progress.on_outcome is not None:
+                progress.on_outcome(failed.task, None)
+
+    async def _score(self, settled: Settled) -> None:
+        """Score the replies, which are written."""
+        for kept in settled.replies:
+            task = kept.task
+            score = await self.scoring.score(task.sample, task.trial, kept.ask.key, kept.reply)
+            self.progress.count_score(score, task.sample.weight)
+            if self.progress.on_outcome is not None:
+                self.progress.on_outcome(task, score)
+
+    def _count_requests(self) -> None:
+        """Keep how many were sent so far, with what is written next."""
+        progress = self.progress
+        progress.sent, progress.retried = sent, retried = self._count_sent()
+        self._journal.count_requests(sent=sent, retried=retried, cached=progress.cached)
+
+
+class LocalExecutor(Executor):
+    """Runs tasks in one event loop until all have an outcome, or until it is told to stop."""
+
+    def __init__(
+        self,
+        model: Model,
+        preparer: Preparer,
+        journal: Journal,
+        scorer: Scorer,
+        settings: EngineSettings,
+        *,
+        look: LookSetup | None = None,
+        originals: OriginalImages | None = None,  # of a look run
+        **parts: Any,  # as of every executor
+    ) -> None:
+        super().__init__(preparer, journal, scorer, settings, **parts)
+        self._client = self._open_client(model, is_proven=journal.has_replies())
         self._n_workers = self._client.pool.limit
         self._looker: Looker | None = None
         self._searcher: RetryingClient | None = None
@@ -108,23 +191,13 @@ class LocalExecutor:
             from eyechart.engine.look import Looker
 
             if look.searcher is not None:
-                is_free = read_capabilities(look.searcher).is_free
-                own_gate = None if is_free else gate
-                self._searcher = RetryingClient.open(
-                    look.searcher, settings, self.stop, gate=own_gate, role="searcher"
-                )
-            self._looker = Looker(look, originals, calls, self._searcher)
-        self._runner = SampleRunner(self._client, known, calls, self._looker)
-        self.scoring = Scoring(
-            journal,
-            scorer,
-            also_scorers,
-            Judge.open(judge, settings, self.stop, journal=journal, calls=calls, gate=gate)
-            if judge
-            else None,
-            is_circular,
-        )
-        self._recorder = Recorder(journal, self.progress, self.scoring)
+                self._searcher = self._open_client(look.searcher, role="searcher")
+            self._looker = Looker(look, originals, self._calls, self._searcher)
+        self._runner = SampleRunner(self._client, self._known, self._calls, self._looker)
+
+    def _open_client(self, model: Model, **more: Any) -> RetryingClient:
+        gate = None if read_capabilities(model).is_free else self._gate
+        return RetryingClient.open(model, self._settings, self.stop, gate=gate, **more)
 
     @property
     def in_flight(self) -> int:
@@ -132,15 +205,7 @@ class LocalExecutor:
 
     @property
     def has_answered(self) -> bool:
-        """The model is known to answer, by this start of the run or an earlier one."""
         return not self._client.pool.is_unproven
-
-    @property
-    def is_interrupted(self) -> bool:
-        return self.stop.is_interrupted
-
-    def interrupt(self) -> None:
-        self.stop.interrupt()
 
     def snapshot(self) -> Snapshot:
         rates = self._client.rates
@@ -154,11 +219,10 @@ class LocalExecutor:
         )
 
     def announce_to(self, say: Callable[[str], None]) -> None:
-        """Set where notes about endpoints are printed during the run."""
         self._client.pool.announce = say
 
     def close(self) -> None:
-        self._call_store.close()
+        super().close()
         if self._looker is not None:
             self._looker.close()
 
@@ -168,18 +232,7 @@ class LocalExecutor:
         return await SampleRunner(self._client, KnownReplies(), Calls(_NoCalls())).run([item])
 
     async def run(self, tasks: Iterable[Task]) -> None:
-        """Settle all tasks, or stop. Raises only what makes going on pointless."""
-        settings = self._settings
-        prefetcher = Prefetcher(
-            iter(tasks),
-            self._preparer.prepare,
-            n_threads=settings.prefetch_threads,
-            max_items=2 * self._n_workers,
-            max_bytes=settings.prefetch_bytes,
-            is_quick=self._preparer.is_quick,
-            on_end=self._preparer.close,
-        )
-        self.stop.on_stop(prefetcher.stop)
+        prefetcher = self._open_prefetcher(tasks, self._preparer.prepare, 2 * self._n_workers)
         workers = [asyncio.create_task(self._work(prefetcher)) for _ in range(self._n_workers)]
         try:
             await self._wait_for(workers)
@@ -189,9 +242,7 @@ class LocalExecutor:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             self._count_requests()
-        if self.stop.trouble is not None:
-            raise self.stop.trouble
-        self._journal.raise_trouble()
+        self._raise_trouble()
 
     async def _wait_for(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Until all is done; once stopped, only for the grace period."""
@@ -229,21 +280,12 @@ class LocalExecutor:
         while trials:
             settled = await self._runner.run(trials)
             self._write(settled)
-            await self._recorder.score(settled)
+            await self._score(settled)
             trials = settled.left
 
-    def _write(self, settled: Settled) -> None:
-        self._recorder.write(settled, **self._sent())
-
-    def _count_requests(self) -> None:
-        self._recorder.count_requests(**self._sent())
-
-    def _sent(self) -> dict[str, int]:
+    def _count_sent(self) -> tuple[int, int]:
         clients = [one for one in (self._client, self._searcher) if one is not None]
-        return {
-            "sent": sum(one.sent for one in clients),
-            "retried": sum(one.retried for one in clients),
-        }
+        return sum(one.sent for one in clients), sum(one.retried for one in clients)
 
 
 class _NoCalls:
@@ -257,61 +299,6 @@ class _NoCalls:
 
     async def written(self) -> None:
         """Nothing to wait for."""
-
-
-# -- What every executor does with a result: count it, write it, score it.
-
-
-class Recorder(msgspec.Struct, frozen=True):
-    """Writes results to the journal and counts them; a reply is written before it is scored."""
-
-    journal: Journal
-    progress: Progress
-    scoring: Scoring
-
-    def write(self, settled: Settled, *, sent: int, retried: int) -> None:
-        """Write what became of some trials. `sent`, `retried`: requests of this start so far."""
-        journal, progress = self.journal, self.progress
-        for item in settled.resumed:
-            progress.resumed += 1
-            if item.ask is not None:  # the files were touched, yet ask the same
-                journal.renew_ask(item.task.sample.id, item.task.trial, item.ask)
-        for kept in settled.replies:
-            if kept.attempts:
-                progress.count_answer()
-            else:
-                progress.cached += 1
-        if settled.replies or settled.failures:
-            self.count_requests(sent=sent, retried=retried)  # so that they are on disk with what they brought
-        for kept in settled.replies:
-            journal.append_reply(
-                kept.task.sample.id,
-                kept.task.trial,
-                kept.ask,
-                kept.reply,
-                attempts=kept.attempts,
-                paid=kept.paid,
-            )
-        for failed in settled.failures:
-            progress.failed += 1
-            journal.append_failure(failed.task.sample.id, failed.task.trial, failed.failure, ask=failed.ask)
-            if progress.on_outcome is not None:
-                progress.on_outcome(failed.task, None)
-
-    async def score(self, settled: Settled) -> None:
-        """Score the replies, which are written."""
-        for kept in settled.replies:
-            task = kept.task
-            score = await self.scoring.score(task.sample, task.trial, kept.ask.key, kept.reply)
-            self.progress.count_score(score, task.sample.weight)
-            if self.progress.on_outcome is not None:
-                self.progress.on_outcome(task, score)
-
-    def count_requests(self, *, sent: int, retried: int) -> None:
-        """Keep how many were sent so far, with what is written next."""
-        progress = self.progress
-        progress.sent, progress.retried = sent, retried
-        self.journal.count_requests(sent=sent, retried=retried, cached=progress.cached)
 
 
 # -- Progress: plain counters that the live line reads from another thread.

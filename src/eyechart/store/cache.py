@@ -14,7 +14,6 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,9 +29,7 @@ FILE_NAME = "responses.sqlite"
 SIZE_VARIABLE = "EYECHART_CACHE_SIZE"
 DEFAULT_BYTES = 2 * 10**9
 
-OPEN_S = 2.0  # how long to wait for other processes: when a run starts,
-READ_S = 1.0  # when a reply is looked up (writers do not block readers, so this is rare),
-WRITE_S = 5.0  # and when a group is written, in the background
+WAIT_S = 5.0  # for another process's lock
 EVERY_S = 0.5  # between groups: a commit per reply would cost more than the reply's own request
 MOST_WAITING_BYTES = 64 * 2**20  # of text; while a disk is that slow, further replies are not kept
 LOW_WATER = 0.9  # of the limit: how far the cache shrinks once it is full
@@ -40,7 +37,7 @@ SHARE = 0.1  # of the limit: a larger reply would displace too many others
 
 _DAY_S = 86_400
 _CLOSE_S = 30.0
-_BATCH = 1_000  # rows or pages removed per transaction, so that other processes get their turn
+_BATCH = 1_000  # rows removed per transaction, so that other processes get their turn
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Reply).decode
@@ -51,8 +48,10 @@ class ResponseCache:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = ResponseCache.open(Path(folder))
+    ...     first.put("ab" * 32, "openai/some-model", Reply(text="A"))
+    ...     first.close()
     ...     cache = ResponseCache.open(Path(folder))
-    ...     cache.put("ab" * 32, "openai/some-model", Reply(text="A"))
     ...     print(cache.find("ab" * 32).text, cache.find("cd" * 32))
     ...     cache.close()
     A None
@@ -64,13 +63,11 @@ class ResponseCache:
         self.is_on = False
         self._max_bytes = 0
         self._file: os.stat_result | None = None
+        self._lock = threading.RLock()  # of what is below
         self._reader: sqlite3.Connection | None = None
-        self._read_lock = threading.Lock()
-        self._lock = threading.Lock()  # of what is below
-        self._waiting: dict[str, tuple[str, Reply]] = {}  # until they are on disk
+        self._waiting: list[tuple[object, ...]] = []  # rows, until they are written
         self._waiting_bytes = 0
         self._used: set[bytes] = set()  # keys that were found and whose day of use has to be written
-        self._today = _today()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -83,7 +80,7 @@ class ResponseCache:
             if cache._max_bytes > 0:
                 db = _open_or_replace(cache.path)
                 cache._file = cache.path.stat()
-                cache._reader = _connect(cache.path, wait_s=READ_S)
+                cache._reader = _connect(cache.path)
                 cache.is_on = True
                 cache._thread = threading.Thread(
                     target=cache._write_groups, args=(db,), name="eyechart-cache", daemon=True
@@ -94,11 +91,9 @@ class ResponseCache:
         return cache
 
     def find(self, key: str) -> Reply | None:
-        """The reply stored under `key` by this run or an earlier one. Thread-safe."""
+        """The reply that an earlier run stored under `key`. Thread-safe."""
         if not self.is_on:
             return None
-        if (waiting := self._waiting.get(key)) is not None:
-            return waiting[1]
         try:
             return self._read(bytes.fromhex(key))
         except Exception as err:
@@ -106,38 +101,41 @@ class ResponseCache:
             return None
 
     def put(self, key: str, model: str, reply: Reply) -> None:
-        """Queue an answer for writing. Replies that ended in an error or without content are not stored."""
-        if not self.is_on or reply.finish_reason == "error" or reply.evidence.get("null_content"):
+        """Queue an answer for writing. Replies that ended in an error or say nothing are not stored."""
+        says_nothing = reply.evidence.get("null_content") and not reply.calls
+        if not self.is_on or reply.finish_reason == "error" or says_nothing:
             return
+        body, name = _encode_exactly(reply), bytes.fromhex(key)
+        if body is None or len(body) > self._max_bytes * SHARE:
+            return
+        row = (name, model, len(body), _checksum(name, body), time.time(), _today(), body)
         with self._lock:
-            if self._waiting_bytes <= MOST_WAITING_BYTES and not self._closing.is_set():
-                self._waiting[key] = (model, reply)
-                self._waiting_bytes += len(reply.text) + len(reply.thinking)
+            if self._waiting_bytes <= MOST_WAITING_BYTES:
+                self._waiting.append(row)
+                self._waiting_bytes += len(body)
 
     def close(self) -> None:
         """Write what is waiting and close the file."""
-        with self._lock:
-            self._closing.set()
+        self._closing.set()
         if self._thread is not None:
             self._thread.join(_CLOSE_S)
         self.is_on = False
-        with self._read_lock, contextlib.suppress(sqlite3.Error):
+        with self._lock, contextlib.suppress(sqlite3.Error):
             if self._reader is not None:
                 self._reader.close()
             self._reader = None
 
     def _read(self, key: bytes) -> Reply | None:
-        with self._read_lock:
+        with self._lock:
             if self._reader is None:  # closed meanwhile
                 return None
             row = self._reader.execute("SELECT used, crc, body FROM replies WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
-        used, crc, body = row
-        if _checksum(key, body) != crc:
-            raise UnusableCache("an entry does not match its checksum")
-        if used != self._today:
-            with self._lock:
+            if row is None:
+                return None
+            used, crc, body = row
+            if _checksum(key, body) != crc:
+                raise UnusableCache("an entry does not match its checksum")
+            if used != _today():
                 self._used.add(key)
         try:
             return _decode(body)
@@ -150,43 +148,29 @@ class ResponseCache:
             is_last = False
             while not is_last:
                 is_last = self._closing.wait(EVERY_S)
-                self._today = _today()
                 self._write_group(db)
         except Exception as err:
             self._give_up(err)
         finally:
-            with self._lock:
-                self._closing.set()
-                self._waiting, self._used = {}, set()
             db.close()
 
     def _write_group(self, db: sqlite3.Connection) -> None:
         """Write replies and days of use in one transaction, then make room."""
         with self._lock:
-            group, self._waiting_bytes = dict(self._waiting), 0
+            rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
             used, self._used = self._used, set()
-        now, today = time.time(), self._today
-        rows = []
-        for name, (model, reply) in group.items():
-            if (body := _encode_exactly(reply)) and len(body) <= self._max_bytes * SHARE:
-                key = bytes.fromhex(name)
-                rows.append((key, model, len(body), _checksum(key, body), now, today, body))
         if rows or used:
             db.execute("BEGIN IMMEDIATE")
             with db:  # commits, or rolls back
                 db.executemany(_INSERT, rows)
-                db.executemany("UPDATE replies SET used = ? WHERE key = ?", [(today, key) for key in used])
-        with self._lock:
-            for name, item in group.items():
-                if self._waiting.get(name) is item:  # not put again meanwhile
-                    del self._waiting[name]
+                db.executemany("UPDATE replies SET used = ? WHERE key = ?", [(_today(), key) for key in used])
         if rows:
             _make_room(db, self._max_bytes)
 
     def _give_up(self, err: Exception) -> None:
         """Continue without the cache; the first reason is reported."""
         with self._lock:
-            self.is_on = False
+            self.is_on, self._waiting = False, []
             if not self.trouble:
                 self.trouble = _describe(self.path, err)
                 if _is_damage(err) and _set_aside(self.path, self._file):
@@ -211,9 +195,8 @@ def _checksum(key: bytes, body: bytes) -> int:
 def _describe(path: Path, err: Exception) -> str:
     if isinstance(err, EyechartError):
         return err.message + (f" ({err.hint})" if err.hint else "")
-    if isinstance(err, OSError):
-        return f"{path.parent}: {err.strerror or err}"
-    return f"{path}: {err}" if isinstance(err, sqlite3.Error | UnusableCache) else f"{path}: {err!r}"
+    is_plain = isinstance(err, sqlite3.Error | OSError | UnusableCache)
+    return f"{path}: {err if is_plain else repr(err)}"
 
 
 def _today() -> int:
@@ -225,8 +208,7 @@ def _today() -> int:
 VERSION = 2
 APPLICATION = 0x65796563  # "eyec": marks the file as ours
 
-_TABLE = f"""
-BEGIN IMMEDIATE;  -- two runs may create the file at the same moment
+_TABLE = f"""BEGIN IMMEDIATE;  -- two runs may create the file at the same moment
 CREATE TABLE IF NOT EXISTS replies (
   id    INTEGER PRIMARY KEY,           -- in the order in which they came
   key   BLOB NOT NULL UNIQUE,          -- sha256 of the request
@@ -266,25 +248,25 @@ def _open_or_replace(path: Path) -> sqlite3.Connection:
 
 def _open(path: Path) -> sqlite3.Connection:
     make_file(path)
-    db = _connect(path, wait_s=OPEN_S)
+    db = _connect(path)
     try:
         # A crash may cost the last replies, which the run's own journal has: not worth waiting for the disk.
         db.execute("PRAGMA synchronous = NORMAL")
-        if not _has_table(db, path):
-            db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has an effect on a file without tables only
+        is_new = not _has_table(db, path)
+        db.execute("PRAGMA auto_vacuum = FULL")  # the file shrinks when replies are deleted
+        if is_new:
             _use_wal(db)
             db.executescript(_TABLE)
         db.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-        db.execute(f"PRAGMA busy_timeout = {int(WRITE_S * 1000)}")
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _connect(path: Path, *, wait_s: float) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     where = f"{path.absolute().as_uri()}?mode=rw"
-    return sqlite3.connect(where, uri=True, isolation_level=None, timeout=wait_s, check_same_thread=False)
+    return sqlite3.connect(where, uri=True, isolation_level=None, timeout=WAIT_S, check_same_thread=False)
 
 
 def _has_table(db: sqlite3.Connection, path: Path) -> bool:
@@ -306,7 +288,7 @@ def _has_table(db: sqlite3.Connection, path: Path) -> bool:
 
 def _use_wal(db: sqlite3.Connection) -> None:
     """Switch to WAL, so that reads and writes do not block. SQLite does not retry this when it is locked."""
-    deadline = time.monotonic() + OPEN_S
+    deadline = time.monotonic() + WAIT_S
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
@@ -353,31 +335,20 @@ def _file_in(folder: Path | None) -> Path:
 
 
 def _make_room(db: sqlite3.Connection, max_bytes: int) -> None:
-    """Once the limit is passed, delete the least recently used replies, and shrink the file to the limit."""
-    page_bytes = _pragma(db, "page_size")
-    target = max_bytes
+    """Once the limit is passed, delete the least recently used replies."""
+    page_bytes, target = _pragma(db, "page_size"), max_bytes
     # Half of the way at a time: how many pages a row frees can only be guessed beforehand.
     chosen = """SELECT id FROM (SELECT id, sum(bytes + 200) OVER (ORDER BY used, id) - bytes - 200 AS before
                 FROM (SELECT id, used, bytes FROM replies ORDER BY used, id LIMIT ?)) WHERE before < ? / 2"""
-    while (over := page_bytes * (_pragma(db, "page_count") - _pragma(db, "freelist_count")) - target) > 0:
+    while (over := page_bytes * _pragma(db, "page_count") - target) > 0:
         target = int(max_bytes * LOW_WATER)
         if not _delete(db, chosen, (_BATCH, over)):
             break
-    # Free pages below the limit stay in the file: the next replies need them.
-    _shrink(db, _pragma(db, "page_count") - max_bytes // page_bytes)
 
 
 def _delete(db: sqlite3.Connection, chosen: str, values: tuple[object, ...]) -> int:
     """Delete the replies whose ids a query selects; returns how many."""
     return db.execute(f"DELETE FROM replies WHERE id IN ({chosen})", values).rowcount  # noqa: S608
-
-
-def _shrink(db: sqlite3.Connection, n_pages: int) -> None:
-    """Shrink the file by up to `n_pages` free pages."""
-    while n_pages > 0 and _pragma(db, "freelist_count") > 0:
-        # As a script: `execute` stops at each row, and this has one per page, of no columns.
-        db.executescript(f"PRAGMA incremental_vacuum({min(n_pages, _BATCH)})")
-        n_pages -= _BATCH
 
 
 _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?:([kmgt])(i?))?b?\s*", re.ASCII | re.IGNORECASE)
@@ -470,7 +441,6 @@ def clear_cache(
             with contextlib.closing(_open(path)) as db:
                 while n := _delete(db, chosen, (model, latest, _BATCH)):
                     count += n
-                _shrink(db, _pragma(db, "freelist_count"))
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the file shrinks at the checkpoint
     except (sqlite3.DatabaseError, UnusableCache) as err:
         if not _is_damage(err):
@@ -493,31 +463,20 @@ def _measure(path: Path) -> int:
 _IMAGE = re.compile(r"(public|private)/([0-9a-f]{2})/(\2[0-9a-f]{62}|\.part-\w+)")  # see data/images/fetch.py
 
 
-def count_images() -> CachedAmount:
-    """Count the images downloaded from URLs."""
-    sizes = [size for _, size, _ in _list_images()]
-    return CachedAmount(count=len(sizes), bytes=sum(sizes))
-
-
-def clear_images(*, older_days: int | None = None) -> CachedAmount:
-    """Remove downloaded images: all, or those at least so many days old."""
-    sizes = []
-    for path, size, fetched in _list_images():
-        if older_days is None or fetched <= time.time() - older_days * _DAY_S:
-            path.unlink(missing_ok=True)
-            sizes.append(size)
-    return CachedAmount(count=len(sizes), bytes=sum(sizes))
-
-
 def find_images_folder() -> Path:
     """The folder of images downloaded from URLs."""
     return find_cache_folder() / "images"
 
 
-def _list_images() -> Iterator[tuple[Path, int, float]]:
-    """Path, bytes and time of every image of the cache; other files in the folder are left alone."""
+def count_images(*, older_days: int = 0, is_removing: bool = False) -> CachedAmount:
+    """Count the images downloaded from URLs at least so many days ago; other files there are left alone."""
+    sizes = []
     for path in find_images_folder().glob("*/*/*"):
-        if _IMAGE.fullmatch("/".join(path.parts[-3:])):
-            with contextlib.suppress(OSError):  # another process may remove it first
-                found = path.lstat()
-                yield path, found.st_size, found.st_mtime
+        with contextlib.suppress(OSError):  # another process may remove it first
+            found = path.lstat()
+            is_old = found.st_mtime <= time.time() - older_days * _DAY_S
+            if is_old and _IMAGE.fullmatch("/".join(path.parts[-3:])):
+                if is_removing:
+                    path.unlink()
+                sizes.append(found.st_size)
+    return CachedAmount(count=len(sizes), bytes=sum(sizes))
