@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.columns.meaning import RowParts, detect, parse_row, to_text
+from eyechart.data.columns.meaning import RowParts, SourceOptions, detect, parse_row, to_text
 from eyechart.data.files.rows import Row
 from eyechart.errors import DataError
 
@@ -11,7 +11,9 @@ from eyechart.errors import DataError
 def parts(values: dict[str, Any], format: str = "tsv", **fields: str) -> RowParts:
     row = Row(1, 2, values)
     return parse_row(
-        row, detect(Path("a." + format), format, "utf-8", tuple(values), [row], fields), "a: row 1"
+        row,
+        detect(Path("a." + format), format, "utf-8", tuple(values), [row], SourceOptions(fields=fields)),
+        "a: row 1",
     )
 
 

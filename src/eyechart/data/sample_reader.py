@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -18,32 +19,23 @@ from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
 
 
+@dataclass(slots=True)
 class SampleReader:
     """One pass over a file, with the ids and images met so far."""
 
-    def __init__(
-        self,
-        path: Path,
-        reader: Reader,
-        detection: Detection,
-        cells: ImageCells,
-        on_problem: OnProblem,
-        search: ImageSearch | None = None,
-    ) -> None:
-        self.path = path
-        self.search = search
-        self.reader = reader
-        self.detection = detection
-        self.cells = cells
-        self.on_problem = on_problem
-        self.first_rows: dict[str, int] = {}  # id to row number
-        self.repeats: dict[str, int] = {}
-        self.images: dict[str, tuple[ImageRef, ...]] = {}  # of the rows above, by id
-        self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read when first needed
+    path: Path
+    reader: Reader
+    detection: Detection
+    cells: ImageCells
+    on_problem: OnProblem
+    search: ImageSearch | None = None
+    first_rows: dict[str, int] = field(default_factory=dict)  # id to row number
+    repeats: dict[str, int] = field(default_factory=dict)
+    images: dict[str, tuple[ImageRef, ...]] = field(default_factory=dict)  # of the rows above, by id
+    ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read when first needed
 
     def samples(self) -> Iterator[Sample]:
-        blobs = self.detection.tried.get("image", ())
-        for row in self.reader.rows(blobs, self.on_problem):
+        for row in self._rows(self.on_problem):
             try:
                 sample = self._build_sample(row)
             except DataError as problem:
@@ -53,28 +45,35 @@ class SampleReader:
 
     def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
         """Every row unchanged, with its images."""
-        blobs = self.detection.tried.get("image", ())
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(blobs, self.on_problem):
+        for row in self._rows(self.on_problem):
             where = name_row(self.path, row.number, row.line)
             images = self._read_images(select_image_cells(row.values, self.detection.images), row, where)
             if images:
-                self.images[_key(str(row.values.get(id_column) or row.number))] = images
+                self.images[self._find_key(row)] = images
             yield row, images
+
+    def _rows(self, on_problem: OnProblem = lambda problem: None) -> Iterator[Row]:
+        return self.reader.rows(self.detection.tried.get("image", ()), on_problem)
+
+    def _find_key(self, row: Row) -> str:
+        id_column = self.detection.fields.get("id", ("",))[0]
+        return _key(str(row.values.get(id_column) or row.number))
+
+    def _read_cells(self, row: Row) -> Iterator[ImageRef | RowReference]:
+        for column, value in select_image_cells(row.values, self.detection.images):
+            yield from self.cells.read(value, row.number, only_paths=is_path_column(column))
 
     def look_for_images(self, n_rows: int) -> int:
         """Look for the images of the first rows, so that `search` knows the missing ones; their number."""
         assert self.search is not None
-        blobs = self.detection.tried.get("image", ())
         n_images = 0
         with contextlib.suppress(DataError):  # malformed rows are reported when they are read
-            for row in islice(self.reader.rows(blobs, lambda problem: None), n_rows):
-                for column, value in select_image_cells(row.values, self.detection.images):
-                    with contextlib.suppress(ValueError):
-                        for ref in self.cells.read(value, row.number, only_paths=is_path_column(column)):
-                            n_images += 1
-                            if isinstance(ref, RowReference) and not self._may_be_file(ref):
-                                self.search.found.pop(ref.id, None)
+            for row in islice(self._rows(), n_rows):
+                with contextlib.suppress(ValueError):
+                    for ref in self._read_cells(row):
+                        n_images += 1
+                        if isinstance(ref, RowReference) and not self._may_be_file(ref):
+                            self.search.found.pop(ref.id, None)
         return n_images
 
     def _may_be_file(self, ref: RowReference) -> bool:
@@ -146,7 +145,7 @@ class SampleReader:
         if key not in self.ahead:
             if self.search and (location := self.search.find(reference.id)):
                 return (ImageRef(kind="file", location=location),)
-            if self._has_row(key):
+            if any(self._find_key(row) == key for row in self._rows()):
                 raise DataError(
                     f"{where}, column {column!r}: row {reference.id!r} has no image of its own",
                     hint="refer to the row that has the image",
@@ -157,25 +156,17 @@ class SampleReader:
             )
         return self.ahead[key]
 
-    def _has_row(self, key: str) -> bool:
-        id_column = self.detection.fields.get("id", ("",))[0]
-        rows = self.reader.rows(self.detection.tried["image"], lambda problem: None)
-        return any(_key(str(row.values.get(id_column) or row.number)) == key for row in rows)
-
     def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
         """One more pass: by id, the rows that have their own images."""
         found: dict[str, tuple[ImageRef, ...]] = {}
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
-            refs: list[ImageRef | RowReference] = []
+        for row in self._rows():
             try:
-                for column, value in select_image_cells(row.values, self.detection.images):
-                    refs += self.cells.read(value, row.number, only_paths=is_path_column(column))
+                refs = list(self._read_cells(row))
             except ValueError:
                 continue
             own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
             if own and len(own) == len(refs):
-                found.setdefault(_key(str(row.values.get(id_column) or row.number)), own)
+                found.setdefault(self._find_key(row), own)
         return found
 
 

@@ -12,15 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
 
 from eyechart.data.columns.answers import write_with_point
 from eyechart.data.columns.chat import COLUMNS as CHAT_COLUMNS
 from eyechart.data.columns.chat import ChatReader, find_chat_column
-from eyechart.data.columns.image_columns import (
-    ImageCells,
-    is_image_name,
-)
+from eyechart.data.columns.image_columns import ImageCells, is_image_name
 from eyechart.data.columns.meaning import (
     ALIASES,
     Detection,
@@ -28,9 +24,11 @@ from eyechart.data.columns.meaning import (
     detect,
     is_json,
     is_published_form,
+    list_named,
     names_question,
-    resolve_target,
 )
+from eyechart.data.columns.meaning import ChangeRow as ChangeRow  # callers import these from here
+from eyechart.data.columns.meaning import SourceOptions as SourceOptions
 from eyechart.data.columns.names import find_candidates
 from eyechart.data.files.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.files.hub import HubReader, fetch_file, is_hub, open_hub, parse_hub
@@ -46,39 +44,7 @@ from eyechart.data.sample_reader import SampleReader
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.types import ImageRef, Sample
 
-Format = Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"]
-ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any] | Sequence[Mapping[str, Any]]]
-CellMode = Literal["text", "pandas"]
-
 _DETECTION_ROWS = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceOptions:
-    """How to read a file where detection is not enough."""
-
-    format: Format | None = None  # None: by extension and content
-    fields: Overrides = field(default_factory=dict)  # target to the column, or to several
-    encoding: str | None = None  # None: UTF-8
-    cells: CellMode = "text"  # "pandas": as pandas' defaults read TSV and CSV
-    delimiter: str | None = None  # of CSV; None: by content
-    sheet: str | None = None  # of a workbook; None: the one that holds questions
-    decimal: Literal["comma", "point"] | None = None  # in answers; None: by content
-    first_option: int | None = None  # the number of the first option, where answers are numbers of options
-    schema: str | None = None  # of golds that are objects: a JSON schema, as a file or as text
-    ask: str | None = None  # the question of every row, in a file without questions
-    is_official: bool = False  # a benchmark's own file: nothing is guessed, golds stay as published
-    spells_lists: bool = True  # an answer that spells a list is that list
-    keeps_golds: bool = False  # the text of an option is not turned into its letter: for official scorers
-    image_root: Path | str | None = None
-    allow_urls: bool = True
-    allow_absolute: bool = True  # not in data from a hub, a URL or an archive
-    # For a benchmark whose data set has other columns on the hub than in its published file: from the values
-    # of a row to those that differ (None drops a column), or to several such rows, or to none. Applies to hub
-    # data sets and to files of these formats.
-    change_row: ChangeRow | None = None
-    change_formats: Collection[str] = ("parquet",)
-    first_number: int = 0  # with `change_row`: of the first row, where rows have no id
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +165,12 @@ def _find_layout(path: Path, format: str, options: SourceOptions) -> Layout | No
     """Separator, encoding and header of a table; None for other formats."""
     if format not in SEPARATORS:
         return None
+    named = list_named(options.fields, "question")
     return sniff_table(
         path,
         format,
         _names_question(options),
-        lambda names: is_published_form(format, names, {}) or _names_fields(names, options.fields),
+        lambda names: is_published_form(format, names, {}) or (bool(named) and named <= {*names}),
         encoding=check_encoding(options.encoding) if options.encoding else None,
         delimiter=read_delimiter(options.delimiter) if options.delimiter else None,
     )
@@ -218,12 +185,6 @@ def _names_question(options: SourceOptions) -> Callable[[Sequence[str]], bool]:
         return bool(find_candidates("answer", columns)) or any(is_image_name(name) for name in columns)
 
     return names
-
-
-def _names_fields(names: Sequence[str], fields: Overrides) -> bool:
-    """Whether the first row has the question column that the user named."""
-    named = [given for name, given in fields.items() if resolve_target(name) == "question"]
-    return bool(named) and all(given in names for given in named)
 
 
 def _open_inside(path: Path, format: str, reader: Reader, options: SourceOptions) -> Reader:
@@ -344,7 +305,7 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     if options.change_row:
         reader = ChangedRows(hub, options.change_row, images, options.first_number)
     fields = dict(options.fields)
-    is_named = any(resolve_target(name) == "image" for name in fields)
+    is_named = bool(list_named(fields, "image"))
     if not is_named and len(images) == 1 and images[0] not in _list_named_columns(fields):
         fields["image"] = images[0]  # the type is more reliable than names
     options = replace(options, fields=fields, allow_absolute=False)
@@ -365,13 +326,7 @@ def detect_rows(
 ) -> Detection:
     """What the columns mean, from the header and the first rows; `images` have an image type."""
     problems: list[DataError] = []
-    by_user = {
-        column
-        for name, given in options.fields.items()
-        if resolve_target(name) == "image"
-        for column in _list_named_columns({name: given})
-    }
-    blobs = {*ALIASES["image"], *by_user, *images}
+    blobs = {*ALIASES["image"], *_list_named_columns(options.fields, "image"), *images}
     first: list[Row] = []
     rows: Iterator[Row] | None = None
     try:
@@ -389,22 +344,8 @@ def detect_rows(
     if not first:
         raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="it has only a header")
     columns = reader.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
-    further = (row for row in rows) if rows is not None else ()
-    return detect(
-        path,
-        format,
-        encoding,
-        columns,
-        first,
-        options.fields,
-        further=_skip_problems(further),
-        first_option=options.first_option,
-        is_official=options.is_official or options.change_row is not None,
-        spells_lists=options.spells_lists,
-        keeps_golds=options.keeps_golds,
-        asks=options.ask is not None,
-        schema=options.schema,
-    )
+    further = _skip_problems(rows) if rows is not None else ()
+    return detect(path, format, encoding, columns, first, options, further=further)
 
 
 def _skip_problems(rows: Iterable[Row]) -> Iterator[Row]:
@@ -412,10 +353,9 @@ def _skip_problems(rows: Iterable[Row]) -> Iterator[Row]:
         yield from rows
 
 
-def _list_named_columns(fields: Overrides) -> set[str]:
+def _list_named_columns(fields: Overrides, target: str = "") -> set[str]:
     """The columns that the user named; of ``a,b`` also each part."""
-    named = [one for given in fields.values() for one in ([given] if isinstance(given, str) else given)]
-    return {column for one in named for column in (one, *one.split(","))}
+    return {column for one in list_named(fields, target) for column in (one, *one.split(","))}
 
 
 def open_reader(

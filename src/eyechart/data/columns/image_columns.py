@@ -34,9 +34,21 @@ from eyechart.types import ImageRef
 
 REFERENCE_CHARS = 64  # the official loader's limit for an index
 
-IMAGE_SUFFIXES = (
-    b".jpg", b".jpeg", b".png", b".webp", b".gif", b".bmp", b".tif", b".tiff", b".jfif", b".avif", b".jp2",
-    b".ppm", b".pgm", b".heic", b".svg", b".ico",
+# Media by file extension.
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "image": (
+        ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jfif", ".avif", ".jp2", ".ppm",
+        ".pgm", ".heic", ".heif", ".svg", ".ico",
+    ),
+    "video": (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".3gp"),
+    "audio": (".wav", ".mp3", ".flac", ".ogg", ".m4a", ".aac"),
+    "document": (".pdf",),
+}  # fmt: skip
+IMAGE_SUFFIXES = tuple(ending.encode() for ending in ENDINGS["image"])
+# Where an object has its image, in the order of preference.
+_KEYS = (
+    "bytes", "base64", "b64", "url", "path", "file", "file_name", "filename", "image_url", "image", "src",
+    "data",
 )  # fmt: skip
 
 # The first base64 characters of JPEG, PNG, GIF, WebP (RIFF) and TIFF files.
@@ -45,18 +57,6 @@ _BASE64_HEAD = re.compile(rb"[A-Za-z0-9+/=\s]*")
 _HEAD_BYTES = 256
 _MAX_PATH_BYTES = 4096  # what operating systems allow
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
-_OBJECT_KEYS = (
-    "bytes",
-    "base64",
-    "url",
-    "path",
-    "file",
-    "file_name",
-    "filename",
-    "image_url",
-    "image",
-    "src",
-)
 _SUFFIX = re.compile(  # at the end of a path
     rb"(?:" + b"|".join(map(re.escape, IMAGE_SUFFIXES)) + rb"|\.pdf(?:#page=[0-9]{1,6})?)$", re.IGNORECASE
 )
@@ -85,35 +85,32 @@ class ImageCells(msgspec.Struct, frozen=True):
         return [one for ref in self._read(value, row, only_paths) for one in _expand(ref)]
 
     def _read(self, value: Any, row: int, only_paths: bool) -> list[ImageRef | RowReference]:
-        if isinstance(value, Blob) and not value.data.strip():
-            return []
-        if isinstance(value, Blob) and (items := _items(value)) is not None:
-            return [self._one(item, row, True, only_paths) for item in items if item.data.strip()]
-        if isinstance(value, Blob) and (several := _split_several(value.data)):
-            return [self._one(Blob(part), row, True, only_paths) for part in several]
-        if isinstance(value, list):
-            return [ref for item in value for ref in self._listed(item, row, only_paths)]
-        return [self._one(value, row, False, only_paths)]
-
-    def _listed(self, item: Any, row: int, only_paths: bool) -> Iterator[ImageRef | RowReference]:
-        if item is None or item == "":
-            return
-        if isinstance(item, str):
-            item = Blob(item.encode(self.encoding, "surrogatepass"))
-        yield self._one(item, row, True, only_paths)
+        parts: Sequence[Any] | None = value if isinstance(value, list) else None
+        if isinstance(value, Blob):
+            if not value.data.strip():
+                return []
+            if (texts := read_list_items(value.data)) is not None:
+                parts = [Blob(text, value.find(text)) for text in texts if text.strip()]
+            elif several := _split_several(value.data):
+                parts = [Blob(part) for part in several]
+        if parts is None:
+            return [self._one(value, row, False, only_paths)]
+        return [self._one(part, row, True, only_paths) for part in parts if part not in (None, "")]
 
     def _one(self, value: Any, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
         if isinstance(value, ImageRef):
             return value
         if isinstance(value, dict):  # {"path": ..., "bytes": base64} as media columns are written in JSON
-            found = next((value[key] for key in _OBJECT_KEYS if value.get(key)), None)
+            found = next((value[key] for key in _KEYS if value.get(key)), None)
             if isinstance(found, dict):  # {"image_url": {"url": ...}}
                 found = found.get("url")
             if not isinstance(found, str):
                 raise ValueError(f"an object without path, url or bytes (keys: {', '.join(map(str, value))})")
-            value = Blob(found.encode(self.encoding, "surrogatepass"))
+            value = found
         if isinstance(value, int) and not isinstance(value, bool):
-            value = Blob(str(value).encode())  # an index that was not quoted
+            value = str(value)  # an index that was not quoted
+        if isinstance(value, str):
+            value = Blob(value.encode(self.encoding, "surrogatepass"))
         if not isinstance(value, Blob):
             raise ValueError(f"{type(value).__name__} {str(value)[:40]!r} is not text or an object")
         return self._text(value, row, in_list, only_paths)
@@ -188,12 +185,6 @@ def _expand(ref: ImageRef | RowReference) -> Sequence[ImageRef | RowReference]:
     return (ref,)
 
 
-def _items(blob: Blob) -> list[Blob] | None:
-    """The items of a list written as text, each with its offset."""
-    texts = read_list_items(blob.data)
-    return None if texts is None else [Blob(text, blob.find(text)) for text in texts]
-
-
 def _split_several(data: bytes) -> list[bytes]:
     """The paths or URLs in one cell, separated by line breaks, semicolons, bars or commas; empty for one."""
     if len(data) > _MAX_PATH_BYTES:
@@ -256,23 +247,10 @@ _IDS = re.compile(r"(?:image|img|picture|photo|figure|screenshot|video)_?ids?")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBERED = re.compile(r"([a-z_]*[a-z])_?([0-9]{1,3})(_[a-z_0-9]+)?")
 
-# Media by file extension.
-ENDINGS: Mapping[str, tuple[str, ...]] = {
-    "image": (
-        ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jfif", ".avif", ".jp2", ".ppm",
-        ".pgm", ".heic", ".heif", ".svg", ".ico",
-    ),
-    "video": (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".3gp"),
-    "audio": (".wav", ".mp3", ".flac", ".ogg", ".m4a", ".aac"),
-    "document": (".pdf",),
-}  # fmt: skip
 _KIND = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
 _MEDIA_DATA_URL = re.compile(r"data:(image|video|audio)/", re.IGNORECASE)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ENCODED = re.compile(r"[A-Za-z0-9+/\s]{40}")
-_KEYS = (
-    "bytes", "base64", "b64", "path", "file_name", "filename", "url", "image_url", "image", "src", "data",
-)  # fmt: skip
 _FIRST_ITEM = re.compile(r"""\[\s*['"]([^'"]*)""")
 _EXAMINED_CHARS = 1024  # of a cell: longer than any real path
 _EXAMINED_CELLS = 1000  # of a column

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -63,7 +63,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 GROUPS = ("category", "l2-category", "split")
 Overrides = Mapping[str, str | Sequence[str]]  # target to a column or, for images, to several
-
+Format = Literal["tsv", "csv", "xlsx", "jsonl", "json", "parquet"]
+ChangeRow = Callable[[Mapping[str, Any]], Mapping[str, Any] | Sequence[Mapping[str, Any]]]
+CellMode = Literal["text", "pandas"]
 
 _LONGEST_PATH = 4096  # bytes
 _IMAGES = (Blob, ImageRef)  # values that are not kept with a sample
@@ -72,31 +74,52 @@ _LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """How to read a file where detection is not enough."""
+
+    format: Format | None = None  # None: by extension and content
+    fields: Overrides = field(default_factory=dict)  # target to the column, or to several
+    encoding: str | None = None  # None: UTF-8
+    cells: CellMode = "text"  # "pandas": as pandas' defaults read TSV and CSV
+    delimiter: str | None = None  # of CSV; None: by content
+    sheet: str | None = None  # of a workbook; None: the one that holds questions
+    decimal: Literal["comma", "point"] | None = None  # in answers; None: by content
+    first_option: int | None = None  # the number of the first option, where answers are numbers of options
+    schema: str | None = None  # of golds that are objects: a JSON schema, as a file or as text
+    ask: str | None = None  # the question of every row, in a file without questions
+    is_official: bool = False  # a benchmark's own file: nothing is guessed, golds stay as published
+    spells_lists: bool = True  # an answer that spells a list is that list
+    keeps_golds: bool = False  # the text of an option is not turned into its letter: for official scorers
+    image_root: Path | str | None = None
+    allow_urls: bool = True
+    allow_absolute: bool = True  # not in data from a hub, a URL or an archive
+    # For a benchmark whose data set has other columns on the hub than in its published file: from the values
+    # of a row to those that differ (None drops a column), or to several such rows, or to none. Applies to hub
+    # data sets and to files of these formats.
+    change_row: ChangeRow | None = None
+    change_formats: Collection[str] = ("parquet",)
+    first_number: int = 0  # with `change_row`: of the first row, where rows have no id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
     """What the columns of a file mean, and why."""
 
     format: str
-    shape: str
+    options: SourceOptions
     encoding: str = "utf-8"
-    fields: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # target to columns, the first that exists is used
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the first column counts
     letters: Mapping[str, str] = field(default_factory=dict)  # option letter to column
-    tried: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # as `fields`, and what a later row may have
+    tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and what later rows may have
     columns: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # unused columns; they stay in the sample's meta
-    like_options: tuple[str, ...] = ()  # of those: columns that look like options
-    one_option: str = ""  # of those: the only column that looks like one
+    like_options: tuple[str, ...] = ()  # unused columns that look like options
+    one_option: str = ""  # the only unused column that looks like one
     images: tuple[tuple[str, ...], ...] = ()  # for each image of a row, the columns it may be in
     media: tuple[MediaColumn, ...] = ()  # columns that look like images or videos but are not used
     unread_images: tuple[str, ...] = ()  # if no column holds images: columns named like it
     same_images: frozenset[str] = frozenset()  # columns with another form of an image in `images`
     has_named_images: bool = False  # the user named the image columns
     separator: str = ""  # between the options of one text without letters
-    is_official: bool = False  # a benchmark's own file: golds stay as published
-    spells_lists: bool = True  # an answer that spells a list is that list
     keeps_golds: bool = False  # golds are as they are written, also the text of an option
     trims_golds: bool = True  # otherwise, their outer blanks are removed
     first_option: int | None = None  # answers are numbers of options: the number of the first one
@@ -159,8 +182,9 @@ def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> 
     for name, given in overrides.items():
         target = resolve_target(name)
         several = (given,) if isinstance(given, str) else tuple(given)
-        if target == "image":
-            several = tuple(column for one in several for column in _split_names(one, columns))
+        if target == "image":  # ``a,b`` are two columns, unless one column has that name
+            parts = [[one] if one in columns else one.split(",") for one in several]
+            several = tuple(column.strip() if len(some) > 1 else column for some in parts for column in some)
         for column in several:
             if column not in columns:
                 hint = f"{suggest_name(column, list(columns))} columns: {', '.join(columns)}".strip()
@@ -172,83 +196,58 @@ def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> 
     return found
 
 
-def _split_names(given: str, columns: Sequence[str]) -> list[str]:
-    """The columns in ``a,b``, unless one column has that name."""
-    parts = [part.strip() for part in given.split(",")]
-    return parts if given not in columns and len(parts) > 1 else [given]
-
-
 def detect(
     path: Path,
     format: str,
     encoding: str,
     columns: Sequence[str],
     rows: Iterable[Row],
-    overrides: Overrides,
+    options: SourceOptions,
     *,
     further: Iterable[Row] = (),
-    first_option: int | None = None,
-    is_official: bool = False,
-    spells_lists: bool = True,
-    keeps_golds: bool = False,
-    asks: bool = False,
-    schema: str | None = None,
 ) -> Detection:
     """Decide what the columns mean, from their names and the first rows.
 
     `further` rows are read only where the first ones do not decide whether options are counted from 0 or 1,
-    unless the user said it (`first_option`). Of a benchmark's own file (`is_official`) nothing is guessed.
-    `asks`: the question is not the file's own. `schema`: that of golds that are objects.
+    unless the user said it. Of a benchmark's own file nothing is guessed.
     """
-    fields, letters = map_columns(path, columns, overrides)
+    fields, letters = map_columns(path, columns, options.fields)
     first = list(rows)
-    objects, announced = None, list[str]()
+    is_official = options.is_official or options.change_row is not None
+    is_everyday = not is_official and (
+        options.ask is not None or not is_published_form(format, columns, options.fields)
+    )
+    objects, announced, remarks = None, list[str](), list[str]()
     if not is_official:
-        objects, announced = find_object_golds(path, columns, first, fields.get("answer", ()), schema)
-    of_golds = set(objects.columns.values()) if objects else set()
-    is_everyday = not is_official and (asks or not is_published_form(format, columns, overrides))
-    remarks: list[str] = []
-    if not is_official:
-        free = [column for column in columns if column not in of_golds]
+        answers = fields.get("answer", ())
+        objects, announced = find_object_golds(path, columns, first, answers, options.schema)
+        free = [column for column in columns if column not in objects.columns.values()]
         remarks = _add_further(path, fields, letters, free, is_everyday=is_everyday)
     if "question" not in fields:
-        near = find_near_names("question", list(columns), at_most=1)
-        hint = f"name the question column: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
-        if not near:
-            hint += ", or ask one question for all rows: --ask TEXT"
-        if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
-            hint = "the file seems to be written by column; in pandas use df.to_json(..., orient='records')"
-        elif _looks_like_row(columns):
-            hint = "the first row is not a header: add one, such as question, image, answer, above it"
-        if {"problem_content_list", "problem_type_list"} <= set(columns):
-            hint = "this is a MULTI problem file: add --as multi"
+        hint = _explain_missing_question(format, columns)
         raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)
-    has_named_images = "image" in {resolve_target(name) for name in overrides}
+    by_user = {resolve_target(name) for name in options.fields}
     used = {column for names in fields.values() for column in names} | set(letters.values())
     images: tuple[tuple[str, ...], ...] = tuple((column,) for column in fields.get("image", ()))
-    if not has_named_images:
+    if "image" not in by_user:
         unused = [column for column in columns if column not in used]
         images = find_image_slots(unused, first)
         if not images and is_everyday:
-            images, found = _find_other_images(path, unused, first, fields)
+            images, found = _find_other_images(unused, first, fields)
             remarks += found
     if images:
         fields["image"] = tuple(column for slot in images for column in slot)
-    shape, reasons = _shape(format, fields, letters, first)
-    read = {column for names in fields.values() for column in names[:1]} | set(letters.values())
-    read |= set(fields.get("image", ()))
-    kept = tuple(column for column in columns if column not in read)
-    by_user = {resolve_target(name) for name in overrides}
     # Fields of the prompt are text; an id may be the name of an image that is not sent.
     asked = ("question", "answer", "options", *(["id"] if images else []))
     texts = {column for name in asked for column in fields.get(name, ())}
-    same = find_same_images(images, columns) if not has_named_images else set()
-    looks = MediaDetector({*texts, *letters.values(), *fields.get("image", ()), *same})
-    for row in first:
-        looks.add_row(row.number, row.values)
-    media = tuple(looks.found())
-    several = [f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row"] * (len(images) > 1)
-    like = () if letters or "options" in fields else _like_options(kept)
+    same = find_same_images(images, columns) if "image" not in by_user else set()
+    media = _find_media(first, {*texts, *letters.values(), *fields.get("image", ()), *same})
+    reasons = [_describe_questions(format, fields, letters, first), *_describe_ids(fields), *_renamed(fields)]
+    if len(images) > 1:
+        reasons.append(f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row")
+    read = {names[0] for names in fields.values()} | set(letters.values()) | {*fields.get("image", ())}
+    like = _like_options([column for column in columns if column not in read])
+    like = () if letters or "options" in fields else like
     tried: Mapping[str, tuple[str, ...]] = fields
     if is_json(format):
         images = _tried_images(images, by_user)
@@ -258,40 +257,54 @@ def detect(
         separator = find_separator(first, fields)
         remarks += [f"options are separated by {separator!r}"] * bool(separator)
     base = None
-    if not is_official and not keeps_golds:
-        base = find_first_option(path, GoldReader(fields, letters, separator), first, further, first_option)
-    if base is not None and first_option is None:
+    if not is_official and not options.keeps_golds:
+        golds = GoldReader(fields, letters, separator)
+        base = find_first_option(path, golds, first, further, options.first_option)
+    if base is not None and options.first_option is None:
         remarks.append(f"answers are numbers of options, counted from {base}")
     return Detection(
         format=format,
-        shape=shape,
+        options=options,
         encoding=encoding,
         fields=fields,
         letters=letters,
         tried=tried,
         columns=tuple(columns),
-        kept=kept,
         like_options=like if len(like) > 1 else (),
         one_option=like[0] if len(like) == 1 else "",
         images=images,
-        media=media,
+        media=tuple(media),
         unread_images=() if images else find_unread_images(columns, first, {one.column for one in media}),
         same_images=frozenset(same),
-        has_named_images=has_named_images,
+        has_named_images="image" in by_user,
         separator=separator,
-        is_official=is_official,
-        spells_lists=spells_lists,
-        keeps_golds=keeps_golds or is_official,
+        keeps_golds=options.keeps_golds or is_official,
         first_option=base,
         objects=objects,
-        reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
+        reasons=tuple(reasons),
         remarks=(*remarks, *announced),
     )
 
 
-def _looks_like_row(columns: Sequence[str]) -> bool:
-    """Whether the names of columns are a row of a file without a header."""
-    return any(name.rstrip().endswith("?") or guess_media(name) for name in columns)
+def _explain_missing_question(format: str, columns: Sequence[str]) -> str:
+    """What to do about a file without a column of questions."""
+    if {"problem_content_list", "problem_type_list"} <= set(columns):
+        return "this is a MULTI problem file: add --as multi"
+    if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
+        return "the file seems to be written by column; in pandas use df.to_json(..., orient='records')"
+    if any(name.rstrip().endswith("?") or guess_media(name) for name in columns):  # names that are a row
+        return "the first row is not a header: add one, such as question, image, answer, above it"
+    if near := find_near_names("question", list(columns), at_most=1):
+        return f"name the question column: --field question={shlex.quote(near[0])}"
+    return "name the question column: --field question=COLUMN, or ask one question for all rows: --ask TEXT"
+
+
+def _find_media(rows: Sequence[Row], skipped: Collection[str]) -> list[MediaColumn]:
+    """The columns whose cells look like images, videos, audio or documents."""
+    looks = MediaDetector(skipped)
+    for row in rows:
+        looks.add_row(row.number, row.values)
+    return looks.found()
 
 
 # -- Names that people use
@@ -308,16 +321,18 @@ def is_published_form(format: str, columns: Sequence[str], overrides: Overrides)
 
 def names_question(columns: Sequence[str], overrides: Overrides) -> bool:
     """Whether one of the columns is a question, by its name or by the user's word."""
-    named = {
-        one for name, given in overrides.items() if resolve_target(name) == "question" for one in _each(given)
+    named = list_named(overrides, "question")
+    return bool(named.intersection(columns)) if named else bool(find_candidates("question", columns))
+
+
+def list_named(overrides: Overrides, target: str = "") -> set[str]:
+    """The columns that the user named, all of them or for one target."""
+    return {
+        column
+        for name, given in overrides.items()
+        if target in ("", resolve_target(name))
+        for column in ((given,) if isinstance(given, str) else given)
     }
-    if named:
-        return bool(named.intersection(columns))
-    return bool(find_candidates("question", columns))
-
-
-def _each(given: str | Sequence[str]) -> Sequence[str]:
-    return (given,) if isinstance(given, str) else given
 
 
 def _add_further(
@@ -364,13 +379,11 @@ def _add_further(
 
 
 def _find_other_images(
-    path: Path, columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
+    columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
     """The one column whose cells are images, whatever its name; several are left for the user to choose."""
-    looks = MediaDetector({column for names in fields.values() for column in names})
-    for row in rows:
-        looks.add_row(row.number, row.values)
-    found = [one.column for one in looks.found() if one.kind == "image" and one.column in columns]
+    media = _find_media(rows, {column for names in fields.values() for column in names})
+    found = [one.column for one in media if one.kind == "image" and one.column in columns]
     named = [column for column in find_candidates("image", columns) if column in found]
     chosen = named if len(named) == 1 else found
     if len(chosen) != 1:
@@ -417,27 +430,22 @@ def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> d
     }
 
 
-def _shape(
+def _describe_questions(
     format: str, fields: Mapping[str, tuple[str, ...]], letters: Mapping[str, str], rows: Sequence[Row]
-) -> tuple[str, list[str]]:
+) -> str:
+    """What kind of questions they are, and which columns say so."""
     images = fields.get("image", ())
     seen = f"column {images[0]}" if images else "no image column"
     if letters:
-        what = "multiple choice with images" if images else "multiple choice without images"
-        reason = f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
-        return ("vlmeval-mcq" if images else "vlmeval-text-mcq"), [reason]
-    first = find_value(rows, fields.get("options", ()))
-    if first is not None:
+        what = f"multiple choice {'with' if images else 'without'} images"
+        return f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
+    if (first := find_value(rows, fields.get("options", ()))) is not None:
         column = fields["options"][0]
         is_block = isinstance(first, str) and read_literal(first) is None
         if is_block and images and is_json(format):
-            return "insight-mcq", [f"column {column} has options as one text, {seen}: as InSight-o3 reads it"]
-        kind = "one text" if is_block else "a list or an object"
-        return ("rows-mcq" if images else "rows-text-mcq"), [f"column {column} has options as {kind}, {seen}"]
-    if images:
-        shape = "insight-vqa" if is_json(format) else "vlmeval-vqa"
-        return shape, [f"{seen} and no options: open questions on images"]
-    return "rows-text", ["no image column and no options: open questions without images"]
+            return f"column {column} has options as one text, {seen}: as InSight-o3 reads it"
+        return f"column {column} has options as {'one text' if is_block else 'a list or an object'}, {seen}"
+    return f"{seen} and no options: open questions {'on' if images else 'without'} images"
 
 
 def is_loose_id(column: str) -> bool:
@@ -451,7 +459,7 @@ def is_loose_id(column: str) -> bool:
     return column.lower() == "question_id" or bool(find_candidates("id", [column]))
 
 
-def _id_reason(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _describe_ids(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
     if "id" not in fields:
         return ["no column index, id, question_id, uid or Nr: sample ids are row numbers"]
     column = fields["id"][0]
@@ -512,7 +520,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         hint = "--field question=COLUMN must name a text column"
         question = read_plain(question, f"{where}: the question", hint)
     answer, withheld = take("answer"), dict[str, Any]()
-    golds = read_golds(answer, spells_lists=detection.spells_lists)
+    golds = read_golds(answer, spells_lists=detection.options.spells_lists)
     if detection.objects is not None and (not detection.keeps_golds or detection.objects.schema):
         if (gold := detection.objects.read(answer, values, used)) is not None:
             golds = (to_text(gold),)

@@ -216,7 +216,7 @@ def open_questions(path: str | Path) -> FileSource:
             return open_source(file)
         reader, format = _open(file, kind)
         columns = reader.columns()
-        detection = detect(file, format, "utf-8", columns, [], {})
+        detection = detect(file, format, "utf-8", columns, [], SourceOptions())
     except DataError as err:
         if "question" not in err.message:
             raise

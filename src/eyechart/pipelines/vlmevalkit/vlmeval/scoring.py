@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.columns.meaning import detect, parse_row, to_text
+from eyechart.data.columns.meaning import SourceOptions, detect, parse_row, to_text
 from eyechart.data.files.rows import Row
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
@@ -199,7 +199,8 @@ def read_samples(frame: Frame, name: str) -> list[Sample]:
         Row(number, 0, dict(zip(columns, map(_value, values), strict=True)))
         for number, values in enumerate(records, 1)
     ]
-    detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], {}, keeps_golds=True)
+    options = SourceOptions(keeps_golds=True)
+    detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], options)
     made = []
     for row in rows:
         parts = parse_row(row, detection, f"{name}: row {row.number}")
