@@ -63,6 +63,8 @@ def option(
     is_secret: bool = False,
     is_common: bool = False,
     bare: str = "",
+    needs: str = "",
+    excludes: tuple[str, ...] = (),
     separator: str = "-",
 ) -> Any:
     """Declare a field as an option.
@@ -75,12 +77,14 @@ def option(
     texts of a repeatable flag to the value; `convert`: from the one text of another flag. Kind of value,
     choices and whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`.
     `is_common`: shown by ``--help`` where that is short (`console.shorten_help`). `bare`: the value of a flag
-    that stands alone. `separator`: between a flag's words.
+    that stands alone. `needs`: the option without which this one has no effect, ``name`` or ``name=value``;
+    `excludes`: those that it cannot be combined with (`check_combinations`). `separator`: between a flag's
+    words.
     """
     told = {
         "help": help, "group": group, "affects": affects, "identified_by": identified_by, "metavar": metavar,
         "parse": parse, "convert": convert, "at_least": at_least, "at_most": at_most, "above": above,
-        "is_path": is_path, "is_common": is_common, "bare": bare,
+        "is_path": is_path, "is_common": is_common, "bare": bare, "needs": needs, "excludes": excludes,
     }  # fmt: skip
     metadata = {_KEY: (flags, separator, told)}
     if isinstance(default, dict):
@@ -115,6 +119,8 @@ class Option(NamedTuple):
     is_path: bool
     is_common: bool
     bare: str
+    needs: str
+    excludes: tuple[str, ...]
 
     @property
     def flag(self) -> str:
@@ -142,14 +148,33 @@ class Option(NamedTuple):
 def read_whole(text: str) -> int:
     """A whole number; k stands for 1,000 and M for 1,000,000.
 
-    >>> read_whole("250k"), read_whole("0.25M"), read_whole("-3")
-    (250000, 250000, -3)
+    >>> read_whole("250k"), read_whole("0.25M"), read_whole("-3"), read_whole("1,000")
+    (250000, 250000, -3, 1000)
     """
     number = _expand(text)
     try:
-        return int(text) if number is None else int(number) if number == int(number) else int("")
+        if number is not None:
+            return int(number) if number == int(number) else int("")
+        return int(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a whole number, such as 500, 250k or 1M") from None
+
+
+def read_count(least: int = 0, most: int | None = None) -> Callable[[str], int]:
+    """A reader of whole numbers within bounds, for flags that are no options of a run.
+
+    >>> read_count()("1k")
+    1000
+    """
+
+    def read(text: str) -> int:
+        number = read_whole(text)
+        if number < least or (most is not None and number > most):
+            bounds = f"{least} or more" if most is None else f"{least} to {most:,}"
+            raise ArgumentTypeError(f"{text!r} is not a whole number of {bounds}")
+        return number
+
+    return read
 
 
 def read_number(text: str) -> float:
@@ -295,6 +320,29 @@ def check_limits(options: Any) -> None:
             raise UsageError(f"{name} is {value:,}, but must be at most {one.at_most:,}")
         if one.above is not None and not value > one.above:  # refuses nan, too
             raise UsageError(f"{name} is {value:g}, but must be more than {one.above:g}")
+
+
+def check_combinations(options: Any) -> None:
+    """Refuse options without effect, and those that cannot be combined, as they are declared."""
+    declared = list_options(type(options))
+    for name, one in declared.items():
+        if getattr(options, name) == one.default:
+            continue
+        if one.needs:
+            other, is_valued, value = one.needs.partition("=")
+            found, needed = getattr(options, other), declared[other]
+            if (found != value) if is_valued else found == needed.default:
+                why = f": {other} is {found}" if is_valued else f" without {other}"
+                add = " ".join(filter(None, (needed.flag, value or needed.metavar)))
+                hint = f"add {add}, or leave out {one.flag}"
+                raise UsageError(f"{name} has no effect{why}", hint=hint)
+        for other, is_valued, value in (text.partition("=") for text in one.excludes):
+            found = getattr(options, other)
+            if (found == value) if is_valued else found != declared[other].default:
+                flags = f"leave out {one.flag} or {declared[other].flag}"
+                if is_valued:
+                    raise UsageError(f"{name} has no effect: {other} is {value}", hint=f"{flags} {value}")
+                raise UsageError(f"{name} cannot be combined with {other}", hint=flags)
 
 
 # -- functions that take options

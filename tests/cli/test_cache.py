@@ -188,5 +188,5 @@ def test_on_a_terminal_it_asks(home: Path, said: str, left: int) -> None:
 def test_days_beyond_all_times_are_refused(home: Path) -> None:
     done = eyechart("cache", "clear", "--older-than", 10**20, "--yes", cwd=home, EYECHART_CACHE=str(home))
     assert done.code == 2
-    assert "must be at most 100,000" in done.err
+    assert "is not a whole number of 0 to 100,000" in done.err
     assert entries(home) == 6

@@ -109,7 +109,7 @@ def test_every_shared_question_as_csv(folder: Path) -> None:
         (["good.jsonl", "bad.jsonl", "--scorer", "anls"], "anls has not scored replies/good"),
         (["good.jsonl", "bad.jsonl", "--by", "sort"], "no sample has 'sort'"),
         (["good.jsonl", "bad.jsonl", "--csv", "no/where.csv"], "no such folder: no"),
-        (["good.jsonl", "bad.jsonl", "--flips", "some"], "'some' is not a count"),
+        (["good.jsonl", "bad.jsonl", "--flips", "some"], "'some' is not a whole number"),
         (["good.jsonl", "bad.jsonl", "--json", "--latex"], "not allowed with"),
     ],
 )

@@ -89,7 +89,7 @@ def test_flips_show_both_runs(folder: Path) -> None:
         (["--outcome", "rong"], "did you mean wrong?"),
         (["--where", "categry=odd"], "did you mean category?"),
         (["--grep", "("], "is not a regular expression"),
-        (["--random", "0"], "--random is 0, but must be at least 1"),
+        (["--random", "0"], "'0' is not a whole number of 1 or more"),
         (["--seed", "3"], "--seed has no effect without --random"),
         (["--trial", "1"], "has no trial 1"),
         (["3", "--outcome", "wrong"], "--outcome has no effect on one sample"),

@@ -282,8 +282,8 @@ def test_options_that_make_no_gate(folder: Path) -> None:
     file = write(folder, 4)
     for options, said in (
         ({"stop_when": "decided"}, "nothing to decide"),
-        ({"max_drop": 0.1}, "without a baseline"),
-        ({"baseline": "a", "at_least": 0.5}, "both given"),
+        ({"max_drop": 0.1}, "without baseline"),
+        ({"baseline": "a", "at_least": 0.5}, "cannot be combined"),
         ({"stop_when": "decided", "at_least": 0.5, "shard": "1/2"}, "shard"),
         ({"at_least": 80}, "at most 1"),
     ):

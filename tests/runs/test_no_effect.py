@@ -33,7 +33,11 @@ SCORE = ("score", "--benchmark", "q.tsv", "--replies", "replies.jsonl")
     ("arguments", "said", "without"),
     [
         ((*RUN, "--input", "none", "--max-pixels", "9"), "max_pixels has no effect", ("--max-pixels", "9")),
-        ((*RUN, "--input", "none", "--jpeg-quality", "9"), "no image is sent", ("--input", "none")),
+        (
+            (*RUN, "--input", "none", "--jpeg-quality", "9"),
+            "has no effect: input is none",
+            ("--input", "none"),
+        ),
         ((*RUN, "--no-urls", "--allow-private-urls"), "no image is downloaded", ("--no-urls",)),
         ((*RUN, "--also-scorer", "default"), "it is the scorer of the run", ("--also-scorer", "default")),
         (

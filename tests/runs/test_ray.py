@@ -52,7 +52,7 @@ def test_a_missing_ray_is_answered_with_the_line_that_installs_it(
 def test_options_of_a_cluster_have_no_effect_on_a_local_run(questions: Path, flag: str) -> None:
     done = eyechart("run", questions, "-m", "baseline/random", flag, cwd=questions.parent)
     assert done.code == 2
-    assert "has no effect: the run is local" in done.err
+    assert "has no effect: executor is local" in done.err
     assert f"add --executor ray, or leave out {flag.partition('=')[0]}" in done.err
 
 

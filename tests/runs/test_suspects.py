@@ -169,7 +169,7 @@ def test_a_changed_file_is_noticed_and_named(folder: Path) -> None:
         "q3 had the answer 'A', and has 'C' now: not corrected, the published file has changed",
         "no question is called q999: not corrected",
     ]
-    assert done.summary.also["with 1 correction"].score == done.score
+    assert not done.summary.also, "nothing was corrected"
     shown = eyechart("score", done.folder, "--corrections", "c.csv", cwd=folder)
     assert "the published file has changed" in shown.err
 

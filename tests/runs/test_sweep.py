@@ -126,6 +126,19 @@ def test_models_are_varied_as_well(folder: Path) -> None:
     }
 
 
+def test_options_with_a_notation_of_their_own_are_varied(folder: Path) -> None:
+    found = ask({"where": ["group=3,4", "group=4,5"], "limit": ["0.001k", "2"]})
+    assert [cell.settings for cell in found.cells] == [
+        {"where": {"group": groups}, "limit": n} for groups in ("3,4", "4,5") for n in (1, 2)
+    ]
+    assert [cell.n for cell in found.cells] == [1, 2, 1, 2]
+    assert found.n == 0, "no question is in all of them"
+    command = ("sweep", "q.jsonl", "-m", "python:m.py:Mine", "-q")
+    done = eyechart(*command, "--vary", "where=group=3,group=4", cwd=folder)
+    assert done.code == 0
+    assert "no question" in done.out + done.err
+
+
 @pytest.mark.parametrize(
     ("vary", "said"),
     [
@@ -141,6 +154,7 @@ def test_models_are_varied_as_well(folder: Path) -> None:
         ({"max_pixels.x": ["3"]}, "write max_pixels"),
         ({"max_pixels": ["1k"], "max-pixels": ["2k"]}, "varied twice"),
         ({"model": ["baseline/random"]}, "varied with -m"),
+        ({"circular": [True, False]}, "cannot be compared: CircularEval differs"),
     ],
 )
 def test_what_cannot_be_varied(folder: Path, vary: dict[str, Any], said: str) -> None:

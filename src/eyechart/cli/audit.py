@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from eyechart.cli.config import Switches
+from eyechart.cli.config import Switches, add_run_options
 from eyechart.console import (
     add_page_flags,
     check_targets,
@@ -20,10 +20,10 @@ from eyechart.console import (
     reserve_stdout,
     shorten_help,
 )
-from eyechart.option import add_option, add_options, read_given_options, read_ids
+from eyechart.option import add_option, read_given_options, read_ids
 from eyechart.registry import Execute, command
 from eyechart.report.table import PlainTable
-from eyechart.runs.options import COST, GROUPS, RUN, SET_BY_CONDITIONS, Options
+from eyechart.runs.options import SET_BY_CONDITIONS, Options
 from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
@@ -91,13 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         choices=("image", "any"),
         help="any: rows without an image are asked as text, and left out of the comparison",
     )
-    groups = [group for group in GROUPS if group not in (COST, RUN)]
-    add_options(parser, Options, *groups, without=(*SET_BY_CONDITIONS, "shard"))
-    add_options(parser, Switches, COST)
-    add_options(parser, Options, COST)
-    add_options(parser, Options, RUN, without=["progress"])
-    add_options(parser, Switches, RUN, without=["verbose"])
-    add_options(parser, Options, RUN)
+    add_run_options(parser, without=(*SET_BY_CONDITIONS, "shard", "verbose"))
     shorten_help(parser, Options, Switches, without=["full_images"])
     return execute
 

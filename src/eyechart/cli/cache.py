@@ -10,6 +10,7 @@ from rich.text import Text
 
 from eyechart.console import JSON_HELP, add_verb, confirm, make_facts_table, note, print_json, print_rich
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command, suggest_name
 from eyechart.report.table import PlainTable
 from eyechart.terminal import format_size, print_text, to_one_line
@@ -44,7 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     clear.add_argument("--model", metavar="NAME", help="only replies of this model, as `info` names it")
     clear.add_argument(
-        "--older-than", metavar="DAYS", type=int, help="only what has not been used for this many days"
+        "--older-than",
+        metavar="DAYS",
+        type=read_count(0, _MOST_DAYS),
+        help="only what has not been used for this many days",
     )
     clear.add_argument("--images", action="store_true", help="also remove fetched images")
     clear.add_argument("-y", "--yes", action="store_true", help="do not ask for confirmation")
@@ -82,10 +86,6 @@ def execute_clear(args: argparse.Namespace) -> int:
     """Remove what the flags select, after confirmation."""
     from eyechart.store.cache import clear_cache, count_images
 
-    if args.older_than is not None and args.older_than < 0:
-        raise UsageError(f"--older-than {args.older_than} must be 0 or more")
-    if args.older_than is not None and args.older_than > _MOST_DAYS:
-        raise UsageError(f"--older-than {args.older_than} must be at most {_MOST_DAYS:,}")
     _check_model(args.model)
     if not args.yes and not _is_sure(args):
         note("nothing was removed")

@@ -15,6 +15,7 @@ from eyechart.console import (
     print_rich,
 )
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
 
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "(default: as in the runs, such as questions on one image)",
     )
     parser.add_argument(
-        "--flips", type=_read_count, default=0, metavar="N", help="list N samples that flipped"
+        "--flips", type=read_count(), default=0, metavar="N", help="list N samples that flipped"
     )
     parser.add_argument("--csv", metavar="FILE", help="write every shared question with the runs' values")
     add_page_flags(parser, "numbers, plots, questions with both replies")
@@ -101,16 +102,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="parent of the run folders of reply files (default: runs)",
     )
     return execute
-
-
-def _read_count(text: str) -> int:
-    try:
-        n = int(text)
-    except ValueError:
-        n = -1
-    if n < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a count")
-    return n
 
 
 def execute(args: argparse.Namespace) -> int:

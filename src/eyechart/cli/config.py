@@ -6,6 +6,7 @@ recognised by its keys and read by its own reader (entry points ``eyechart.confi
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from typing import Any
 from eyechart.console import JSON_HELP
 from eyechart.errors import UsageError
 from eyechart.models.specs import refuse_unknown
-from eyechart.option import list_file_keys, list_options, option
+from eyechart.option import add_options, list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
 from eyechart.runs.models import ModelChoice, read_model
-from eyechart.runs.options import COST, RUN, SUFFIXES, Options, load_config_file
+from eyechart.runs.options import COST, GATE, GROUPS, RUN, SUFFIXES, Options, load_config_file
 from eyechart.runs.plugins import defines_benchmarks
 
 _HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help-all"
@@ -40,6 +41,19 @@ class Switches:
     verbose: bool = option(
         False, "-v", "--verbose", group=RUN, help="print what was detected and chosen, and why"
     )
+
+
+def add_run_options(parser: ArgumentParser, *, without: Sequence[str] = ("verbose",)) -> None:
+    """Add the flags of a run, in the order of its help; `without` names options and switches to leave out."""
+    add_options(
+        parser, Options, *(group for group in GROUPS if group not in (COST, GATE, RUN)), without=without
+    )
+    add_options(parser, Switches, COST, without=without)
+    add_options(parser, Options, COST, GATE, without=without)
+    add_options(parser, Options, RUN, without=["progress", *without])
+    add_options(parser, Switches, RUN, without=["verbose", *without])
+    add_options(parser, Options, RUN, without=without)
+    add_options(parser, Switches, RUN, without=without)
 
 
 @dataclass(frozen=True, kw_only=True)

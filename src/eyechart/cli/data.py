@@ -25,7 +25,7 @@ from eyechart.console import (
     print_rich,
 )
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_option, add_options, list_option_names, read_given_options
+from eyechart.option import add_option, add_options, list_option_names, read_count, read_given_options
 from eyechart.registry import (
     Execute,
     benchmarks,
@@ -177,7 +177,9 @@ def _add_suspects(actions: Any) -> None:
         "  eyechart data suspects 1a2b 3c4d 5e6f --sheet suspects.csv\n",
     )
     suspects.add_argument("runs", nargs="+", metavar="RUN", help="runs of several models, or their folder")
-    suspects.add_argument("--top", type=int, default=50, metavar="N", help="how many to list (default: 50)")
+    suspects.add_argument(
+        "--top", type=read_count(), default=50, metavar="N", help="how many to list (default: 50)"
+    )
     suspects.add_argument("--sheet", metavar="FILE.csv", help="write them as a sheet for a person")
     suspects.add_argument("--json", action="store_true", help=JSON_HELP)
 
@@ -188,7 +190,7 @@ def execute_suspects(args: argparse.Namespace) -> int:
     from eyechart.runs.suspects import find_suspects, write_sheet
 
     models, found = find_suspects(args.runs)
-    listed = found[: max(0, args.top)]
+    listed = found[: args.top]
     if args.sheet:
         write_sheet(args.sheet, listed)
         note(f"wrote {args.sheet}: fill in new and why, then give it as --corrections")
@@ -203,9 +205,8 @@ def execute_suspects(args: argparse.Namespace) -> int:
     columns = ["sample", "answer", "suggested", "chance %", "models for it", "for the answer", "also blind"]
     print_rich(PlainTable(columns=columns, rows=rows, n_left=3))
     likely = sum(one.chance >= 0.5 for one in found)
-    print_text(
-        f"{likely:,} answers are more likely wrong than right, as far as {len(models)} models can tell"
-    )
+    answers = "1 answer is" if likely == 1 else f"{likely:,} answers are"
+    print_text(f"{answers} more likely wrong than right, as far as {len(models)} models can tell")
     return 0
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from eyechart.cli.run import evaluate_all
 from eyechart.console import JSON_HELP, note, print_rich, print_runs
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
 
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--out", default="runs", metavar="DIR", help="parent of the run folders (default: runs)"
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+    parser.add_argument("--limit", type=read_count(1), metavar="N", help="only the first N questions")
     parser.add_argument(
         "--files",
         metavar="DIR",

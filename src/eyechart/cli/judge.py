@@ -10,6 +10,7 @@ from rich.text import Text
 
 from eyechart.console import JSON_HELP, RUN_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command
 from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.listing import find_run
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "  eyechart judge check runs/mine/openai-m-1a2b3c4d --sheet check.xlsx\n",
     )
     check.add_argument("run", metavar="RUN", help=RUN_HELP)
-    check.add_argument("-n", type=int, metavar="N", help="replies to draw (default: 200)")
+    check.add_argument("-n", type=read_count(1), metavar="N", help="replies to draw (default: 200)")
     check.add_argument(
         "--out",
         metavar="FILE",
@@ -96,13 +97,10 @@ def execute_check(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, folder: str) -> int:
-    n = 200 if args.n is None else args.n
-    if n < 1:
-        raise UsageError(f"-n is {n}, but must be at least 1")
     draw = write_check_sheet(
         folder,
         args.out,
-        n=n,
+        n=args.n or 200,
         seed=args.seed or 0,
         is_blind=not args.show_scores,
         with_images=not args.no_images,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ from rich.text import Text
 
 from eyechart.console import JSON_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command
 from eyechart.terminal import to_one_line
 
@@ -37,32 +40,59 @@ EXAMPLES = """\
 ACCURACY, CORRELATION, ICC = 0.7, 0.5, 0.3
 
 
+def _make_reader(what: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
+    """A reader of fractions, which may be written as percentages with their sign.
+
+    >>> _make_reader("share between 0 and 1", lambda value: 0 < value < 1)("2%")
+    0.02
+    """
+
+    def read(text: str) -> float:
+        try:
+            value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            value = math.nan
+        if not is_allowed(value):
+            hint = f": write {text}%" if value >= 1 and "%" not in text and what.startswith("share") else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}{hint}")
+        return value
+
+    return read
+
+
+_SHARE = _make_reader("share between 0 and 1", lambda value: 0 < value < 1)
+_SHARE_OR_END = _make_reader("share from 0 to 1", lambda value: 0 <= value <= 1)
+_CORRELATION = _make_reader("correlation from -1 to below 1", lambda value: -1 <= value < 1)
+
+
 @command(
     "power", "plan a comparison: how many questions does it take?", description=DESCRIPTION, examples=EXAMPLES
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("--n", type=_read_count, nargs="+", metavar="N", help="questions")
+    parser.add_argument("--n", type=read_count(1), nargs="+", metavar="N", help="questions")
     parser.add_argument(
         "--difference",
-        type=_read_share,
+        type=_SHARE,
         nargs="+",
         metavar="D",
         help="the true difference to be detected, e.g. 2%%",
     )
     parser.add_argument(
-        "--accuracy", type=_read_share, metavar="P", help="approximate score of both models (default: 70%%)"
+        "--accuracy", type=_SHARE, metavar="P", help="approximate score of both models (default: 70%%)"
     )
     parser.add_argument(
         "--correlation",
-        type=_read_correlation,
+        type=_CORRELATION,
         metavar="R",
         help="correlation of the two models' scores (default: 0.5)",
     )
-    parser.add_argument("--per-image", type=_read_count, metavar="M", help="questions per image (default: 1)")
+    parser.add_argument(
+        "--per-image", type=read_count(1), metavar="M", help="questions per image (default: 1)"
+    )
     parser.add_argument(
         "--icc",
-        type=_read_icc,
+        type=_SHARE_OR_END,
         metavar="C",
         help="intraclass correlation of the differences on one image (default: 0.3)",
     )
@@ -71,62 +101,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     parser.add_argument(
         "--power",
-        type=_read_share,
+        type=_SHARE,
         default=0.8,
         metavar="P",
         help="probability of detecting the difference (default: 80%%)",
     )
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute
-
-
-def _read_share(text: str) -> float:
-    """A fraction, or a percentage with its sign.
-
-    >>> _read_share("2%"), _read_share("0.02")
-    (0.02, 0.02)
-    """
-    value = _read_fraction(text)
-    if not 0 < value < 1:
-        number = text.removesuffix("%")
-        hint = f": write {number}%" if value >= 1 and not text.endswith("%") else ""
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1{hint}")
-    return value
-
-
-def _read_icc(text: str) -> float:
-    """As a share, but 0 and 1 are possible."""
-    value = _read_fraction(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
-    return value
-
-
-def _read_fraction(text: str) -> float:
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        return -1.0
-
-
-def _read_correlation(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 2.0
-    if not -1 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a correlation from -1 to below 1")
-    return value
-
-
-def _read_count(text: str) -> int:
-    try:
-        value = int(text.replace(",", ""))
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return value
 
 
 def execute(args: argparse.Namespace) -> int:

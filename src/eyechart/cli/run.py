@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.config import Config, Switches, find_config, read_config
+from eyechart.cli.config import Config, Switches, add_run_options, find_config, read_config
 from eyechart.console import load_dotenv, note, print_estimates, print_runs, reserve_stdout, shorten_help
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_options, read_given_options
+from eyechart.option import list_option_names, read_given_options
 from eyechart.registry import Execute, command, models
 from eyechart.runs.models import ModelChoice, choose_models
-from eyechart.runs.options import COST, GROUPS, RUN, Options
+from eyechart.runs.options import GATE, Options
 
 if TYPE_CHECKING:
     from eyechart.catalogue.suites import Suite
@@ -76,13 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="FILE",
         help="a table of published numbers (model, benchmark, value, source) to print beside the results",
     )
-    add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)))
-    add_options(parser, Switches, COST)
-    add_options(parser, Options, COST)
-    add_options(parser, Options, RUN, without=["progress"])
-    add_options(parser, Switches, RUN, without=["verbose"])
-    add_options(parser, Options, RUN)
-    add_options(parser, Switches, RUN)
+    add_run_options(parser, without=())
     shorten_help(parser, Options, Switches, without=["data", "beside"])
     return execute
 
@@ -181,7 +175,7 @@ def _print_with_more(args: argparse.Namespace, suite: Suite | None, runs: list[R
 
 def _print_gate(done: Run, options: Mapping[str, Any]) -> None:
     """What --baseline or --at-least says of a run."""
-    names = ("at_least", "baseline", "max_drop", "stop_when")
+    names = list_option_names(Options, GATE)
     given = {name: options[name] for name in names if options.get(name) is not None}
     if given.keys() & {"at_least", "baseline"}:
         from eyechart.runs.gate import USUAL, gate

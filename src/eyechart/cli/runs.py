@@ -9,6 +9,7 @@ from pathlib import Path
 
 from eyechart.console import JSON_HELP, confirm, note, print_json, print_rich
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command
 from eyechart.report.table import PlainTable, format_percent
 from eyechart.runs.listing import (
@@ -70,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         default="date",
         help="date (newest first, the default), score (by benchmark, highest first), benchmark, model, n",
     )
-    parser.add_argument("-n", "--limit", type=int, metavar="N", help="at most N runs")
+    parser.add_argument("-n", "--limit", type=read_count(1), metavar="N", help="at most N runs")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute
 
@@ -86,8 +87,6 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(
             f"no folder {folder}", hint="start a run first, or name the folder: eyechart runs DIR"
         )
-    if args.limit is not None and args.limit < 1:
-        raise UsageError(f"--limit is {args.limit}, but must be at least 1")
     everything = list_runs(folder)
     found = sort_runs(select_runs(everything, args.grep), args.sort)
     found = [run for run in found if not args.state or run.state in args.state]

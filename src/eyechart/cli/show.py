@@ -15,7 +15,7 @@ from eyechart.console import JSON_HELP, RUN_HELP, note, print_json, print_rich
 from eyechart.data.images.boxes import describe_boxes
 from eyechart.data.selection import select
 from eyechart.errors import UsageError
-from eyechart.option import read_pairs
+from eyechart.option import read_count, read_pairs
 from eyechart.registry import Execute, command, suggest_name
 from eyechart.report.inline import choose_protocol, encode_image
 from eyechart.report.rows import to_record
@@ -65,15 +65,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     listing.add_argument(
         "--grep", metavar="PATTERN", help="only where a regular expression matches id, question or reply"
     )
-    listing.add_argument("--random", type=int, metavar="N", help="N of them at random")
+    listing.add_argument("--random", type=read_count(1), metavar="N", help="N of them at random")
     listing.add_argument("--seed", type=int, metavar="N", help="seed of the random draw (default: 0)")
-    listing.add_argument("-n", "--limit", type=int, metavar="N", help=f"at most N samples (default: {PAGE})")
-    listing.add_argument("--offset", type=int, metavar="N", help="leave out the first N")
+    listing.add_argument(
+        "-n", "--limit", type=read_count(1), metavar="N", help=f"at most N samples (default: {PAGE})"
+    )
+    listing.add_argument("--offset", type=read_count(), metavar="N", help="leave out the first N")
     one = parser.add_argument_group("one sample")
     one.add_argument(
         "--images", metavar="PROTOCOL", help="auto, kitty, iterm2, sixel or none (default: auto)"
     )
-    parser.add_argument("--trial", type=int, metavar="K", help="which trial, counted from 0")
+    parser.add_argument("--trial", type=read_count(), metavar="K", help="which trial, counted from 0")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute
 
@@ -97,9 +99,6 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _list(done: Run, args: argparse.Namespace) -> int:
-    for name, least in (("random", 1), ("limit", 1), ("offset", 0)):
-        if (value := getattr(args, name)) is not None and value < least:
-            raise UsageError(f"--{name} is {value}, but must be at least {least}")
     if args.seed is not None and args.random is None:
         raise UsageError("--seed has no effect without --random N", hint="leave it out")
     other = None if args.flipped is None else Run(find_run(args.flipped))

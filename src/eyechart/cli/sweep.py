@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.config import Switches, find_config, read_config
+from eyechart.cli.config import Switches, add_run_options, find_config, read_config
 from eyechart.cli.run import ModelsAction, read_request
 from eyechart.console import (
     check_targets,
@@ -20,9 +20,9 @@ from eyechart.console import (
 )
 from eyechart.errors import UsageError
 from eyechart.models.process import keep_servers
-from eyechart.option import add_options, read_pairs
+from eyechart.option import list_option_names, read_pairs
 from eyechart.registry import Execute, command
-from eyechart.runs.options import COST, GROUPS, RUN, Options
+from eyechart.runs.options import GATE, Options
 from eyechart.terminal import print_text, to_one_line
 
 if TYPE_CHECKING:
@@ -65,12 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="the first values together, then the second ones",
     )
     parser.add_argument("--html", metavar="FILE", help="where to write the page (default: beside the runs)")
-    add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)), without=["shard"])
-    add_options(parser, Switches, COST)
-    add_options(parser, Options, COST, without=["stop_when", "baseline", "max_drop", "at_least"])
-    add_options(parser, Options, RUN, without=["progress"])
-    add_options(parser, Switches, RUN, without=["verbose"])
-    add_options(parser, Options, RUN)
+    add_run_options(parser, without=["shard", "verbose", *list_option_names(Options, GATE)])
     shorten_help(parser, Options, Switches)
     parser.set_defaults(data=[], suite=None)
     return execute

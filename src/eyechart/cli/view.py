@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eyechart.console import note
 from eyechart.errors import UsageError
+from eyechart.option import read_count
 from eyechart.registry import Execute, command
 from eyechart.runs.listing import ROOT
 from eyechart.terminal import print_text
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     parser.add_argument(
         "--port",
-        type=int,
+        type=read_count(0, 65_535),
         metavar="N",
         help="listen on this port; 0: any free one (default: 2020 or the next)",
     )
@@ -58,8 +59,6 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(
             f"no folder {folder}", hint="start a run first, or name the folder: eyechart view DIR"
         )
-    if args.port is not None and not 0 <= args.port < 65_536:
-        raise UsageError(f"--port is {args.port}, but must be from 0 to 65535")
     from eyechart.view.server import make_server, open_socket, serve
 
     server = make_server(folder, allowed=[name.lower() for name in args.allow_host])

@@ -20,7 +20,7 @@ from eyechart.errors import UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, command
 from eyechart.report.table import PlainTable
-from eyechart.runs.options import COST, GROUPS, RUN, Options
+from eyechart.runs.options import Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="a checkpoint must not change for so many seconds (default: 3)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
-    add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)))
-    add_options(parser, Options, COST)
-    add_options(parser, Options, RUN)
+    add_options(parser, Options)
     shorten_help(parser, Options)
     return execute
 

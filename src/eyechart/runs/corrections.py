@@ -32,6 +32,10 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     new: str
     why: str = ""
 
+    def fits(self, sample: Sample) -> bool:
+        """Whether it corrects this question as it is now."""
+        return not list(list_stale([sample], [self]))
+
 
 def format_golds(golds: Sequence[str]) -> str:
     """The accepted answers in one cell.
@@ -93,11 +97,14 @@ def correct_results(
     scorer: str,
     thinking: str,
 ) -> Iterator[Result]:
-    """The results with those of corrected questions scored again; `originals`: their samples, by id."""
+    """The results with those of corrected questions scored again.
+
+    `corrections` are those that fit the questions; `originals`: their samples, by id.
+    """
     scoring = set_thinking(find_scorer(scorer), thinking)  # type: ignore[arg-type]
-    usable = {one.id: one for one in corrections if not list(list_stale([originals[one.id]], [one]))}
+    by_id = {one.id: one for one in corrections}
     for result in results:
-        one = usable.get(result.sample.circle or result.sample.id)
+        one = by_id.get(result.sample.circle or result.sample.id)
         if one is None or result.reply is None:
             yield result
             continue

@@ -18,6 +18,7 @@ from eyechart.errors import UsageError
 from eyechart.models.specs import parse_parameters, refuse_unknown
 from eyechart.option import (
     Affects,
+    check_combinations,
     check_limits,
     expand_numbers,
     list_option_names,
@@ -44,9 +45,11 @@ LOOK = "closer looks"
 SCORING = "scoring"
 REQUESTS = "requests"
 COST = "cost and cache"
+GATE = "gates"
 RUN = "run"
-GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, LOOK, SCORING, REQUESTS, COST, RUN)
+GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, LOOK, SCORING, REQUESTS, COST, GATE, RUN)
 SAMPLING = ("temperature", "max_tokens", "seed")  # parameters of a model that are options of their own
+NO_IMAGES = ("input=none", "input=caption", "input=ocr")  # nothing is sent that could be resized
 SET_BY_CONDITIONS = ("input", "circular", "reword")  # options that the conditions of an audit set
 
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text",
@@ -82,7 +85,7 @@ class Options:
         "resumes its runs (default: the URL)",
     )
     api_key: str | None = option(
-        None, group=MODEL, affects="pace", metavar="KEY", is_secret=True,
+        None, group=MODEL, affects="pace", excludes=("api_key_env",), metavar="KEY", is_secret=True,
         help="the key; never written to disk (default: the provider's variable, e.g. $OPENAI_API_KEY)",
     )
     api_key_env: str | None = option(
@@ -116,7 +119,7 @@ class Options:
         help="seconds per attempt; with --stream, seconds without a new part of the reply (default: 600)",
     )
     stream: bool = option(
-        False, group=MODEL, affects="pace",
+        False, group=MODEL, affects="pace", excludes=("batch",),
         help="replies arrive in parts: time to the first token and tokens per second are measured (default: "
         "only at vendors' endpoints with --max-tokens above 21,333, since these end long silent requests)",
     )
@@ -186,7 +189,7 @@ class Options:
         help="one question for every image of a folder, or for every row of a file without questions",
     )
     answers: str | None = option(
-        None, group=DATA, affects="data", metavar="FILE|PATTERN|folder", is_path=True,
+        None, group=DATA, affects="data", needs="ask", metavar="FILE|PATTERN|folder", is_path=True,
         help="with --ask and a folder: a table of file names and answers, the part of the file name that is "
         "the answer ('{answer}_*'), or the name of each image's folder",
     )
@@ -220,7 +223,7 @@ class Options:
         at_most=100_000, help="ask each question K times",
     )
     vote: bool = option(
-        False, group=QUESTIONS, affects="score",
+        False, group=QUESTIONS, affects="score", needs="trials",
         help="with --trials: the answer that most trials give is the one that counts (self-consistency)",
     )
     separate_trials: bool = option(
@@ -230,6 +233,7 @@ class Options:
 
     recheck: int = option(
         0, group=QUESTIONS, affects="pace", metavar="N", at_least=0,
+        excludes=("batch", "shard", "circular", "look", "executor"),
         help="ask N questions, drawn at random, a second time under the same load, past the cache: how much "
         "of a score is noise? (eyechart docs compare#noise)",
     )
@@ -245,12 +249,12 @@ class Options:
         "image of the same size; shuffled: an image of another question (eyechart docs audit)",
     )
     captions: str | None = option(
-        None, group=PROMPT, affects="request", metavar="FILE|COLUMN", is_path=True,
+        None, group=PROMPT, affects="request", needs="input=caption", metavar="FILE|COLUMN", is_path=True,
         help="the texts of --input caption: a file with a text per sample or image, or a column of the "
         "source (default: its column caption)",
     )
     ocr_texts: str | None = option(
-        None, group=PROMPT, affects="request", metavar="FILE|COLUMN", is_path=True,
+        None, group=PROMPT, affects="request", needs="input=ocr", metavar="FILE|COLUMN", is_path=True,
         help="the texts of --input ocr, as --captions (default: read from the images, with eyechart[ocr])",
     )
     reword: Literal["please", "task", "end"] | None = option(
@@ -269,7 +273,7 @@ class Options:
         help="few-shot: K other questions with their answers before each question, drawn with --seed",
     )
     shots_from: str | None = option(
-        None, group=PROMPT, affects="request", metavar="SOURCE", is_path=True,
+        None, group=PROMPT, affects="request", needs="shots", metavar="SOURCE", is_path=True,
         help="where the examples of --shots come from (default: the questions themselves)",
     )
     circular: bool = option(
@@ -278,19 +282,19 @@ class Options:
     )
 
     max_pixels: int | None = option(
-        None, group=IMAGES, affects="request", metavar="N", at_least=1,
+        None, group=IMAGES, affects="request", excludes=NO_IMAGES, metavar="N", at_least=1,
         help="shrink larger images (default: no limit)",
     )
     max_side: int | None = option(
-        None, group=IMAGES, affects="request", metavar="N", at_least=1,
+        None, group=IMAGES, affects="request", excludes=NO_IMAGES, metavar="N", at_least=1,
         help="shrink images whose longer side has more pixels",
     )
     jpeg_quality: int | None = option(
-        None, group=IMAGES, affects="request", metavar="Q", at_least=1, at_most=100,
+        None, group=IMAGES, affects="request", excludes=NO_IMAGES, metavar="Q", at_least=1, at_most=100,
         help="re-encode every image as JPEG of this quality (default: the original bytes)",
     )
     pass_urls: bool = option(
-        False, group=IMAGES, affects="request",
+        False, group=IMAGES, affects="request", excludes=(*NO_IMAGES, "input=blank"),
         help="pass image URLs to the model, which downloads the images itself",
     )
 
@@ -328,7 +332,7 @@ class Options:
         help="as --endpoint-name, for the searcher",
     )
     searcher_api_key: str | None = option(
-        None, group=LOOK, affects="pace", metavar="KEY", is_secret=True,
+        None, group=LOOK, affects="pace", excludes=("searcher_api_key_env",), metavar="KEY", is_secret=True,
         help="the searcher's key; never written to disk (default: $OPENAI_API_KEY)",
     )
     searcher_api_key_env: str | None = option(
@@ -377,7 +381,7 @@ class Options:
         help="as --endpoint-name, for the judge",
     )
     judge_api_key: str | None = option(
-        None, group=SCORING, affects="pace", metavar="KEY", is_secret=True,
+        None, group=SCORING, affects="pace", excludes=("judge_api_key_env",), metavar="KEY", is_secret=True,
         help="the judge's key; never written to disk (default: $OPENAI_API_KEY)",
     )
     judge_api_key_env: str | None = option(
@@ -427,7 +431,7 @@ class Options:
     )
 
     batch: bool = option(
-        False, group=COST, affects="request",
+        False, group=COST, affects="request", excludes=("executor",),
         help="use the provider's batch API (OpenAI, Anthropic): half the price, replies within 24 hours; the "
         "same command collects them (eyechart docs cost)",
     )
@@ -439,23 +443,6 @@ class Options:
         None, group=COST, affects="pace", metavar="N", at_least=1,
         help="stop before more tokens are used, including the judge",
     )
-    stop_when: Literal["decided"] | None = option(
-        None, group=COST, affects="pace",
-        help="with --baseline or --at-least: ask in random order and stop when the result is clear; the same "
-        "command without it asks the rest (eyechart docs gates)",
-    )
-    baseline: str | None = option(
-        None, group=COST, affects="pace", metavar="RUN", is_path=True,
-        help="the run that this one is compared with",
-    )
-    max_drop: float = option(
-        0.0, group=COST, affects="pace", metavar="P", convert=read_points, at_least=0, at_most=1,
-        help="how many points worse than --baseline is allowed (default: 0; from 0 to 1 in files and Python)",
-    )
-    at_least: float | None = option(
-        None, group=COST, affects="pace", metavar="P", convert=read_limit, at_least=0, at_most=1,
-        help="the score to reach, in points (from 0 to 1 in files and Python)",
-    )
     prices: str | None = option(
         None, group=COST, affects="output", metavar="FILE|TEXT", is_path=True,
         help="your own prices: a file (eyechart docs cost), or input=2.5,output=10 (USD per million tokens)",
@@ -465,25 +452,44 @@ class Options:
         help="do not use the response cache shared by all runs (--fresh asks everything again)",
     )
 
+    stop_when: Literal["decided"] | None = option(
+        None, group=GATE, affects="pace", excludes=("batch", "shard"),
+        help="with --baseline or --at-least: ask in random order and stop when the result is clear; the same "
+        "command without it asks the rest (eyechart docs gates)",
+    )
+    baseline: str | None = option(
+        None, group=GATE, affects="pace", excludes=("at_least",), metavar="RUN", is_path=True,
+        help="the run that this one is compared with",
+    )
+    max_drop: float = option(
+        0.0, group=GATE, affects="pace", needs="baseline", metavar="P", convert=read_points, at_least=0,
+        at_most=1,
+        help="how many points worse than --baseline is allowed (default: 0; from 0 to 1 in files and Python)",
+    )
+    at_least: float | None = option(
+        None, group=GATE, affects="pace", metavar="P", convert=read_limit, at_least=0, at_most=1,
+        help="the score to reach, in points (from 0 to 1 in files and Python)",
+    )
+
     executor: Literal["local", "ray"] = option(
         "local", group=RUN, affects="pace",
         help="ray: the same run on a Ray cluster, with one model per worker (eyechart docs scale)",
     )
     ray_address: str | None = option(
-        None, group=RUN, affects="pace", metavar="ADDR",
+        None, group=RUN, affects="pace", needs="executor=ray", metavar="ADDR",
         help="the Ray cluster: auto, or HOST:PORT (default: $RAY_ADDRESS, one that runs on this machine, "
         "or a new one for this run)",
     )
     workers: int | None = option(
-        None, group=RUN, affects="pace", metavar="N", at_least=1, at_most=10_000,
+        None, group=RUN, affects="pace", needs="executor=ray", metavar="N", at_least=1, at_most=10_000,
         help="workers on the cluster (default: one per node, or as many as fit with --gpus-per-worker)",
     )
     gpus_per_worker: float | None = option(
-        None, group=RUN, affects="pace", metavar="G", above=0, at_most=64,
+        None, group=RUN, affects="pace", needs="executor=ray", metavar="G", above=0, at_most=64,
         help="GPUs of each worker, for local weights; 0.5: two workers share one (default: none)",
     )
     ship_images: bool = option(
-        False, group=RUN, affects="pace",
+        False, group=RUN, affects="pace", needs="executor=ray",
         help="send images through Ray's object store (default: only if a node cannot read the files)",
     )
 
@@ -572,6 +578,7 @@ class Options:
     def check(self) -> None:
         """Refuse numbers out of range, options without effect, and URLs with a password in them."""
         check_limits(self)
+        check_combinations(self)
         given = (self.base_url, self.judge_base_url, self.searcher_base_url)
         several = [one for each in given for one in (each if isinstance(each, tuple) else (each,))]
         for address in (*several, self.endpoint_name, self.judge_endpoint_name, self.searcher_endpoint_name):
@@ -585,79 +592,14 @@ class Options:
                 "allow_private_urls has no effect: no image is downloaded",
                 hint="leave out --no-urls or --allow-private-urls",
             )
-        for name in list_option_names(Options, IMAGES):
-            if self.input in ("none", "caption", "ocr") and getattr(self, name):
-                raise UsageError(
-                    f"{name} has no effect: input is {self.input}, so no image is sent",
-                    hint=f"leave out --{name.replace('_', '-')} or --input {self.input}",
-                )
-        if self.input == "blank" and self.pass_urls:
-            raise UsageError(
-                "pass_urls has no effect: a blank image has no URL", hint="leave out --pass-urls"
-            )
-        for name, kind in (("captions", "caption"), ("ocr_texts", "ocr")):
-            if getattr(self, name) and self.input != kind:
-                flag = name.replace("_", "-")
-                raise UsageError(
-                    f"{name} has no effect: input is {self.input}",
-                    hint=f"add --input {kind}, or leave out --{flag}",
-                )
-        for name in ("api_key", "judge_api_key", "searcher_api_key"):
-            if getattr(self, name) and getattr(self, f"{name}_env"):
-                raise UsageError(f"{name} and {name}_env are both given", hint="leave one of them out")
-        for name in ("endpoint_name", "judge_endpoint_name", "searcher_endpoint_name"):
+        for name in ("endpoint_name", "judge_endpoint_name", "searcher_endpoint_name", "cluster"):
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
-        for name in ("ray_address", "workers", "gpus_per_worker", "ship_images"):
-            if self.executor == "local" and getattr(self, name):
-                flag = f"--{name.replace('_', '-')}"
-                raise UsageError(
-                    f"{name} has no effect: the run is local", hint=f"add --executor ray, or leave out {flag}"
-                )
-        if self.stream and self.batch:
-            raise UsageError(
-                "stream has no effect: the replies of a batch come at once",
-                hint="leave out --stream or --batch",
-            )
-        if self.executor == "ray" and self.batch:
-            raise UsageError(
-                "a batch is asked by the provider, not by workers", hint="leave out --batch or --executor ray"
-            )
         self._check_look()
         if self.shard is not None:
             self._check_shard(self.shard)
-        if self.answers is not None and self.ask is None:
-            raise UsageError(
-                "answers has no effect without ask", hint="add --ask TEXT, or leave out --answers"
-            )
-        self._check_gate()
-        for name in ("batch", "shard", "circular", "look"):
-            if self.recheck and getattr(self, name):
-                raise UsageError(
-                    f"recheck cannot be combined with {name}", hint=f"leave out --recheck or --{name}"
-                )
-        if self.recheck and self.executor == "ray":
-            raise UsageError("recheck asks from this process", hint="leave out --recheck or --executor ray")
-        if self.vote and self.trials < 2:
-            raise UsageError("vote has no effect with one trial", hint="add --trials K")
-        if self.shots_from is not None and not self.shots:
-            raise UsageError("shots_from has no effect without shots", hint="add --shots K")
-        if self.cluster == "":
-            raise UsageError("cluster is empty", hint="name a column, or none")
-
-    def _check_gate(self) -> None:
-        if self.baseline is not None and self.at_least is not None:
-            raise UsageError("baseline and at_least are both given", hint="leave one of them out")
-        if self.max_drop and self.baseline is None:
-            raise UsageError("max_drop has no effect without a baseline", hint="add --baseline RUN")
-        if self.stop_when is None:
-            return
-        if self.baseline is None and self.at_least is None:
+        if self.stop_when and self.baseline is None and self.at_least is None:
             raise UsageError("nothing to decide", hint="add --baseline RUN or --at-least P")
-        for name in ("batch", "shard"):
-            if getattr(self, name):
-                hint = f"leave out --stop-when or --{name}"
-                raise UsageError(f"stop_when cannot be combined with {name}", hint=hint)
 
     def _check_look(self) -> None:
         """Refuse what does not go with ``--look``, and its options without it."""

@@ -256,7 +256,7 @@ class Run:
         """The score with the corrected golds, from the same replies."""
         wanted = {one.id for one in self.corrections}
         originals = {one.id: one for one in self.journal.samples() if one.id in wanted} if wanted else {}
-        usable = [one for one in self.corrections if one.id in originals]
+        usable = [one for one in self.corrections if one.id in originals and one.fits(originals[one.id])]
         if not usable:
             return {}
         name, thinking = str(self.manifest.get("scorer", "")), str(self.manifest.get("thinking", "auto"))

@@ -7,10 +7,10 @@ from typing import Any
 
 from eyechart.errors import EyechartError, UsageError
 from eyechart.models.redact import HIDDEN
-from eyechart.option import list_options
+from eyechart.option import list_option_names, list_options
 from eyechart.report.conditions import read_options
 from eyechart.runs.evaluate import evaluate
-from eyechart.runs.options import Options
+from eyechart.runs.options import GATE, Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run
 
@@ -32,8 +32,8 @@ def plan_again(run: Run, **changes: Any) -> Plan:
         for name, value in read_options(run.manifest).items()
         if name in list_options(Options) and value != HIDDEN
     }
-    usual = {"fresh": False, "out": str(run.folder.parent.parent), "stop_when": None, "baseline": None,
-             "max_drop": 0.0, "at_least": None}  # fmt: skip
+    gates = {name: list_options(Options)[name].default for name in list_option_names(Options, GATE)}
+    usual = {**gates, "fresh": False, "out": str(run.folder.parent.parent)}
     try:
         plan = make_plan(source, model, Options.of({**stored, **usual, **changes}))
     except EyechartError as err:

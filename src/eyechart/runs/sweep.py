@@ -94,6 +94,7 @@ def plan_sweep(
                 )
             folders[plan.folder] = cell.label
             planned.append(cell)
+    _refuse_other_scoring(planned)
     # Limits such as --max-cost are those of the whole sweep.
     journals = {folder: folder / FILE_NAME for folder in folders}
     return [
@@ -102,6 +103,21 @@ def plan_sweep(
         )))
         for cell in planned
     ]  # fmt: skip
+
+
+def _refuse_other_scoring(planned: Sequence[PlannedCell]) -> None:
+    """Refuse settings whose scores could not be compared, before anything is asked."""
+    first, *others = planned
+    for cell in others:
+        for what, mine, theirs in (
+            ("the scorer", first.plan.scorer.name, cell.plan.scorer.name),
+            ("CircularEval", first.plan.benchmark.circular, cell.plan.benchmark.circular),
+        ):
+            if mine != theirs:
+                raise UsageError(
+                    f"{first.label} and {cell.label} cannot be compared: {what} differs",
+                    hint="sweep each separately",
+                )
 
 
 def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -155,6 +171,8 @@ def _merge(options: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
             given = {part: value}
             parsed = parse_parameters(given, who="--vary") if isinstance(value, str) else given
             merged[option] = {**(merged.get(option) or {}), **parsed}
+        elif isinstance(value, str) and (parse := list_options(Options)[name].parse):
+            merged[name] = parse([value], f"--vary {name}")  # where=category=map
         else:
             merged[name] = value
     return merged

@@ -16,7 +16,7 @@ from eyechart.console import load_dotenv, note, print_estimates, print_json, res
 from eyechart.errors import UsageError
 from eyechart.option import add_option, add_options, list_option_names, list_options, read_given_options
 from eyechart.registry import ConfigReader, Execute, command, configurations
-from eyechart.runs.options import COST, IMAGES, QUESTIONS, REQUESTS, Options
+from eyechart.runs.options import COST, GATE, IMAGES, QUESTIONS, REQUESTS, Options
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.config import Task
@@ -198,7 +198,7 @@ def _read_literal(text: str) -> Any:
 
 # Flags that may stand beside the file: which samples, how often, how fast, at what cost, and where to.
 _BESIDE = frozenset({
-    *list_option_names(Options, QUESTIONS, IMAGES, REQUESTS, COST),
+    *list_option_names(Options, QUESTIONS, IMAGES, REQUESTS, COST, GATE),
     "timeout_s", "thinking", "allow_urls", "allow_private_urls", "out", "fresh", "progress",
 }) - {"vote", "shard", "pass_urls", "batch"}  # fmt: skip
 # Flags that have a key in the file: in the entry of a model, or beside `model` and `data`.
