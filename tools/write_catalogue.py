@@ -2,7 +2,7 @@
 
     python tools/write_catalogue.py          (make catalogue)
 
-docs/catalogue.md has the benchmarks, docs/scoring.md the prompts of judges, docs/command-line.md the options
+docs/catalogue.md has the benchmarks, docs/judges.md their prompts, docs/command-line.md the options
 and flags, and docs/runs.md what options affect. A test compares the tables with the declarations.
 """
 
@@ -24,8 +24,7 @@ from eyechart.score.judged import list_names
 from eyechart.types import Benchmark, ImageRef, JudgedScorer, Reply, Sample
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
-SCORING = PAGE.with_name("scoring.md")
-_LONGEST = 160  # characters of a prompt in the table
+JUDGES = PAGE.with_name("judges.md")
 _IMAGE = ImageRef(kind="file", location="")
 _PACKAGE = "eyechart.catalogue."
 _APART = ("demo",)
@@ -36,38 +35,59 @@ def is_choice(made: Benchmark) -> bool:
     return made.scorer.startswith(("choice", "mmmu"))
 
 
+# The prompts that several benchmarks share, by what the column shows for them.
+_PROMPTS = {
+    "[image] Q": "Q",
+    "[image] Q\\nAnswer the question using a single word or phrase.": "S",
+    "[image] Question: Q\\nOptions:\\nA. a\\nB. b\\n"
+    "Please select the correct answer from the options above. \\n": "C",
+}
+
+
 def write_page() -> str:
     """The text of docs/catalogue.md with its table."""
-    lines = []
-    by_group: dict[str, list[tuple[Benchmark, str]]] = {}
+    by_group: dict[str, dict[tuple[str, ...], list[tuple[str, str]]]] = {}
     for name, entry in sorted(read_announced(tuple(sys.path))["eyechart.benchmarks"].items()):
         if entry.module.startswith(_PACKAGE) and name not in _APART:
             made = make_benchmark(name, {})
-            by_group.setdefault(made.card.group, []).append((made, entry.module.removeprefix(_PACKAGE)))
-    for group, several in sorted(by_group.items()):
-        lines += [
-            "",
-            f"### {'VQA' if group == 'vqa' else group.capitalize()}",
-            "",
-            "| name | file | size | prompt | metric | parity | what differs |",
-        ]
-        lines += ["|---|---|---|---|---|---|---|", *(write_row(*one) for one in several)]
+            file = f"../src/eyechart/catalogue/{entry.module.removeprefix(_PACKAGE)}.py"
+            alike = by_group.setdefault(made.card.group, {}).setdefault((file, *describe(made)), [])
+            alike.append((name, made.card.size.removesuffix(" questions")))
+    lines = [
+        "",
+        "",
+        "| name | size, paper | prompt | metric | parity | what differs |",
+        "|---|---|---|---|---|---|",
+    ]
+    for group, rows in sorted(by_group.items()):
+        lines.append(f"| **{'VQA' if group == 'vqa' else group.capitalize()}** | | | | | |")
+        lines += [write_row(facts, members) for facts, members in rows.items()]
+    lines += ["", *(f"- {key}: `{prompt}`" for prompt, key in _PROMPTS.items())]
     return put_between(PAGE, "table", lines)
 
 
-def write_row(made: Benchmark, module: str) -> str:
-    """A line of the table; `module` is the benchmark's one file."""
+def describe(made: Benchmark) -> tuple[str, ...]:
+    """What the columns say about a benchmark, apart from its name and size; equal ones share a line."""
     card = made.card
-    asked = show_prompt(made)
     default = made.settings.get("kit")
     # Sorted: `typing` gives equal unions the order of the one that was made first.
     kits = sorted(list_setting_choices(made.name, "kit"), key=lambda kit: (kit != default, kit))
-    parity = card.parity + (f" (kits: {', '.join(f'`{kit}`' for kit in kits)})" if len(kits) > 1 else "")
+    named = ", ".join(f"`{kit}`" for kit in kits)
+    parity = card.parity
+    if len(kits) > 1:
+        is_all = {kit.lower() for kit in parity.split(", ")} == set(kits)
+        parity = named if is_all else f"{parity}: {named}"
     if words := name_judge_words(made):
-        parity += f"; the judge is asked in {words} words"
-    file = f"[{module}.py](../src/eyechart/catalogue/{module}.py)"
-    cells = (f"[{made.name}]({card.paper})", file, card.size, asked, card.metric, parity, card.note)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        parity += f"; judge: {words}"
+    return card.paper, _PROMPTS.get(show_prompt(made), "own"), card.metric, parity, card.note
+
+
+def write_row(facts: tuple[str, ...], members: list[tuple[str, str]]) -> str:
+    """A line of the table, for one benchmark or for several that differ in name and size."""
+    file, paper, *rest = facts
+    names = ", ".join(f"[{name}]({file})" for name, _ in members)
+    sizes = "; ".join(f"[{size}]({paper})" for size in dict.fromkeys(size for _, size in members))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in (names, sizes, *rest))} |"
 
 
 _AUTHORS = {"eyechart": "eyechart's", "vlmevalkit": "VLMEvalKit's"}
@@ -93,18 +113,18 @@ def show_prompt(made: Benchmark) -> str:
     )
     messages = made.prompt(sample)
     texts = [part if isinstance(part, str) else "[image]" for one in messages for part in one.parts]
-    text = " ".join(texts).replace("\n", "\\n")
-    return f"`{text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}`"
+    return " ".join(texts).replace("\n", "\\n")
 
 
 def write_stages() -> str:
-    """The text of docs/scoring.md with the table of the prompts that --judge-prompts replaces."""
-    lines = ["", "", "| stage | names |", "|---|---|"]
-    names = {
-        stage: [f"`{name}`" for name in dict.fromkeys(list_names(stage))] for stage in judge_prompts.names()
-    }
-    lines += [f"| `{stage}` | {', '.join(listed)} |" for stage, listed in names.items()]
-    return put_between(SCORING, "stages", lines)
+    """The text of docs/judges.md with the table of the prompts that --judge-prompts replaces."""
+    of: dict[str, list[str]] = {}
+    for stage in judge_prompts.names():
+        listed = ", ".join(f"`{name}`" for name in dict.fromkeys(list_names(stage)))
+        of.setdefault(listed, []).append(f"`{stage}`")
+    lines = ["", "", "| stages | names |", "|---|---|"]
+    lines += [f"| {', '.join(stages)} | {listed} |" for listed, stages in of.items()]
+    return put_between(JUDGES, "stages", lines)
 
 
 def put_between(page: Path | str, name: str, lines: list[str]) -> str:
@@ -159,18 +179,21 @@ def write_option(one: Option) -> str:
 
 def write_flags(page: str) -> str:
     """The page with the flags of all commands that are not options of a run."""
-    lines = ["", "", "| command | flag | meaning |", "|---|---|---|"]
+    lines = ["", "", "| command | flags |", "|---|---|"]
     shared = {flag: one.help for one in list_options(Options).values() for flag in one.flags}
     for parser in list_parsers(build_parser()):
         name = parser.prog.removeprefix("eyechart").strip()
         helps = {one: one.help for one in parser._actions}
         for action in parser._actions:
             helps |= action.left_out if isinstance(action, HelpAll) else {}
-        for action in parser._actions if name and name.split(" ")[0] not in _OF_OTHER_TOOLS else ():
-            action.help = helps[action]
-            flags = [flag for flag in action.option_strings if flag not in _EVERYWHERE]
-            if flags and action.help not in map(shared.get, flags):
-                lines.append(write_flag(name, parser, action))
+        flags = [
+            write_flag(parser, action)
+            for action, told in helps.items()
+            if set(action.option_strings) - set(_EVERYWHERE)
+            and told not in map(shared.get, action.option_strings)
+        ]
+        if flags and name and name.split(" ")[0] not in _OF_OTHER_TOOLS:
+            lines.append(f"| `{name}` | {', '.join(flags)} |")
     return put_between(page, "flags", lines)
 
 
@@ -182,14 +205,12 @@ def list_parsers(parser: ArgumentParser) -> Iterator[ArgumentParser]:
             yield from list_parsers(below)
 
 
-def write_flag(name: str, parser: ArgumentParser, action: Action) -> str:
-    """A line of the table of flags."""
+def write_flag(parser: ArgumentParser, action: Action) -> str:
+    """A flag with its other names and its value."""
     formatter = parser._get_formatter()
     value = "" if action.nargs == 0 else " " + formatter._format_args(action, action.dest.upper())
-    names = ", ".join(f"`{flag}`" for flag in action.option_strings[:-1])
-    last = f"`{action.option_strings[-1]}{value}`".replace("|", "\\|")
-    told = formatter._expand_help(action).replace("|", "\\|") if action.help else ""
-    return link_pages(f"| `{name}` | {f'{names}, ' if names else ''}{last} | {told} |")
+    *names, last = action.option_strings
+    return ", ".join(f"`{flag}`" for flag in [*names, last + value]).replace("|", "\\|")
 
 
 def link_pages(row: str) -> str:
@@ -235,7 +256,7 @@ def write_all() -> dict[Path, str]:
     """Every page with a table, with its text."""
     return {
         PAGE: write_page(),
-        SCORING: write_stages(),
+        JUDGES: write_stages(),
         REFERENCE: write_flags(write_options(REFERENCE.read_text(encoding="utf-8"))),
         PAGE.with_name("runs.md"): write_identity(),
     }

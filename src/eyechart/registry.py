@@ -156,7 +156,7 @@ class JudgePrompt(NamedTuple):
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 aggregates: Registry[Aggregate] = Registry("aggregate", see="eyechart docs metrics")
-judge_prompts: Registry[JudgePrompt] = Registry("judge prompt", see="eyechart docs scoring")
+judge_prompts: Registry[JudgePrompt] = Registry("judge prompt", see="eyechart docs judges")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 converters: Registry[Converter] = Registry("converter", see="eyechart data convert --help")

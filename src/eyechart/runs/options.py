@@ -394,7 +394,7 @@ class Options:
     )
     judge_prompts: str | None = option(
         None, group=SCORING, affects="score", metavar="FILE", is_path=True,
-        help="your own prompts for the judge (eyechart docs scoring)",
+        help="your own prompts for the judge (eyechart docs judges)",
     )
     judge_repeat: int = option(
         0, group=SCORING, affects="score", metavar="N", at_least=0,
