@@ -18,6 +18,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,7 +33,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 import eyechart as ec
 from eyechart.models.hf import HfModel, weights
 from eyechart.models.hf.decode import Decoder, Row
-from eyechart.models.hf.engine import Engine
+from eyechart.models.hf.engine import BatchLimits, Engine
 from eyechart.models.hf.options import HfOptions
 from eyechart.models.hf.speed import speed_up
 from eyechart.models.hf.weights import Checkpoint, choose_limits
@@ -159,20 +160,41 @@ def generate(model: Any, inputs: dict[str, Any]) -> Any:
     return model.generate(**inputs, max_new_tokens=NEW_TOKENS, min_new_tokens=NEW_TOKENS, do_sample=False)
 
 
-def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> tuple[float, float, list[int]]:
-    """Samples per second of a whole run, the seconds to its first reply, and the sizes of its batches."""
+@dataclass
+class Whole:
+    """A whole run: its rate, when things happened (seconds from its start), and the rows of its prefills."""
+
+    rate: float
+    asked_s: float  # the first question was asked
+    first_s: float  # the first reply
+    last_s: float  # the last reply; what follows is the end of the run
+    sizes: list[int]
+
+    def __str__(self) -> str:
+        return (
+            f"asked after {self.asked_s:.1f} s, first reply {self.first_s:.1f} s, last "
+            f"{self.last_s:.1f} s; prompts in parts of {self.sizes}"
+        )
+
+
+def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> Whole:
     options = HfOptions(max_tokens=NEW_TOKENS)
     checkpoint = Checkpoint("bench/qwen", options, model.config, processor, str(model.device), model.dtype)
     made: list[HfModel] = []
+    begun: list[float] = []
     ended: list[float] = []
 
     @ec.model("bench")
     def bench(name: str, settings: ec.ModelSettings) -> HfModel:
         ours = HfModel(f"bench/{name}", checkpoint)
         decoder = Decoder(model, pad_id=processor.pad_token_id, end_ids=())
-        ours.engine = Engine(lambda: (decoder, choose_limits(model, None)), finish, name="bench")
+        ours.engine = Engine(lambda: load(decoder), finish, name="bench")
         made.append(ours)
         return ours
+
+    def load(decoder: Decoder) -> tuple[Decoder, BatchLimits]:
+        begun.append(time.perf_counter())
+        return decoder, choose_limits(model, None)
 
     def finish(row: Row) -> ec.Reply:
         ended.append(time.perf_counter())
@@ -184,7 +206,8 @@ def measure_ours(model: Any, processor: Processor, source: Path, n: int) -> tupl
         seconds = time.perf_counter() - began
         assert sum(done.outcomes.values()) == n
         assert not done.outcomes.get("failed"), done.outcomes
-    return n / seconds, ended[0] - began, made[0].engine.batch_sizes
+    asked, first, last = (one - began for one in (begun[0], ended[0], ended[-1]))
+    return Whole(n / seconds, asked, first, last, made[0].engine.batch_sizes)
 
 
 def measure_watch(
@@ -310,9 +333,9 @@ def main() -> None:
             report("stock generate, batches of 32", lambda: measure_stock(model, processor, folder, 32))
 
         def ours() -> float:
-            rate, first_s, sizes = measure_ours(model, processor, source, given.samples)
-            print(f"  first reply after {first_s:.1f} s, prompts in parts of {sizes}", flush=True)
-            return rate
+            whole = measure_ours(model, processor, source, given.samples)
+            print(f"  {whole}", flush=True)
+            return whole.rate
 
         speed_up(model, is_compiled=not given.eager)
         began = time.perf_counter()

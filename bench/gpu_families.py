@@ -321,8 +321,12 @@ def measure(family: str, place: Path, n: int) -> None:
     source = write_questions(place, n, iter([(1008, 1008)] * n))
     for how in ("compile=false", "compile=true"):
         done, seconds = run(folder, source, f"max_tokens=32,{how}")
-        print(f"{family}, {billions:.1f} B weights, {how}: {n} questions in {seconds:.0f} s with loading, "
-              f"outcomes {done.outcomes}", flush=True)  # fmt: skip
+        waits = sorted(one.reply.latency_s for one in done.samples() if one.reply is not None)
+        print(
+            f"{family}, {billions:.1f} B weights, {how}: {n} questions in {seconds:.0f} s with loading, "
+            f"first reply after {waits[0]:.1f} s, half after {waits[len(waits) // 2]:.1f} s, {done.outcomes}",
+            flush=True,
+        )
     shutil.rmtree(folder)
 
 
