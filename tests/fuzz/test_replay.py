@@ -31,7 +31,7 @@ PLANTED = {
     "evalscope": "pipelines.logs.evalscope._prediction",
     "infochartqa": "pipelines.infochartqa.data.read_entries",
     "multi": "pipelines.multi.metrics._entry",
-    "multi-labels": "pipelines.multi.metrics._label",
+    "multi-labels": "pipelines.multi.metrics._at",
     "config": "cli.config._read",
     "template": "prompt.template._compile",
     "options": "run.options.check_limits",

@@ -80,4 +80,4 @@ def test_streaming_needs_a_server(tmp_path: Path) -> None:
     assert "stream has no effect" in done.err
     done = eyechart("run", "q.tsv", "-m", "openai/m", "--stream", "--batch", cwd=tmp_path)
     assert done.code == 2
-    assert "the replies of a batch come at once" in done.err
+    assert "stream cannot be combined with batch" in done.err
