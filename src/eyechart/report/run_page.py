@@ -318,7 +318,7 @@ class SampleBlocks:
             detail.cut = detail.reply is not said or detail.thinking is not reply.thinking
             self._page.has_markdown = self._page.has_markdown or _MARKDOWN.search(detail.reply) is not None
             self.n_cut += detail.cut
-            detail.latency_s = round(reply.latency_s, 3)
+            detail.latency_s = round(reply.latency_s, 6)
             detail.speed = describe_speed(reply) if reply.first_token_s is not None else ""
             if reply.finish_reason != "stop":
                 detail.finish = reply.finish_reason or "none given"
