@@ -94,7 +94,7 @@ bench: $(VENV)/.dev   ## how fast and lean: ratios to a bare client in the same 
 bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 	$(BIN)/python bench/rescoring.py
 
-simulate: $(VENV)/.dev ## how often the intervals of ec.stats contain the true value: the table of docs/intervals.md
+simulate: $(VENV)/.dev ## how often the intervals of ec.stats contain the true value: the tables of bench/simulated.md
 	@$(BIN)/python bench/simulate.py
 
 catalogue: $(VENV)/.dev ## write what follows from declarations: the list of built-in parts, tables in docs

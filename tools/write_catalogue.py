@@ -56,11 +56,11 @@ def write_page() -> str:
     lines = [
         "",
         "",
-        "| name | size, paper | prompt | metric | parity | what differs |",
-        "|---|---|---|---|---|---|",
+        "| name | size, paper | prompt | metric | parity |",
+        "|---|---|---|---|---|",
     ]
     for group, rows in sorted(by_group.items()):
-        lines.append(f"| **{'VQA' if group == 'vqa' else group.capitalize()}** | | | | | |")
+        lines.append(f"| **{'VQA' if group == 'vqa' else group.capitalize()}** | | | | |")
         lines += [write_row(facts, members) for facts, members in rows.items()]
     lines += ["", *(f"- {key}: `{prompt}`" for prompt, key in _PROMPTS.items())]
     return put_between(PAGE, "table", lines)
@@ -79,7 +79,7 @@ def describe(made: Benchmark) -> tuple[str, ...]:
         parity = named if is_all else f"{parity}: {named}"
     if words := name_judge_words(made):
         parity += f"; judge: {words}"
-    return card.paper, _PROMPTS.get(show_prompt(made), "own"), card.metric, parity, card.note
+    return card.paper, _PROMPTS.get(show_prompt(made), "own"), card.metric, parity
 
 
 def write_row(facts: tuple[str, ...], members: list[tuple[str, str]]) -> str:
@@ -144,18 +144,18 @@ _EVERYWHERE = ("-h", "--help", "--help-all", "--json")
 
 def write_options(page: str) -> str:
     """The page with the table of options, under the headings of the help."""
-    lines = ["", "", "| option | meaning | affects | default |", "|---|---|---|---|"]
+    lines = ["", "", "| option | meaning | default |", "|---|---|---|"]
     group = ""
     for one in list_options(Options).values():
         if one.group != group:
-            lines.append(f"| **{one.group}** | | | |")
+            lines.append(f"| **{one.group}** | | |")
             group = one.group
         lines.append(write_option(one))
     return put_between(page, "options", lines)
 
 
 def write_option(one: Option) -> str:
-    """A line of the table: the flag, its name in files where that is another, and the help."""
+    """A line of the table: the flag, its name in files where that is another, how the help begins."""
     known = list_file_keys(Options).items()
     spelled = [flag.lstrip("-").replace("-", "_") for flag in one.flags]
     keys = [key for key, meant in known if meant.option == one.name and not meant.is_inverted]
@@ -169,12 +169,23 @@ def write_option(one: Option) -> str:
     if isinstance(one.default, bool | int | float | str):
         value = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
         default = f"`{value.lower()}`"
+    told = shorten(told)
     if one.is_switched_off:
         told = f"`{one.name}: false`: {told}"
-    elif one.is_repeatable and "repeatable" not in told:
+    elif one.is_repeatable:
         told += "; repeatable"
-    cells = [names + (f" ({', '.join(others)})" if others else ""), told, one.affects, default]
+    cells = [names + (f" ({', '.join(others)})" if others else ""), told, default]
     return link_pages(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+
+
+def shorten(told: str) -> str:
+    """The first clause of a help, which says what the option is, and the page that it names."""
+    found = re.match(r"(with --[^:]*: )?.*?(?=; |: | \(|$)", told)
+    first = found[0] if found else told
+    if " " not in first:  # values are explained one by one
+        return told
+    pages = re.findall(r"\beyechart docs \w[\w-]*(?:#[\w-]+)?", told.removeprefix(first))
+    return " ".join([first, *(f"({page})" for page in pages)])
 
 
 def write_flags(page: str) -> str:
