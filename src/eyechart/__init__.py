@@ -124,22 +124,16 @@ __all__ = [
 
 
 _LAZY = {  # imported when they are first used
-    "Run": ("eyechart.runs.api", "Run"),
-    "run": ("eyechart.runs.api", "run"),
-    "arun": ("eyechart.runs.api", "arun"),
-    "load": ("eyechart.runs.api", "load"),
-    "Audit": ("eyechart.runs.audit", "Audit"),
-    "audit": ("eyechart.runs.audit", "audit"),
-    "Look": ("eyechart.runs.look", "Look"),
-    "Comparison": ("eyechart.report.compare", "Comparison"),
-    "compare": ("eyechart.runs.comparison", "compare"),
-    "Estimate": ("eyechart.runs.estimate", "Estimate"),
-    "Gate": ("eyechart.runs.gate", "Gate"),
-    "gate": ("eyechart.runs.gate", "gate"),
-    "Sweep": ("eyechart.report.sweep", "Sweep"),
-    "sweep": ("eyechart.runs.sweep", "sweep"),
-    "estimate": ("eyechart.runs.estimate", "estimate_run"),
-    "watch": ("eyechart.runs.watch", "watch"),
+    **dict.fromkeys(("Run", "run", "arun", "load"), "runs.api"),
+    **dict.fromkeys(("Audit", "audit"), "runs.audit"),
+    **dict.fromkeys(("Estimate", "estimate"), "runs.estimate"),
+    **dict.fromkeys(("Gate", "gate"), "runs.gate"),
+    "Comparison": "report.compare",
+    "Look": "runs.look",
+    "Sweep": "report.sweep",
+    "compare": "runs.comparison",
+    "sweep": "runs.sweep",
+    "watch": "runs.watch",
 }
 
 
@@ -163,6 +157,6 @@ def __getattr__(name: str) -> Any:
     if name in ("score", "stats"):
         return import_module(f"eyechart.{name}")
     if name in _LAZY:
-        module, attribute = _LAZY[name]
-        return getattr(import_module(module), attribute)
+        module = import_module(f"eyechart.{_LAZY[name]}")
+        return getattr(module, "estimate_run" if name == "estimate" else name)
     raise AttributeError(f"module 'eyechart' has no attribute {name!r}")

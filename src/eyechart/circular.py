@@ -236,10 +236,11 @@ def merge_rotations(results: Iterable[Result]) -> Iterator[Result]:
             yield result
             continue
         key = (result.sample.circle, result.trial)
-        if key in circles:
-            circles[key].add(result)
-        else:
-            circles[key] = _Circle.of(result)
+        if key not in circles:
+            circles[key] = _Circle(
+                _strip(result.sample), result.position, result.trial, cluster=result.cluster
+            )
+        circles[key].add(result)
     for circle in sorted(circles.values(), key=lambda circle: (circle.position, circle.trial)):
         yield circle.result()
 
@@ -259,17 +260,6 @@ class _Circle(msgspec.Struct):
     reason: str = ""  # why a rotation has no verdict
     is_pending: bool = False
     cluster: str = ""
-
-    @classmethod
-    def of(cls, result: Result) -> _Circle:
-        circle = cls(
-            sample=_strip(result.sample),
-            position=result.position,
-            trial=result.trial,
-            cluster=result.cluster,
-        )
-        circle.add(result)
-        return circle
 
     def add(self, result: Result) -> None:
         self.n_rows += 1

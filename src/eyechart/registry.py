@@ -447,21 +447,16 @@ def find_hub_benchmarks(place: str, part: str = "") -> list[str]:
     """
     wanted = place.lower()
     _load_announced("hub", lambda name: name.partition(":")[0].lower() == wanted)
-    found = [
-        name
+    declared = [
+        (known, name)
         for other, parts in _hubs.items()
         if other.lower() == wanted
         for known, names in parts.items()
         if not known or not part or part in (known, *known.split("/"))
         for name in names
     ]
-    whole = [
-        name
-        for other, parts in _hubs.items()
-        if other.lower() == wanted and not part
-        for name in parts.get("", ())
-    ]
-    return list(dict.fromkeys(whole or found))
+    whole = [name for known, name in declared if not known and not part]
+    return list(dict.fromkeys(whole or (name for _, name in declared)))
 
 
 def _leads_to(path: Path, parts: tuple[str, ...]) -> bool:

@@ -220,7 +220,6 @@ _ALIKE = {
 _TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|eot_id|endoftext)>")
 # "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
 _KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def normalise_characters(text: str) -> str:
@@ -252,12 +251,3 @@ def _plain(char: str) -> str:
         return char
     plain = unicodedata.normalize("NFKC", char)
     return _ALIKE.get(plain, plain) if len(plain) == 1 else char
-
-
-def lower_ascii(text: str) -> str:
-    """The text with A to Z in lower case, nothing moved. Patterns over it need no flag: much faster.
-
-    >>> lower_ascii("The Ｂ in İzmir")
-    'the Ｂ in İzmir'
-    """
-    return text.lower() if text.isascii() else text.translate(_LOWER)

@@ -127,9 +127,7 @@ class Samples(Sequence[Sample]):
 
 def get_remarks(source: Source) -> tuple[str, ...] | None:
     """Remarks of a source on what can change the score, one line each; None if it makes none. Opens it."""
-    while isinstance(source, LazySource | ChangedSource | Samples):
-        source = source.opened if isinstance(source, LazySource) else source.source
-    return getattr(source, "remarks", None)
+    return getattr(_unwrap(source), "remarks", None)
 
 
 def find_file_source(source: Source) -> FileSource | None:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,7 +26,7 @@ from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
 from eyechart.registry import scorers
 from eyechart.score.judged import CHECK, REPEAT, Aside, Opinion, decide_by_majority, render_call
-from eyechart.score.thinking import Thinking, find_thinking, show_reply
+from eyechart.score.thinking import find_thinking, show_reply
 from eyechart.store.journal import Journal, ScorerName
 from eyechart.store.reader import Answered
 from eyechart.types import (
@@ -322,17 +322,9 @@ class _BoundScorer(msgspec.Struct, frozen=True):
     def parity(self) -> str:
         return self.scorer.parity
 
-    @property
-    def thinking(self) -> Thinking:
-        return find_thinking(self.scorer)
-
-    @property
-    def rules(self) -> str:
-        return getattr(self.scorer, "rules", "")
-
-    @property
-    def cut(self) -> Callable[[str], str] | None:
-        return getattr(self.scorer, "cut", None)
+    def __getattr__(self, name: str) -> Any:
+        """All else is the scorer's: `thinking`, `rules`, `cut`."""
+        return getattr(self.scorer, name)
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return self.scorer(reply, sample)

@@ -36,7 +36,7 @@ from eyechart.engine.pool import (
     TokenReservation,
 )
 from eyechart.errors import ModelError
-from eyechart.memory import current_claim
+from eyechart.memory import Claim, current_claim
 from eyechart.models.prices import guess_usage
 from eyechart.models.streams import Heard, current_stream
 from eyechart.types import (
@@ -627,31 +627,23 @@ class Deadlines:
             first.task.cancel()
 
 
+@dataclass(slots=True, eq=False)
 class PendingRequest:
     """A request in flight, and when it is due."""
 
-    __slots__ = (
-        "_cancelling",
-        "_extended_s",
-        "_heard",
-        "_limit_s",
-        "_n_heard",
-        "claim",
-        "due",
-        "is_over",
-        "task",
-    )
+    task: asyncio.Task[object]
+    due: float
+    _limit_s: float
+    _heard: Heard
+    is_over: bool = False  # it took too long, and was cancelled for that
+    claim: Claim | None = field(default_factory=current_claim.get)
+    _n_heard: int = 0
+    _extended_s: float = field(init=False)
+    _cancelling: int = field(init=False)
 
-    def __init__(self, task: asyncio.Task[object], due: float, limit_s: float, heard: Heard) -> None:
-        self.task = task
-        self.due = due
-        self._limit_s = limit_s
-        self._heard = heard
-        self._n_heard = 0
-        self.claim = current_claim.get()
+    def __post_init__(self) -> None:
         self._extended_s = self.claim.waited_s if self.claim is not None else 0.0
-        self.is_over = False  # it took too long, and was cancelled for that
-        self._cancelling = task.cancelling()
+        self._cancelling = self.task.cancelling()
 
     def extend(self) -> bool:
         """Allow the time its reply waited for memory on our side, and the limit again if parts of it came.

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import aiohttp
 
     from eyechart.models.chat import ChatEndpoint
+
+T = TypeVar("T")
 
 _PIECE = 1024 * 1024
 _MAX_LINE = 64 * 2**20  # as of an answer of its own
@@ -122,6 +124,20 @@ class BatchApi(ABC):
                 hint=f"does {self.endpoint.base_url} have a batch API? Leave out --batch if it does not",
                 is_retryable=True,
             ) from err
+
+    async def list_pages(
+        self, path: str, cursor: str, kind: type[Page[Any]], name: str
+    ) -> AsyncIterator[list[Any]]:
+        """The batches of the account, the latest first; raises if there are very many, none of them named."""
+        after = ""
+        for _ in range(_MAX_PAGES):
+            asked = urlencode({"limit": 100, **({cursor: after} if after else {})})
+            page = await self.call("GET", f"{path}?{asked}", kind)
+            yield page.data
+            if not page.has_more or not page.data:
+                return
+            after = page.data[-1].id
+        raise ModelError(f"the batch {name} is not among the latest {100 * _MAX_PAGES:,} of the account")
 
     async def read_lines(self, path: str, n: int) -> AsyncIterator[bytes]:
         """The lines of a file of `n` results, downloaded first: reading takes longer than a server waits.
@@ -218,6 +234,13 @@ class BatchApi(ABC):
         return self._session
 
 
+class Page(msgspec.Struct, Generic[T]):
+    """A part of a list."""
+
+    data: list[T]
+    has_more: bool = False
+
+
 def check_id(said: str) -> str:
     """An id that a server chose, which becomes part of a URL."""
     if not _ID.fullmatch(said):
@@ -257,11 +280,6 @@ class _OpenAIBatch(msgspec.Struct):
     request_counts: _Counts | None = None
     metadata: dict[str, Any] | None = None
     created_at: float | None = None
-
-
-class _OpenAIBatches(msgspec.Struct):
-    data: list[_OpenAIBatch]
-    has_more: bool = False
 
 
 class _Response(msgspec.Struct):
@@ -313,19 +331,13 @@ class OpenAIBatches(BatchApi):
         return str(made.id)
 
     async def find(self, name: str, n: int, since: float, known: set[str]) -> str | None:
-        after = ""
-        for _ in range(_MAX_PAGES):
-            asked = urlencode({"limit": 100, **({"after": after} if after else {})})
-            page: _OpenAIBatches = await self.call("GET", f"/batches?{asked}", _OpenAIBatches)
-            for one in page.data:
+        async for page in self.list_pages("/batches", "after", Page[_OpenAIBatch], name):
+            for one in page:
                 if (one.metadata or {}).get("eyechart") == name:
-                    return one.id
-            last = page.data[-1] if page.data else None
-            is_before = last is not None and (last.created_at or since) < since - _CLOCKS_S
-            if last is None or not page.has_more or is_before:
-                return None
-            after = last.id
-        raise _not_found_in_time(name)
+                    return str(one.id)
+            if page and (page[-1].created_at or since) < since - _CLOCKS_S:
+                break
+        return None
 
     async def look(self, number: str) -> BatchState:
         batch = await self._get(number)
@@ -393,12 +405,6 @@ class _AnthropicBatch(msgspec.Struct):
     created_at: str = ""
 
 
-class _AnthropicBatches(msgspec.Struct):
-    data: list[_AnthropicBatch]
-    has_more: bool = False
-    last_id: str | None = None
-
-
 class _Result(msgspec.Struct):
     type: str
     message: msgspec.Raw = msgspec.Raw(b"null")
@@ -447,22 +453,14 @@ class AnthropicBatches(BatchApi):
 
         So one of the same time and size has to be waited for.
         """
-        after = ""
-        for _ in range(_MAX_PAGES):
-            asked = urlencode({"limit": 100, **({"after_id": after} if after else {})})
-            page: _AnthropicBatches = await self.call("GET", f"/messages/batches?{asked}", _AnthropicBatches)
-            for one in page.data:
+        async for page in self.list_pages("/messages/batches", "after_id", Page[_AnthropicBatch], name):
+            for one in page:
                 if _read_time(one.created_at) < since - _CLOCKS_S:
                     return None
-                is_like = one.id not in known and (
-                    one.request_counts is None or one.request_counts.total == n
-                )
-                if is_like and await self._is_named(one, name, n):
-                    return one.id
-            if not page.has_more or not page.last_id:
-                return None
-            after = page.last_id
-        raise _not_found_in_time(name)
+                has_size = one.request_counts is None or one.request_counts.total == n
+                if one.id not in known and has_size and await self._is_named(one, name, n):
+                    return str(one.id)
+        return None
 
     async def _is_named(self, batch: _AnthropicBatch, name: str, n: int) -> bool:
         while batch.processing_status != "ended":
@@ -511,11 +509,6 @@ class AnthropicBatches(BatchApi):
 
 _CLOCKS_S = 300.0  # by how much two clocks may differ
 _WAIT_S = 5.0
-
-
-def _not_found_in_time(name: str) -> ModelError:
-    """The list of batches goes on before the time of the one that is searched for."""
-    return ModelError(f"the batch {name} is not among the latest {100 * _MAX_PAGES:,} of the account")
 
 
 def _read_time(text: str) -> float:

@@ -31,24 +31,12 @@ _FINISHED: dict[str | None, str] = {
     "FINISH_REASON_UNSPECIFIED": "",
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",  # and no token with which to go on
-    **dict.fromkeys(
-        (
-            "SAFETY",
-            "RECITATION",
-            "BLOCKLIST",
-            "PROHIBITED_CONTENT",
-            "SPII",
-            "IMAGE_SAFETY",
-            "IMAGE_PROHIBITED_CONTENT",
-            "IMAGE_RECITATION",
-            "LANGUAGE",
-            "ESCALATION",
-            "PUP_LIMITED_DISABLED",
-            "MODEL_ARMOR",
-        ),
-        "content_filter",
-    ),
-}
+    **dict.fromkeys((
+        "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE", "ESCALATION", "PUP_LIMITED_DISABLED",
+        "MODEL_ARMOR",
+    ), "content_filter"),
+}  # fmt: skip
 _REST = "continuationToken"
 _MAX_PARTS = 64  # of one reply
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"

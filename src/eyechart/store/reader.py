@@ -186,38 +186,30 @@ class JournalReader:
         `together`: one task per sample, its further trials as siblings of the first. `order`: the positions
         of the samples, in which they are listed.
         """
-        if order is not None:
-            for first in range(0, len(order), PAGE):
-                yield from self._list_tasks(order[first : first + PAGE], trials, together=together)
-            return
-        sql = """
-            SELECT s.position, s.body, r.trial, r.key, a.recipe FROM samples s
-            LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?3
-            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
-            WHERE s.position > ?1 AND s.position <= ?2
-            ORDER BY s.position"""
+        columns = "SELECT s.position, s.body, r.trial, r.key, a.recipe"
+        replied = """
+            LEFT JOIN replies r ON r.sample = s.id AND r.trial < {}
+            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key"""
+        if order is None:
+            sql = f"""{columns} FROM samples s {replied.format("?3")}
+                      WHERE s.position > ?1 AND s.position <= ?2 ORDER BY s.position"""
+            found = self._pages(sql, trials)
+        else:
+            sql = f"""{columns} FROM json_each(?2) w JOIN samples s ON s.position = w.value
+                      {replied.format("?1")} ORDER BY w.key"""
+            found = self._ordered_pages(sql, trials, order)
         with store_errors(self.path):
-            for _, replies in itertools.groupby(self._pages(sql, trials), key=itemgetter(0)):
-                rows = list(replies)
+            for _, of_sample in itertools.groupby(found, key=itemgetter(0)):
+                rows = list(of_sample)
                 position, body = rows[0][:2]
-                replied = [row[2:] for row in rows]
-                yield from list_tasks(position, _sample.decode(body), replied, trials, together=together)
+                replies = [row[2:] for row in rows]
+                yield from list_tasks(position, _sample.decode(body), replies, trials, together=together)
 
-    def _list_tasks(self, order: Sequence[int], trials: int, *, together: bool) -> Iterator[Task]:
-        sql = """
-            SELECT s.position, s.body, r.trial, r.key, a.recipe FROM json_each(?2) w
-            JOIN samples s ON s.position = w.value
-            LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?1
-            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
-            ORDER BY w.key"""
-        with store_errors(self.path):
+    def _ordered_pages(self, sql: str, trials: int, order: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        for first in range(0, len(order), PAGE):
             with self._reading() as db:
-                found = db.execute(sql, (trials, _as_json(order))).fetchall()
-            for _, replies in itertools.groupby(found, key=itemgetter(0)):
-                rows = list(replies)
-                position, body = rows[0][:2]
-                replied = [row[2:] for row in rows]
-                yield from list_tasks(position, _sample.decode(body), replied, trials, together=together)
+                rows = db.execute(sql, (trials, _as_json(order[first : first + PAGE]))).fetchall()
+            yield from rows
 
     def results(
         self,

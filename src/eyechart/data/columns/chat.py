@@ -94,7 +94,8 @@ def read_conversation(values: Mapping[str, Any], column: str) -> dict[str, Any]:
         values_of = [found[name] for name in used]
         images = [one for value in values_of for one in (value if isinstance(value, list) else [value])]
     # A table has the numbered columns in every row, filled or not.
-    found = {name: value for name, value in found.items() if name not in used and not _is_numbered(name)}
+    numbers = [name for name in found if is_image_name(name) and parse_column_name(name)[1] is not None]
+    found = {name: value for name, value in found.items() if name not in (*used, *numbers)}
     if images:
         found["image"] = images
     found["question"] = turns[-1][1]
@@ -103,10 +104,6 @@ def read_conversation(values: Mapping[str, Any], column: str) -> dict[str, Any]:
     if before := turns[:-1]:
         found[HISTORY] = [[role, text] for role, text in before]
     return found
-
-
-def _is_numbered(name: str) -> bool:
-    return is_image_name(name) and parse_column_name(name)[1] is not None
 
 
 def _read_turns(turns: Any) -> tuple[list[tuple[str, str]], list[Any]]:

@@ -295,12 +295,6 @@ def _group_of(file: Any, row: int) -> tuple[int, int]:
     raise IndexError("no such row")
 
 
-def count_rows(path: Path) -> int:
-    """How many rows a file has, from its metadata."""
-    with _parquet_file(path) as file:
-        return int(file.metadata.num_rows)
-
-
 def is_image_type(kind: Any) -> bool:
     """Whether a type is bytes, the library's struct of bytes and path, or a list of either."""
     import pyarrow as pa

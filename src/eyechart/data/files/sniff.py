@@ -20,16 +20,7 @@ from eyechart.data.files.tables import scan_rows
 from eyechart.errors import DataError, UsageError
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
-_OTHERS = (",", ";", "\t", "|")
-_NAMES = {
-    ",": "commas",
-    ";": "semicolons",
-    "\t": "tabs",
-    "|": "bars",
-    "comma": ",",
-    "semicolon": ";",
-    "tab": "\t",
-}
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _ROWS = 40
 _CHECKED_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1 << 20
@@ -99,7 +90,7 @@ def _find_table(
     usual = delimiter or SEPARATORS[format]
     tried = [usual]
     if format == "csv" and delimiter is None:  # a .tsv that is something else is refused: it says what it is
-        tried += [one for one in _OTHERS if one != usual]
+        tried += [one for one in _NAMES if one != usual]
     headers = {one: find_header(_read_rows(path, one, encoding), names_question) for one in tried}
     asking = [one for one, header in headers.items() if names_question(header.names)]
     if usual in asking:

@@ -349,42 +349,27 @@ _INT64 = range(-(2**63), 2**63)
 _UINT64 = range(2**64)
 
 
-class _Column:
-    """Which types are still possible for one column."""
+def _find_forms(text: str) -> set[str]:
+    """What a cell could be."""
+    is_whole = _INT.fullmatch(text) is not None
+    value = int(text) if is_whole and len(text) < 64 else 2**64
+    fits = {
+        "whole": is_whole,
+        "int64": is_whole and value in _INT64,
+        "uint64": is_whole and value in _UINT64,
+        "float": _FLOAT.fullmatch(text) is not None or _INFINITY.fullmatch(text) is not None,
+        "bool": text in _TRUE or text in _FALSE,
+    }
+    return {form for form, is_so in fits.items() if is_so}
 
-    def __init__(self) -> None:
-        self.can_int = self.can_float = self.can_bool = True
-        self.has_gap = False
-        self.n_values = 0
-        self.fits_int64 = self.fits_uint64 = True
 
-    def see(self, text: str) -> None:
-        if text in NA_WORDS:
-            self.has_gap = True
-            return
-        self.n_values += 1
-        if self.can_int:
-            self.can_int = _INT.fullmatch(text) is not None
-            if self.can_int:
-                value = int(text) if len(text) < 64 else 2**64
-                self.fits_int64 &= value in _INT64
-                self.fits_uint64 &= value in _UINT64
-        if self.can_float:
-            self.can_float = _FLOAT.fullmatch(text) is not None or _INFINITY.fullmatch(text) is not None
-        if self.can_bool:
-            self.can_bool = text in _TRUE or text in _FALSE
-
-    @property
-    def kind(self) -> PandasType:
-        if self.n_values == 0:
-            return "text"
-        if self.can_int:
-            if not self.fits_int64 and not self.fits_uint64:
-                return "text"
-            return "float" if self.has_gap else "int"
-        if self.can_float:
-            return "float"
-        return "bool" if self.can_bool else "text"
+def _choose_kind(forms: set[str] | None, *, has_gap: bool) -> PandasType:
+    """The type of a column of which every cell has these forms; None: it has none but missing values."""
+    if not forms or ("whole" in forms and forms.isdisjoint(("int64", "uint64"))):
+        return "text"
+    if "whole" in forms:
+        return "float" if has_gap else "int"
+    return "float" if "float" in forms else "bool"
 
 
 def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict[str, PandasType]:
@@ -393,11 +378,16 @@ def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict
     >>> infer_kinds(["a", "b"], [{"a": "007", "b": "3"}, {"a": "8", "b": ""}])
     {'a': 'int', 'b': 'float'}
     """
-    columns = {name: _Column() for name in names}
+    common: dict[str, set[str] | None] = dict.fromkeys(names)
+    gaps: set[str] = set()
     for row in rows:
-        for name, column in columns.items():
-            column.see(row[name])
-    return {name: column.kind for name, column in columns.items()}
+        for name, forms in common.items():
+            if row[name] in NA_WORDS:
+                gaps.add(name)
+            elif forms is None or forms:
+                found = _find_forms(row[name])
+                common[name] = found if forms is None else forms & found
+    return {name: _choose_kind(forms, has_gap=name in gaps) for name, forms in common.items()}
 
 
 def read_as_pandas(text: str, kind: PandasType) -> str | None:
