@@ -421,11 +421,13 @@ def name_keywords(text: str, declared: Mapping[str, Option]) -> str:
 # -- parsing the texts of flags
 
 
-def read_points(text: str) -> float:
+def read_points(text: str, *, fraction: float = 0.1) -> float:
     """A share from a text in points or percent: 2 and 2% are both two hundredths.
 
-    >>> read_points("2"), read_points("80%"), read_points("0.5 %")
-    (0.02, 0.8, 0.005)
+    A number up to `fraction` needs its ``%``: 0.02 is most likely meant as two hundredths.
+
+    >>> read_points("2"), read_points("80%"), read_points("0.05 %")
+    (0.02, 0.8, 0.0005)
     """
     try:
         points = float(text.strip().removesuffix("%"))
@@ -433,21 +435,20 @@ def read_points(text: str) -> float:
         points = math.nan
     if not 0 <= points <= 100:
         raise ArgumentTypeError(f"{text!r} is not a number of points from 0 to 100, such as 2 or 2%")
+    if 0 < points <= fraction and "%" not in text:
+        raise ArgumentTypeError(
+            f"{text} is {points:g} %: write {100 * points:g} for a fraction of {text}, {text}% if that is meant"
+        )
     return points / 100
 
 
 def read_limit(text: str) -> float:
-    """As `read_points`, for a score to reach, where 0.8 is most likely meant as 80 %.
+    """As `read_points`, for a score to reach, where 0.8 and 1 are most likely fractions.
 
     >>> read_limit("80"), read_limit("0.5%")
     (0.8, 0.005)
     """
-    points = read_points(text)
-    if 0 < points <= 0.01 and "%" not in text:
-        raise ArgumentTypeError(
-            f"{text} is {100 * points:g} %: write {10_000 * points:g} for a fraction of {text}"
-        )
-    return points
+    return read_points(text, fraction=1.0)
 
 
 def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:

@@ -103,6 +103,8 @@ def test_runs_that_differ_in_their_scorer_say_so(questions: Path) -> None:
     folder = questions.parent
     first = run_here(questions, "baseline/random", out=folder / "runs" / "one")
     run_here(questions, "baseline/random", out=folder / "runs" / "two")
+    run_here(questions, "baseline/random", out=folder / "runs" / "three", limit=2)
+    run_here(questions, "baseline/majority")
     eyechart("score", first.folder, "--scorer", "text", cwd=folder)
-    told = {run["selection"] for run in eyechart("runs", "--json", cwd=folder).json["runs"]}
-    assert told == {"scorer text", "scorer default"}
+    told = [run["selection"] for run in eyechart("runs", "--json", cwd=folder).json["runs"]]
+    assert sorted(told) == ["limit 2, scorer default", "scorer default", "scorer default", "scorer text"]

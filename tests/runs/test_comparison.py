@@ -106,6 +106,27 @@ def test_runs_of_a_folder_that_do_not_belong_together_are_named(questions: Path)
         ec.compare(a, b, edited)
 
 
+def test_a_benchmark_without_comparable_runs_does_not_stop_the_others(questions: Path) -> None:
+    a, b = score(questions, "a", right(N, 1)), score(questions, "b", right(N, 2))
+    other = jsonl(questions.parent / "other.jsonl", [question(k, question=f"Other {k}?") for k in range(N)])
+    score(other, "a", right(N))
+    text = score(other, "b", right(N), scorer="text")
+    [found] = compare_all([questions.parent / "runs"])
+    assert set(found.scores) == {str(a.folder), str(b.folder)}
+    assert any(f"{text.folder} is not compared: the runs have different scorers" in one for one in found.warnings)
+    with pytest.raises(ec.UsageError, match="different scorers"):
+        compare_all([questions.parent / "runs" / "other"])
+
+
+def test_the_run_of_a_folder_that_was_started_first_is_the_reference(questions: Path) -> None:
+    settings: dict[str, Any] = {"out": questions.parent / "runs", "progress": False}
+    old = ec.run(questions, "baseline/random", **settings)
+    new = ec.run(questions, "baseline/majority", **settings)
+    ec.run(questions, "baseline/random", **settings)  # started again: still the older one
+    found = ec.compare(questions.parent / "runs")
+    assert (found.reference, list(found.scores)) == (str(old.folder), [str(old.folder), str(new.folder)])
+
+
 def test_runs_of_a_folder_with_hardly_a_score_are_named(questions: Path) -> None:
     a, b = score(questions, "a", right(N, 1)), score(questions, "b", right(N, 2))
     begun = score(questions, "begun", ["A", *[None] * (N - 1)])

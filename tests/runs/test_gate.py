@@ -251,6 +251,8 @@ def test_exit_codes(folder: Path, given: Sequence[str], code: int, said: str) ->
         (("--at-least", "80", "--baseline", "latest"), "and not both"),
         (("--at-least", "80", "--max-drop", "2"), "--max-drop has no effect without --baseline"),
         (("--at-least", "0.8"), "0.8 is 0.8 %: write 80 for"),
+        (("--baseline", "latest", "--max-drop", "0.02"), "0.02 is 0.02 %: write 2 for"),
+        (("--at-least", "80", "--max-failed", "0.05"), "0.05 is 0.05 %: write 5 for"),
         (("--at-least", "180"), "not a number of points"),
         (("--at-least", "much"), "not a number of points"),
         (("--baseline", "nothing"), "nothing"),

@@ -125,7 +125,12 @@ def compare_all(
         # Runs that are named one by one are meant to be compared, whatever their benchmark is called.
         groups.setdefault("" if is_listed else str(run.manifest.get("benchmark")), []).append(run)
     alone = [several[0] for several in groups.values() if len(several) == 1]
-    groups = {name: several for name, several in groups.items() if len(several) > 1}
+    # In a folder, the run that was started first is the reference, as if the names were typed in this order.
+    groups = {
+        name: several if is_listed else sorted(several, key=lambda run: run.journal.read_starts()[0])
+        for name, several in groups.items()
+        if len(several) > 1
+    }
     if not groups:
         raise UsageError(
             f"nothing to compare: {_tell_runs(runs) or 'no run is given'}",
@@ -234,14 +239,11 @@ def _part_runs(groups: Sequence[Sequence[Run]], scorer: str | None) -> tuple[lis
             else:
                 fitting.append(run)
         found.sort(key=len, reverse=True)
-        if len(found[0]) == 1:  # the comparison says what is in the way
-            parts.append(runs)
-            continue
         parts += [[run for run in runs if run in part] for part in found if len(part) > 1]
         for [run, *others] in found[1:]:
             why = _find_obstacle(found[0][0], run, questions, scorer)
             left += [] if others else [f"{run.folder} is not compared: {why}"]
-    return parts, left
+    return parts or list(groups), left  # if no two fit, the comparison of the first says what is in the way
 
 
 def _refuse_unrelated(runs: Sequence[Run]) -> None:

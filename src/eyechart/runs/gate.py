@@ -92,8 +92,9 @@ def gate(
         raise UsageError("a gate needs at_least or baseline, and not both", hint="ec.gate(run, at_least=0.8)")
     if at_least is not None and not 0 <= at_least <= 1:
         raise UsageError(f"at_least is {at_least:g}, but must be from 0 to 1", hint="write 80 % as 0.8")
-    if not 0 <= max_drop <= 1:
-        raise UsageError(f"max_drop is {max_drop:g}, but must be from 0 to 1", hint="write 2 points as 0.02")
+    for name, share in (("max_drop", max_drop), ("max_failed", max_failed)):
+        if not 0 <= share <= 1:
+            raise UsageError(f"{name} is {share:g}, but must be from 0 to 1", hint="write 2 points as 0.02")
     if max_drop and baseline is None:
         raise UsageError("max_drop has no effect without a baseline", hint="add baseline=RUN")
     if unclear not in ("fail", "pass"):

@@ -259,28 +259,39 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
         outcomes=numbers.outcomes,
         cost=numbers.cost,
         state="running" if is_active else "incomplete" if numbers.pending or not manifest else state,
-        at=journal.read_last_start(),
+        at=journal.read_starts()[1],
         changed=read_changed(folder),
     )
 
 
 def tell_apart(runs: Iterable[ListedRun]) -> list[ListedRun]:
-    """The runs, with the scorer, judge and data of those that would otherwise have the same line."""
+    """The runs, with scorer and judge where a benchmark has several: their scores are not comparable.
+
+    Runs that would otherwise have the same line also have their data.
+    """
+    runs = list(runs)
+    of_benchmark: dict[str, list[ListedRun]] = {}
     alike: dict[tuple[str, ...], list[ListedRun]] = {}
     for run in runs:
+        of_benchmark.setdefault(run.benchmark, []).append(run)
         alike.setdefault((run.benchmark, run.model, run.address, run.selection), []).append(run)
     return [
-        replace(run, selection=", ".join(filter(None, (run.selection, *_list_own(run, several)))))
-        for several in alike.values()
-        for run in several
-    ]
+        replace(run, selection=", ".join([
+            *filter(None, [run.selection]),
+            *_list_own(run, of_benchmark[run.benchmark], ("scorer", "judge")),
+            *_list_own(run, alike[run.benchmark, run.model, run.address, run.selection], ("data", "replies")),
+        ]))
+        for run in runs
+    ]  # fmt: skip
 
 
-def _list_own(run: ListedRun, several: Sequence[ListedRun]) -> Iterator[str]:
-    for name in ("scorer", "judge", "data", "replies"):
-        values = {one.conditions.get(name, "") for one in several}
-        if len(values) > 1 and (value := run.conditions.get(name)):
-            yield f"{name} {value.partition(' (version')[0]}"
+def _list_own(run: ListedRun, several: Sequence[ListedRun], names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        for end in (" (version", ", parity"):  # no more than it takes to tell them apart
+            told = [one.conditions.get(name, "").partition(end)[0] for one in (run, *several)]
+            if len({*told}) > 1:
+                yield from [f"{name} {told[0]}"] if told[0] else ()
+                break
 
 
 class _Numbers(msgspec.Struct, frozen=True):

@@ -66,7 +66,7 @@ def gather_facts(run: Run) -> RunFacts:
         summary=run.summary,
         conditions=run.conditions,
         n_rows=_count_rows(run),
-        started_at=run.journal.read_last_start(),
+        started_at=run.journal.read_starts()[1],
         price=run.price(),
         levels=list(_find_blind_levels(run)),
         notes=list(_list_notes(run)),

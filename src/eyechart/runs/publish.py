@@ -275,7 +275,7 @@ def _read_value(run: Run) -> float:
 
 
 def _read_date(run: Run) -> str:
-    return datetime.fromtimestamp(run.journal.read_last_start(), UTC).date().isoformat()
+    return datetime.fromtimestamp(run.journal.read_starts()[1], UTC).date().isoformat()
 
 
 def _write_yaml(path: str | Path, content: Any) -> None:

@@ -500,7 +500,7 @@ class Run:
                 full_images=full_images,
                 find_calls=self.find_calls,
                 numbers=self.summary.to_json(),
-                started_at=self.journal.read_last_start(),
+                started_at=self.journal.read_starts()[1],
                 settings=settings or {},
             )
         )

@@ -448,10 +448,11 @@ class JournalReader:
         with self._reading() as db:
             return bool(db.execute(sql).fetchone()[0])
 
-    def read_last_start(self) -> float:
-        """When the run was last started, in seconds since 1970; 0 if it never was."""
+    def read_starts(self) -> tuple[float, float]:
+        """When the run was first and last started, in seconds since 1970; 0 if it never was."""
         with self._reading() as db:
-            return float(db.execute("SELECT coalesce(max(started_at), 0) FROM sessions").fetchone()[0])
+            first, last = db.execute("SELECT min(started_at), max(started_at) FROM sessions").fetchone()
+        return float(first or 0), float(last or 0)
 
     # -- Connections and pages
 
