@@ -437,7 +437,7 @@ def read_points(text: str, *, fraction: float = 0.1) -> float:
         raise ArgumentTypeError(f"{text!r} is not a number of points from 0 to 100, such as 2 or 2%")
     if 0 < points <= fraction and "%" not in text:
         raise ArgumentTypeError(
-            f"{text} is {points:g} %: write {100 * points:g} for a fraction of {text}, {text}% if that is meant"
+            f"{text} is {points:g} %: write {100 * points:g} for a fraction of {text}, or {text}%"
         )
     return points / 100
 

@@ -113,7 +113,9 @@ def test_a_benchmark_without_comparable_runs_does_not_stop_the_others(questions:
     text = score(other, "b", right(N), scorer="text")
     [found] = compare_all([questions.parent / "runs"])
     assert set(found.scores) == {str(a.folder), str(b.folder)}
-    assert any(f"{text.folder} is not compared: the runs have different scorers" in one for one in found.warnings)
+    assert any(
+        f"{text.folder} is not compared: the runs have different scorers" in one for one in found.warnings
+    )
     with pytest.raises(ec.UsageError, match="different scorers"):
         compare_all([questions.parent / "runs" / "other"])
 
