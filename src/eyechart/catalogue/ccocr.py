@@ -234,6 +234,12 @@ def _find_part(row: ScoredRow) -> Iterable[str]:
     return ("_".join(get_column(row, name) for name in ("category", "l2-category", "split")),)
 
 
+@declare_aggregate(
+    "ccocr",
+    "the mean of texts in languages and scenes, key information and documents, each of its parts",
+    count_by(_find_part),
+    headline="total",
+)
 def _combine_ccocr(total: Counts) -> MetricTable:
     parts = {group: one["accuracy"] or 0.0 for group, one in average(total).items() if group != ALL}
     kinds = {}
@@ -244,12 +250,3 @@ def _combine_ccocr(total: Counts) -> MetricTable:
             kinds[kind] = sum(values) / len(values)
     whole = {"total": divide(sum(kinds.values()), len(kinds)), **kinds}
     return {ALL: whole, **{part: {"score": value} for part, value in parts.items()}}
-
-
-declare_aggregate(
-    name="ccocr",
-    about="the mean of texts in languages and scenes, key information and documents, each of its parts",
-    count=count_by(_find_part),
-    combine=_combine_ccocr,
-    headline="total",
-)

@@ -9,9 +9,16 @@ from typing import Any
 from eyechart.catalogue.entry import Entry
 from eyechart.catalogue.questions import withhold
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, get_fact, give, read_share, settle
+from eyechart.score.judges import (
+    MAX_JSON_CHARS,
+    ask_judge,
+    get_fact,
+    give,
+    official_judged,
+    read_share,
+)
 from eyechart.types import CannotAggregate, Judging, Reply, Sample, Score, ScoredRow
 
 _INDENT = "\n    * "
@@ -233,16 +240,12 @@ for _name, _file, _about, _size, _change in (
 _CHARXIV_TRIES = 10
 
 
-@judged_scorer("charxiv", version="1", parity="official", needs_judge=True)
+@official_judged("charxiv", version="1", needs_judge=True)
 def score_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
     """CharXiv: the judge gets the row's own `grading_query` and returns JSON with a score.
 
     As published, bad JSON is asked for again up to ten times, and an object without the keys is not.
     """
-    return (yield from settle(reply, sample, "charxiv", _ask_charxiv(reply, sample)))
-
-
-def _ask_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
     found, said = yield from ask_judge(
         reply, sample, "charxiv", read_charxiv, tries=_CHARXIV_TRIES, warmer=0,
         prompt=get_fact(sample, "grading_query"), values={"PREDICTION": reply.text},

@@ -224,11 +224,10 @@ for _name, _prepare, _how in (
     ("captions-words", tokenize, "on words without case and punctuation"),
 ):
     declare_aggregate(
-        name=_name,
-        about=f"CIDEr, ROUGE-L and BLEU over the whole set, {_how}",
-        count=_count_pair(_prepare),
-        combine=_combine_captions,
+        _name,
+        f"CIDEr, ROUGE-L and BLEU over the whole set, {_how}",
+        _count_pair(_prepare),
         headline="CIDEr",
         parity="official" if _name == "captions" else "",
         has_interval=False,
-    )
+    )(_combine_captions)

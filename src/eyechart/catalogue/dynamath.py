@@ -9,9 +9,9 @@ from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask, ask_with
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
-from eyechart.score.judges import MAX_JSON_CHARS, or_unscored
+from eyechart.score.judges import MAX_JSON_CHARS, official_judged
 from eyechart.score.math import extract_answer, read_as, score_answer
 from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
@@ -65,16 +65,12 @@ _OPTIONS = "ABCDE"
 _PI = 3.141592653589793
 
 
-@judged_scorer("dynamath", version="1", parity="official")
+@official_judged("dynamath", version="1", is_settled=False)
 def score_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's DynaMath: the key ``short answer`` of a JSON object, else a judge.
 
     A number must be within 0.001. As published, a text is right if it is contained in the answer.
     """
-    return (yield from or_unscored(_judge_dynamath(reply, sample), "dynamath"))
-
-
-def _judge_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
     kind = str(sample.meta.get("answer_type"))
     text = _cut_object(reply.text)
     is_read, answer = _read_short_answer(text, kind)
@@ -168,24 +164,21 @@ def _count_variants(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "dynamath",
+    "accuracy over all variants, and of questions with every variant right",
+    _count_variants,
+    unit=lambda row: get_column(row, "qid", "question_id"),
+    headline="worst case",
+    sees_unscored=True,
+    version="2",
+)
 def _combine_dynamath(total: Counts) -> MetricTable:
     table: dict[str, dict[str, float | None]] = {}
     for group, one in average(total).items():
         worst = divide(total.get((group, "worst"), 0), total.get((group, "questions"), 0))
         table[group] = {"average": one["accuracy"], "worst case": worst}
     return table
-
-
-declare_aggregate(
-    name="dynamath",
-    about="accuracy over all variants, and of questions with every variant right",
-    unit=lambda row: get_column(row, "qid", "question_id"),
-    count=_count_variants,
-    combine=_combine_dynamath,
-    headline="worst case",
-    sees_unscored=True,
-    version="2",
-)
 
 
 # A short answer in the form that the question asks for.

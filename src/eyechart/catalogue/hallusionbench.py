@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Sequence
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
-from eyechart.score.judges import get_fact, give, settle
+from eyechart.score.judges import get_fact, give, official_judged
 from eyechart.score.thinking import cut_reasoning, lmms_scorer
 from eyechart.score.vqa import score_short
 from eyechart.types import CannotAggregate, JudgeCall, Judging, MetricTable, Reply, Sample, Score, ScoredRow
@@ -54,16 +54,12 @@ Entry(
 # -- lmms-eval, as the authors score it
 
 
-@judged_scorer("hallusion-lmms", version="2", parity="official", needs_judge=True, cut=cut_reasoning)
+@official_judged("hallusion-lmms", version="2", needs_judge=True, cut=cut_reasoning)
 def score_hallusion(reply: Reply, sample: Sample) -> Judging[Score]:
     """HallusionBench: the judge says correct, incorrect or unclear.
 
     As published, unclear is right where the question has no figure (category VS, figure 0).
     """
-    return (yield from settle(reply, sample, "hallusion-lmms", _ask_hallusion(reply, sample)))
-
-
-def _ask_hallusion(reply: Reply, sample: Sample) -> Judging[Score]:
     gold = get_fact(sample, "gt_answer_details") or " | ".join(sample.golds)
     said = yield JudgeCall(
         stage="hallusion", values={"question": sample.question, "gold": gold, "answer": reply.text}
@@ -158,37 +154,34 @@ def _find_hallusion_set(row: ScoredRow) -> Hashable:
 
 
 declare_aggregate(
-    name="hallusion",
-    about="accuracy by question, by figure, and by question over its figures",
+    "hallusion",
+    "accuracy by question, by figure, and by question over its figures",
+    _count_hallusion(is_lmms=False),
     unit=lambda row: _read_hallusion(row, is_lmms=False)[:2],
-    count=_count_hallusion(is_lmms=False),
-    combine=_combine_hallusion,
     headline="mean",
     sees_unscored=True,
     version="2",
-)
+)(_combine_hallusion)
 declare_aggregate(
-    name="hallusion-lmms",
-    about="as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
+    "hallusion-lmms",
+    "as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
+    _count_hallusion(is_lmms=True),
     unit=_find_hallusion_set,
-    count=_count_hallusion(is_lmms=True),
-    combine=_combine_hallusion,
     headline="mean",
     sees_unscored=True,
     version="2",
-)
+)(_combine_hallusion)
 
 
 declare_aggregate(
-    name="hallusion-yes-lmms",
-    about="as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
+    "hallusion-yes-lmms",
+    "as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
+    _count_hallusion(is_lmms=True, keeps_all=True),
     unit=_find_hallusion_set,
-    count=_count_hallusion(is_lmms=True, keeps_all=True),
-    combine=_combine_hallusion,
     headline="mean",
     sees_unscored=True,
     version="2",
-)
+)(_combine_hallusion)
 
 
 # Whether the reply agrees with the reference.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Hashable, Sequence
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, get_column
-from eyechart.score.judges import ask_judge, get_fact, give, settle
+from eyechart.score.judges import ask_judge, get_fact, give, official_judged
 from eyechart.score.thinking import cut_reasoning
 from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
@@ -41,22 +41,22 @@ Entry(
 # -- Scores: two grades from 1 to 10 on the first line
 
 
-@judged_scorer("llavabench", version="2", parity="official", needs_judge=True)
+@official_judged("llavabench", version="2", needs_judge=True, judges_all=True)
 def score_llavabench(reply: Reply, sample: Sample) -> Judging[Score]:
     """LLaVABench: the judge grades the reference answer and the reply; `llavabench` aggregates their ratio.
 
     The score of a row is the reply's grade / 10. As published, a line that is not two numbers gives both
     grades -1, which count in the means, and an empty reply is graded, too.
     """
-    asking = _ask_grades(reply, sample, read_grades)
-    return (yield from settle(reply, sample, "llavabench", asking, judges_all=True))
+    return (yield from _ask_grades(reply, sample, read_grades))
 
 
-@judged_scorer("llavabench-lmms", version="2", parity="official", needs_judge=True, cut=cut_reasoning)
+@official_judged(
+    "llavabench-lmms", version="2", route="llavabench", needs_judge=True, judges_all=True, cut=cut_reasoning
+)
 def score_llavabench_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     """LLaVABench in lmms-eval: as `llavabench`, with the first two numbers of the judge's first line."""
-    asking = _ask_grades(reply, sample, read_grades_lmms)
-    return (yield from settle(reply, sample, "llavabench", asking, judges_all=True))
+    return (yield from _ask_grades(reply, sample, read_grades_lmms))
 
 
 def _ask_grades(
@@ -145,13 +145,12 @@ for _name, _decimals, _note in (
     ("llavabench-lmms", 3, "; both means rounded to three decimals (lmms-eval)"),
 ):
     declare_aggregate(
-        name=_name,
-        about=f"points: mean grade, as percent of the reference answers' mean grade{_note}",
-        count=_count_grades,
-        combine=_combine_grades(_decimals),
+        _name,
+        f"points: mean grade, as percent of the reference answers' mean grade{_note}",
+        _count_grades,
         headline="relative",
         scale="points",
-    )
+    )(_combine_grades(_decimals))
 
 
 # Two grades on the first line, the reference's and the model's.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.judges import ask_judge, give, settle
+from eyechart.score.judges import ask_judge, give, official_judged
 from eyechart.score.reading import score_official
 from eyechart.types import Judging, NoJudge, Reply, Sample, Score
 
@@ -28,16 +28,12 @@ Entry(
 ).register()
 
 
-@judged_scorer("logicvista", version="2", parity="official")
+@official_judged("logicvista", version="2")
 def score_logicvista(reply: Reply, sample: Sample) -> Judging[Score]:
     """LogicVista: the judge names letters; they must be those of the answer, repeated ones as often.
 
     Without a judge, a reply that is nothing but capital letters is read.
     """
-    return (yield from settle(reply, sample, "logicvista", _ask_logicvista(reply, sample)))
-
-
-def _ask_logicvista(reply: Reply, sample: Sample) -> Judging[Score]:
     try:
         letters, said = yield from ask_judge(reply, sample, "logicvista", read_capitals)
     except NoJudge:

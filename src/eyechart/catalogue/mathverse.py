@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask, ask_with
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.judges import ask_judge, or_unscored
+from eyechart.score.judges import ask_judge, official_judged
 from eyechart.score.math import extract_answer, score_answer
 from eyechart.score.text import parse_literal
 from eyechart.types import Judging, Reply, Sample, Score, ScoredRow
@@ -61,16 +61,12 @@ for _name, _version, _part in _VERSIONS:
 # -- Scores
 
 
-@judged_scorer("mathverse", version="1", parity="official")
+@official_judged("mathverse", version="1", is_settled=False)
 def score_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's MathVerse: a judge extracts the answer, and decides unless it is the answer's own text.
 
     The judge must write 0 or 1; it is asked up to five times. As published, the reply then counts as wrong.
     """
-    return (yield from or_unscored(_judge_mathverse(reply, sample), "mathverse"))
-
-
-def _judge_mathverse(reply: Reply, sample: Sample) -> Judging[Score]:
     extracted = yield from extract_answer(reply, sample, "mathverse-extract")
     text = reply.text if extracted is None else extracted
     hit = any(text.strip() == gold.strip() for gold in sample.golds if gold.strip())

@@ -18,7 +18,7 @@ from eyechart.registry import judged_scorer
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.choice_rules import RULES as LETTER_RULES
 from eyechart.score.choice_rules import infer
-from eyechart.score.judges import or_unscored
+from eyechart.score.judges import official_judged
 from eyechart.score.math import RULES, extract_answer, fetch_or_extract, list_options, read_as, score_answer
 from eyechart.score.text import parse_literal
 from eyechart.score.thinking import cut_reasoning
@@ -142,16 +142,12 @@ def _find_option(sample: Sample) -> str | None:
 _BRACKETED = re.compile(r"\(([a-zA-Z])\)")
 
 
-@judged_scorer("mathvista-lmms", version="2", parity="official", cut=cut_reasoning)
+@official_judged("mathvista-lmms", version="2", is_settled=False, cut=cut_reasoning)
 def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     """lmms-eval's MathVista: what was extracted is brought into the answer's form and compared as text.
 
     As published, without a letter the option with the nearest spelling is always taken.
     """
-    return (yield from or_unscored(_judge_mathvista_lmms(reply, sample), "mathvista-lmms"))
-
-
-def _judge_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     said: str | None = None
     result = prefetch_mathvista_lmms(reply.text.strip(), sample)
     if result is None:

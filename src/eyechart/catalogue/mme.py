@@ -113,22 +113,20 @@ def _combine_mme(rest: str) -> Callable[[Counts], MetricTable]:
 
 
 declare_aggregate(
-    name="mme",
-    about="accuracy plus accuracy per image, in percent, summed over categories",
+    "mme",
+    "accuracy plus accuracy per image, in percent, summed over categories",
+    _count_image(exactly=False),
     unit=_find_image,
-    count=_count_image(exactly=False),
-    combine=_combine_mme(""),
     headline="total",
     scale="points",
     sees_unscored=True,
-)
+)(_combine_mme(""))
 declare_aggregate(
-    name="mme-lmms",
-    about="as mme; needs exactly two questions per image, and unknown categories count as reasoning",
+    "mme-lmms",
+    "as mme; needs exactly two questions per image, and unknown categories count as reasoning",
+    _count_image(exactly=True),
     unit=_find_image,
-    count=_count_image(exactly=True),
-    combine=_combine_mme("reasoning"),
     headline="total",
     scale="points",
     sees_unscored=True,
-)
+)(_combine_mme("reasoning"))

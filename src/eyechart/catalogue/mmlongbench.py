@@ -14,9 +14,9 @@ from dataclasses import replace
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.catalogue.questions import Apart
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide
-from eyechart.score.judges import ask_judge, get_fact, or_unscored
+from eyechart.score.judges import ask_judge, get_fact, official_judged
 from eyechart.score.reading import score_official
 from eyechart.score.text import compare_spelling, parse_literal, to_number
 from eyechart.score.thinking import lmms_scorer
@@ -66,16 +66,12 @@ Entry(
 # -- VLMEvalKit: whole numbers, numbers, texts and lists
 
 
-@judged_scorer("mmlongbench", version="1", parity="official")
+@official_judged("mmlongbench", version="1", is_settled=False)
 def score_mmlongbench(reply: Reply, sample: Sample) -> Judging[Score]:
     """MMLongBench-Doc: a judge extracts the answer, which is compared by the column ``answer_format``.
 
     Without a judge, the whole reply is the answer.
     """
-    return (yield from or_unscored(_judge_mmlongbench(reply, sample), "mmlongbench"))
-
-
-def _judge_mmlongbench(reply: Reply, sample: Sample) -> Judging[Score]:
     route, detail = "mmlongbench", {}
     read: str = reply.text.strip()
     if sample.golds and read:
@@ -339,12 +335,11 @@ for _name, _is_none, _note in (
     ("mmlongbench-lmms", _says_none, ", in any spelling (lmms-eval)"),
 ):
     declare_aggregate(
-        name=_name,
-        about=f"F1 of recall (answerable questions) and precision (answered ones){_note}",
-        count=_count_answerable(_is_none),
-        combine=_combine_answerable,
+        _name,
+        f"F1 of recall (answerable questions) and precision (answered ones){_note}",
+        _count_answerable(_is_none),
         headline="F1",
-    )
+    )(_combine_answerable)
 
 
 # The answer in a reply, with its form.

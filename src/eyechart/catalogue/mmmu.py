@@ -449,6 +449,9 @@ def _count_mmmu(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "mmmu", "accuracy over all rows, by domain and subject", _count_mmmu, version="2", headline="accuracy"
+)
 def _combine_mmmu(total: Counts) -> MetricTable:
     found = average(total)
     n, value = total.get((ALL, "n"), 0), total.get((ALL, "value"), 0)
@@ -460,16 +463,6 @@ def _combine_mmmu(total: Counts) -> MetricTable:
             "at most": (value + total["picks"]) / n,
         }
     return found
-
-
-declare_aggregate(
-    name="mmmu",
-    version="2",
-    about="accuracy over all rows, by domain and subject",
-    count=_count_mmmu,
-    combine=_combine_mmmu,
-    headline="accuracy",
-)
 
 
 # lmms-eval's MMMU-Pro: a row may hold several questions. The accuracy of a subject is over its questions,
@@ -487,6 +480,12 @@ def _count_composite(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "mmmu-pro-lmms",
+    "accuracy by subject and domain; within a subject, a row counts once per question",
+    _count_composite,
+    headline="accuracy",
+)
 def _combine_composite(total: Counts) -> MetricTable:
     table: dict[str, dict[str, float | None]] = {ALL: {}}
     groups: dict[str, list[str]] = {ALL: []}
@@ -501,12 +500,3 @@ def _combine_composite(total: Counts) -> MetricTable:
         right = sum((table[one]["accuracy"] or 0) * (table[one]["n"] or 0) for one in subjects)
         table[group] = {"accuracy": divide(right, n), "n": n}
     return table
-
-
-declare_aggregate(
-    name="mmmu-pro-lmms",
-    about="accuracy by subject and domain; within a subject, a row counts once per question",
-    count=_count_composite,
-    combine=_combine_composite,
-    headline="accuracy",
-)

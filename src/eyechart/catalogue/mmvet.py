@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import Counts, average, count_by, declare_aggregate, get_column
-from eyechart.score.judges import ask_judge, give, read_share, settle
+from eyechart.score.judges import ask_judge, give, official_judged, read_share
 from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
@@ -33,13 +33,9 @@ Entry(
 ).register()
 
 
-@judged_scorer("mmvet", version="1", parity="official", needs_judge=True)
+@official_judged("mmvet", version="1", needs_judge=True)
 def score_mmvet(reply: Reply, sample: Sample) -> Judging[Score]:
     """MM-Vet: the judge's whole reply is a number from 0 to 1. Depends on the judge's version."""
-    return (yield from settle(reply, sample, "mmvet", _ask_mmvet(reply, sample)))
-
-
-def _ask_mmvet(reply: Reply, sample: Sample) -> Judging[Score]:
     gold = (sample.golds[0] if sample.golds else "").replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
     found, said = yield from ask_judge(reply, sample, "mmvet", read_share, values={"gold": gold})
     return give(found, said, "mmvet", read=reply.text.strip())
@@ -57,17 +53,14 @@ def _list_capabilities(row: ScoredRow) -> Iterable[str]:
     return [*(one for one in CAPABILITIES if one in category), category.replace(",", "_")]
 
 
-def _combine_mmvet(total: Counts) -> MetricTable:
-    return average(total, name="score")
-
-
-declare_aggregate(
-    name="mmvet",
-    about="the judge's grades, by capability and combination of capabilities",
-    count=count_by(_list_capabilities),
-    combine=_combine_mmvet,
+@declare_aggregate(
+    "mmvet",
+    "the judge's grades, by capability and combination of capabilities",
+    count_by(_list_capabilities),
     headline="score",
 )
+def _combine_mmvet(total: Counts) -> MetricTable:
+    return average(total, name="score")
 
 
 # A grade from 0 to 1.

@@ -96,13 +96,12 @@ def _count_pair(rows: Sequence[ScoredRow]) -> Counts:
 
 
 declare_aggregate(
-    name="mmvp",
-    about="the share of pairs with both questions right",
+    "mmvp",
+    "the share of pairs with both questions right",
+    _count_pair,
     unit=lambda row: row.position // 2,
-    count=_count_pair,
-    combine=_combine_pairs,
     headline="pairs",
-)
+)(_combine_pairs)
 
 
 def find_pair(sample_id: str) -> int:
@@ -128,10 +127,9 @@ def _count_pair_lmms(rows: Sequence[ScoredRow]) -> Counts:
 
 
 declare_aggregate(
-    name="mmvp-lmms",
-    about="as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
+    "mmvp-lmms",
+    "as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
+    _count_pair_lmms,
     unit=lambda row: find_pair(row.id),
-    count=_count_pair_lmms,
-    combine=_combine_pairs,
     headline="pairs",
-)
+)(_combine_pairs)

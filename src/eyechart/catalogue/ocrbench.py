@@ -82,6 +82,15 @@ def _count_points(rows: Sequence[ScoredRow]) -> Counts:
     return {category: sum(scored), (category, "rows"): len(rows), (category, "scored"): len(scored)}
 
 
+@declare_aggregate(
+    "ocrbench",
+    "right answers, of 1000 in the published set, and by part",
+    _count_points,
+    headline="Final Score",
+    scale="points",
+    sees_unscored=True,
+    version="2",
+)
 def _combine_points(total: Counts) -> MetricTable:
     def count(category: str) -> float | None:
         """The points of a category; its rows without a score are taken to be as the others are."""
@@ -92,15 +101,3 @@ def _combine_points(total: Counts) -> MetricTable:
     parts = {"Text Recognition": add_up(map(count, TEXT_RECOGNITION))}
     parts |= {one: count(one) for one in OTHER_PARTS}
     return {ALL: {"Final Score": add_up(parts.values()), **parts}}
-
-
-declare_aggregate(
-    name="ocrbench",
-    about="right answers, of 1000 in the published set, and by part",
-    count=_count_points,
-    combine=_combine_points,
-    headline="Final Score",
-    scale="points",
-    sees_unscored=True,
-    version="2",
-)

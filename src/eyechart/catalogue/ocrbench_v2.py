@@ -558,6 +558,12 @@ def _find_part(row: ScoredRow) -> Sequence[str]:
     return (PARTS[task],)
 
 
+@declare_aggregate(
+    "ocrbench-v2",
+    "English and Chinese: the mean of their parts, each the mean of its rows",
+    count_by(_find_part),
+    headline="English",
+)
 def _combine(total: Counts) -> MetricTable:
     found = average(total)
     whole: dict[str, float | None] = {}
@@ -568,12 +574,3 @@ def _combine(total: Counts) -> MetricTable:
         ALL: whole,
         **{part: {"score": one["accuracy"], "n": one["n"]} for part, one in found.items() if part},
     }
-
-
-declare_aggregate(
-    name="ocrbench-v2",
-    about="English and Chinese: the mean of their parts, each the mean of its rows",
-    count=count_by(_find_part),
-    combine=_combine,
-    headline="English",
-)

@@ -414,6 +414,13 @@ def _count_parts(rows: Sequence[ScoredRow]) -> Counts:
 _NAMES = ("text edit", "formula edit", "table TEDS", "table edit", "order edit")
 
 
+@declare_aggregate(
+    "omnidocbench",
+    "mean edit distance of texts, formulas, tables and order (lower is better), TEDS; by language",
+    _count_parts,
+    headline="overall edit",
+    parity="",
+)
 def _combine_parts(total: Counts) -> MetricTable:
     table: dict[str, dict[str, float | None]] = {}
     for group in dict.fromkeys((ALL, *(str(key[0]) for key in total if isinstance(key, tuple)))):
@@ -424,13 +431,3 @@ def _combine_parts(total: Counts) -> MetricTable:
         edits = [value for name, value in means.items() if "edit" in name and value is not None]
         table[group] = {"overall edit": sum(edits) / len(edits) if edits else None, **means}
     return table
-
-
-declare_aggregate(
-    name="omnidocbench",
-    about="mean edit distance of texts, formulas, tables and order (lower is better), TEDS; by language",
-    count=_count_parts,
-    combine=_combine_parts,
-    headline="overall edit",
-    parity="",
-)

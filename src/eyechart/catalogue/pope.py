@@ -93,16 +93,11 @@ def _combine_f1(missed: str) -> Callable[[Counts], MetricTable]:
 
 
 declare_aggregate(
-    name="pope-f1",
-    about="F1 of yes over all rows, repeated per category (VLMEvalKit)",
-    count=count_yes,
-    combine=_combine_f1("fn"),
-    headline="F1",
-)
+    "pope-f1", "F1 of yes over all rows, repeated per category (VLMEvalKit)", count_yes, headline="F1"
+)(_combine_f1("fn"))
 declare_aggregate(
-    name="pope-f1-lmms",
-    about="F1 of yes; replies that are neither yes nor no are left out of the recall (lmms-eval)",
-    count=count_yes,
-    combine=_combine_f1("fn, said no"),
+    "pope-f1-lmms",
+    "F1 of yes; replies that are neither yes nor no are left out of the recall (lmms-eval)",
+    count_yes,
     headline="F1",
-)
+)(_combine_f1("fn, said no"))

@@ -312,6 +312,12 @@ def _count_split(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "refcoco",
+    "accuracy at IoU .5: the mean over the official splits",
+    _count_split,
+    headline="mean of splits",
+)
 def _combine_splits(total: Counts) -> MetricTable:
     table = {
         group: {**one, "IoU": divide(total.get((group, "iou"), 0), one["n"] or 0)}
@@ -332,12 +338,3 @@ def _combine_splits(total: Counts) -> MetricTable:
             "n": table[ALL]["n"],
         }
     return table
-
-
-declare_aggregate(
-    name="refcoco",
-    about="accuracy at IoU .5: the mean over the official splits",
-    count=_count_split,
-    combine=_combine_splits,
-    headline="mean of splits",
-)

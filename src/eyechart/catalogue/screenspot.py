@@ -15,7 +15,15 @@ from typing import Any
 from eyechart.catalogue.entry import LMMS_EVAL, Entry
 from eyechart.data.columns.boxes import hide_box, read_numbers, scale_box, write_box
 from eyechart.prompt.published import ask
-from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
+from eyechart.score.aggregates import (
+    ALL,
+    Counts,
+    average,
+    declare_aggregate,
+    declare_means,
+    divide,
+    get_column,
+)
 from eyechart.score.boxes import (
     WHITE,
     Box,
@@ -408,6 +416,12 @@ def _count_clicks(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "screenspot",
+    "accuracy, unread replies, and accuracy by type and category",
+    _count_clicks,
+    headline="accuracy",
+)
 def _combine_clicks(total: Counts) -> MetricTable:
     table = average(total)
     groups = [group for group in table if group != ALL]
@@ -430,17 +444,8 @@ def _combine_clicks(total: Counts) -> MetricTable:
     return {ALL: whole, **{group: table[group] for group in groups}}
 
 
-declare_aggregate(
-    name="screenspot",
-    about="accuracy, unread replies, and accuracy by type and category",
-    count=_count_clicks,
-    combine=_combine_clicks,
-    headline="accuracy",
-)
-declare_aggregate(
-    name="screenspot-lmms",
-    about="accuracy of text and icons (lmms-eval's v2 and Pro)",
-    count=count_by(lambda row: (get_column(row, "data_type", "ui_type").lower(),)),
-    combine=average,
-    headline="accuracy",
+declare_means(
+    "screenspot-lmms",
+    "accuracy of text and icons (lmms-eval's v2 and Pro)",
+    lambda row: (get_column(row, "data_type", "ui_type").lower(),),
 )

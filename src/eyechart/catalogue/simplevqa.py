@@ -8,9 +8,9 @@ from typing import Any
 
 from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
-from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, give, settle
+from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, give, official_judged
 from eyechart.score.thinking import lmms_scorer
 from eyechart.score.vqa import normalise_lmms, score_short
 from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
@@ -48,13 +48,9 @@ Entry(
 _VERDICTS = {"正确": "correct", "错误": "incorrect", "未尝试": "not attempted"}
 
 
-@judged_scorer("simplevqa", version="1", parity="official", needs_judge=True)
+@official_judged("simplevqa", version="1", needs_judge=True)
 def score_simplevqa(reply: Reply, sample: Sample) -> Judging[Score]:
     """SimpleVQA: the judge's JSON says right, wrong or not attempted; `simplevqa` aggregates F1."""
-    return (yield from settle(reply, sample, "simplevqa", _ask_simplevqa(reply, sample)))
-
-
-def _ask_simplevqa(reply: Reply, sample: Sample) -> Judging[Score]:
     found, said = yield from ask_judge(reply, sample, "simplevqa", read_first_value, tries=1)
     judged = name_verdict(found)
     value = None if judged is None else float(judged == "correct")
@@ -117,6 +113,12 @@ def _count_attempts(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "simplevqa",
+    "F1 of right answers among all questions and among those attempted",
+    _count_attempts,
+    headline="F1",
+)
 def _combine_attempts(total: Counts) -> MetricTable:
     right, wrong, idle = (
         round(total.get(one, 0) / total["n"], 4) if total.get("n") else 0.0 for one in JUDGED
@@ -130,15 +132,6 @@ def _combine_attempts(total: Counts) -> MetricTable:
             "accuracy given attempted": given,
         }
     }  # fmt: skip
-
-
-declare_aggregate(
-    name="simplevqa",
-    about="F1 of right answers among all questions and among those attempted",
-    count=_count_attempts,
-    combine=_combine_attempts,
-    headline="F1",
-)
 
 
 # Right, wrong or not attempted, as JSON.

@@ -92,12 +92,11 @@ def _find_question(row: ScoredRow) -> str:
 
 
 declare_aggregate(
-    name="3dsrbench",
-    about="questions whose rotations, mirrored forms or both are all right; all rows",
+    "3dsrbench",
+    "questions whose rotations, mirrored forms or both are all right; all rows",
+    _count_forms,
     unit=_find_question,
-    count=_count_forms,
-    combine=_combine_forms,
     headline="circular",
     sees_unscored=True,
     version="2",
-)
+)(_combine_forms)

@@ -187,6 +187,15 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "wemath",
+    "strict and loose score over problems of two and three steps, of 525",
+    _count_problem,
+    unit=lambda row: get_column(row, "ID", "problem_id", "id") or row.id,
+    headline="strict",
+    sees_unscored=True,
+    version="2",
+)
 def _combine_wemath(total: Counts) -> MetricTable:
     # The score is what failings leave of all problems, so problems without a score would count as mastered.
     n, n_scored = total.get("problems", 0), total.get("scored problems", 0)
@@ -216,15 +225,3 @@ def _combine_wemath(total: Counts) -> MetricTable:
             mean = sum(value / rows for value, rows in counts) / len(counts)
             table[f"topic: {topic}"] = {"accuracy": mean, "n": sum(rows for _, rows in counts)}
     return table
-
-
-declare_aggregate(
-    name="wemath",
-    about="strict and loose score over problems of two and three steps, of 525",
-    unit=lambda row: get_column(row, "ID", "problem_id", "id") or row.id,
-    count=_count_problem,
-    combine=_combine_wemath,
-    headline="strict",
-    sees_unscored=True,
-    version="2",
-)

@@ -18,6 +18,7 @@ from eyechart.registry import record_aggregate
 from eyechart.types import Aggregate, MetricTable, ScoredRow
 
 Counts = Mapping[Hashable, float]
+Combine = Callable[[Counts], MetricTable]
 ALL = ""  # the group of all rows
 
 
@@ -73,40 +74,32 @@ def average(total: Counts, *, name: str = "accuracy") -> dict[str, dict[str, flo
 
 
 def declare_aggregate(
-    *,
-    name: str,
-    about: str,
-    count: Callable[[Sequence[ScoredRow]], Counts],
-    combine: Callable[[Counts], MetricTable],
-    headline: str,
-    unit: Callable[[ScoredRow], Hashable] | None = None,
-    scale: Literal["fraction", "points"] = "fraction",
-    version: str = "1",
-    parity: str = "official",
-    has_interval: bool = True,
-    sees_unscored: bool = False,
-) -> Aggregate:
-    """Record an aggregate; its numbers are the official ones unless `parity` is empty."""
-    return record_aggregate(
-        Aggregate(
-            name=name, version=version, about=about, count=count, combine=combine, headline=headline,
-            unit=unit, scale=scale, parity=parity, has_interval=has_interval, sees_unscored=sees_unscored,
-        )
-    )  # fmt: skip
+    name: str, about: str, count: Callable[[Sequence[ScoredRow]], Counts], *, headline: str,
+    unit: Callable[[ScoredRow], Hashable] | None = None, scale: Literal["fraction", "points"] = "fraction",
+    version: str = "1", parity: str = "official", has_interval: bool = True, sees_unscored: bool = False,
+) -> Callable[[Combine], Combine]:  # fmt: skip
+    """Record an aggregate by its last step, which stays callable; official unless `parity` is empty."""
+
+    def record(combine: Combine) -> Combine:
+        record_aggregate(
+            Aggregate(
+                name=name, version=version, about=about, count=count, combine=combine, headline=headline,
+                unit=unit, scale=scale, parity=parity, has_interval=has_interval, sees_unscored=sees_unscored,
+            )
+        )  # fmt: skip
+        return combine
+
+    return record
 
 
-def declare_means(name: str, about: str, groups: Groups) -> Aggregate:
+def declare_means(name: str, about: str, groups: Groups) -> None:
     """Record an aggregate that is the mean over all rows and over groups of them."""
-    return declare_aggregate(
-        name=name, about=about, count=count_by(groups), combine=average, headline="accuracy"
-    )
+    declare_aggregate(name, about, count_by(groups), headline="accuracy")(average)
 
 
-def declare_macro(name: str, about: str, groups: Groups) -> Aggregate:
+def declare_macro(name: str, about: str, groups: Groups) -> None:
     """Record the mean of group means, each group counting the same."""
-    return declare_aggregate(
-        name=name, about=about, count=count_by(groups), combine=_combine_macro, headline="macro"
-    )
+    declare_aggregate(name, about, count_by(groups), headline="macro")(_combine_macro)
 
 
 def _combine_macro(total: Counts) -> MetricTable:

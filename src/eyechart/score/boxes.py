@@ -192,18 +192,15 @@ def _count_boxes(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
+@declare_aggregate(
+    "boxes-lmms",
+    "mean IoU, accuracy at IoU .1 to .9, centre inside (lmms-eval)",
+    _count_boxes,
+    headline="ACC@0.5",
+)
 def _combine_boxes(total: Counts) -> MetricTable:
     n = total.get("n", 0)
     at = {f"ACC@{threshold}": divide(total.get(threshold, 0), n) for threshold in THRESHOLDS}
     return {
         ALL: {"IoU": divide(total.get("iou", 0), n), **at, "Center_ACC": divide(total.get("centre", 0), n)}
     }
-
-
-declare_aggregate(
-    name="boxes-lmms",
-    about="mean IoU, accuracy at IoU .1 to .9, centre inside (lmms-eval)",
-    count=_count_boxes,
-    combine=_combine_boxes,
-    headline="ACC@0.5",
-)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from typing import Any, TypeVar
 
 from eyechart.errors import API_FAILURE
-from eyechart.registry import judge_prompt, judged_scorer
+from eyechart.registry import JudgingFunction, judge_prompt, judged_scorer
 from eyechart.replies import check_finish_reason, to_outcome
 from eyechart.score.judged import UNREADABLE
 from eyechart.score.reading import score_official
@@ -80,6 +81,30 @@ def settle(
     return replace(score, outcome=outcome, value=0.0) if outcome and score.outcome != "unscored" else score
 
 
+def official_judged(
+    name: str, *, version: str, route: str = "", needs_judge: bool = False, is_settled: bool = True,
+    judges_all: bool = False, cut: Callable[[str], str] | None = None,
+) -> Callable[[JudgingFunction], JudgingFunction]:  # fmt: skip
+    """Declare an official scorer by the function that asks the judge; a failed call leaves the row unscored.
+
+    With `is_settled`, replies without a text or a judge have their outcome without it (`settle`).
+    """
+
+    def record(ask: JudgingFunction) -> JudgingFunction:
+        @wraps(ask)
+        def score(reply: Reply, sample: Sample) -> Judging[Score]:
+            asking = ask(reply, sample)
+            if not is_settled:
+                return (yield from or_unscored(asking, route or name))
+            return (yield from settle(reply, sample, route or name, asking, judges_all=judges_all))
+
+        return judged_scorer(name, version=version, parity="official", needs_judge=needs_judge, cut=cut)(
+            score
+        )
+
+    return record
+
+
 def give(value: float | None, said: str, route: str, *, read: str | None, **detail: Any) -> Score:
     """A score by the judge's value from 0 to 1; None or NaN: it could not be read, which counts 0."""
     if value is None or value != value:
@@ -106,13 +131,9 @@ def read_share(text: object) -> float | None:
 # -- Yes or no in VLMEvalKit, with a judge for the rest
 
 
-@judged_scorer("yes-no-judged-vlmevalkit", version="1", parity="official")
+@official_judged("yes-no-judged-vlmevalkit", version="1", route="yes-no-vlmevalkit", is_settled=False)
 def score_yes_no_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """``yes-no-vlmevalkit``, and a judge where the rules read neither; its reply is read the same way."""
-    return (yield from or_unscored(_judge_yes_no(reply, sample), "yes-no-vlmevalkit"))
-
-
-def _judge_yes_no(reply: Reply, sample: Sample) -> Judging[Score]:
     read, route = yes_no(reply.text), "yes-no-vlmevalkit"
     if read is None and sample.golds and reply.text.strip():
         try:
