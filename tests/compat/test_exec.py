@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from eyechart.compat import activate
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from support.command import Outcome, environment, eyechart
+from support.dataset_classes import restore_classes
 from support.files import picture, picture_base64
 from support.server import Asked, Server
 from support.tables import write_tsv

@@ -153,35 +153,29 @@ def _find_hallusion_set(row: ScoredRow) -> Hashable:
     return get_column(row, "category"), finer, part
 
 
-declare_aggregate(
-    "hallusion",
-    "accuracy by question, by figure, and by question over its figures",
-    _count_hallusion(is_lmms=False),
-    unit=lambda row: _read_hallusion(row, is_lmms=False)[:2],
-    headline="mean",
-    sees_unscored=True,
-    version="2",
-)(_combine_hallusion)
-declare_aggregate(
-    "hallusion-lmms",
-    "as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
-    _count_hallusion(is_lmms=True),
-    unit=_find_hallusion_set,
-    headline="mean",
-    sees_unscored=True,
-    version="2",
-)(_combine_hallusion)
-
-
-declare_aggregate(
-    "hallusion-yes-lmms",
-    "as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
-    _count_hallusion(is_lmms=True, keeps_all=True),
-    unit=_find_hallusion_set,
-    headline="mean",
-    sees_unscored=True,
-    version="2",
-)(_combine_hallusion)
+for _name, _unit, _count, _about in (
+    (
+        "hallusion",
+        lambda row: _read_hallusion(row, is_lmms=False)[:2],
+        _count_hallusion(is_lmms=False),
+        "accuracy by question, by figure, and by question over its figures",
+    ),
+    (
+        "hallusion-lmms",
+        _find_hallusion_set,
+        _count_hallusion(is_lmms=True),
+        "as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
+    ),
+    (
+        "hallusion-yes-lmms",
+        _find_hallusion_set,
+        _count_hallusion(is_lmms=True, keeps_all=True),
+        "as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
+    ),
+):
+    declare_aggregate(_name, _about, _count, unit=_unit, headline="mean", sees_unscored=True, version="2")(
+        _combine_hallusion
+    )
 
 
 # Whether the reply agrees with the reference.

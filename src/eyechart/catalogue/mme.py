@@ -112,21 +112,16 @@ def _combine_mme(rest: str) -> Callable[[Counts], MetricTable]:
     return combine
 
 
-declare_aggregate(
-    "mme",
-    "accuracy plus accuracy per image, in percent, summed over categories",
-    _count_image(exactly=False),
-    unit=_find_image,
-    headline="total",
-    scale="points",
-    sees_unscored=True,
-)(_combine_mme(""))
-declare_aggregate(
-    "mme-lmms",
-    "as mme; needs exactly two questions per image, and unknown categories count as reasoning",
-    _count_image(exactly=True),
-    unit=_find_image,
-    headline="total",
-    scale="points",
-    sees_unscored=True,
-)(_combine_mme("reasoning"))
+for _name, _about, _exactly, _rest in (
+    ("mme", "accuracy plus accuracy per image, in percent, summed over categories", False, ""),
+    (
+        "mme-lmms",
+        "as mme; needs exactly two questions per image, and unknown categories count as reasoning",
+        True,
+        "reasoning",
+    ),
+):
+    declare_aggregate(
+        _name, _about, _count_image(exactly=_exactly), unit=_find_image, headline="total", scale="points",
+        sees_unscored=True,
+    )(_combine_mme(_rest))  # fmt: skip

@@ -22,12 +22,7 @@ from eyechart.score.text import compare_spelling, parse_literal, to_number
 from eyechart.score.thinking import lmms_scorer
 from eyechart.types import Judging, MetricTable, NoJudge, Reply, Sample, Score, ScoredRow
 
-_MAX_PAGES = 120
-
-
-def limit_pages(sample: Sample) -> Sample:
-    """The sample with the first pages of its document, as in the paper."""
-    return replace(sample, images=sample.images[:_MAX_PAGES])
+_MAX_PAGES = 120  # of a document, as in the paper
 
 
 Entry(
@@ -41,7 +36,7 @@ Entry(
     hub="yubo2333/MMLongBench-Doc:train",
     images=Apart("documents/"),
     change_row=lambda row: {"image_path": f"documents/{row['doc_id']}"},
-    prepare=limit_pages,
+    prepare=lambda sample: replace(sample, images=sample.images[:_MAX_PAGES]),
     prompt=ask(),
     scorer="mmlongbench",
     kits={
@@ -115,15 +110,16 @@ def compare_mmlongbench(read: str, gold: str, kind: str) -> float:
         except (ValueError, OverflowError):
             return float(gold == "")
     if kind == "Float":
-        return float(_is_same_float(_clean(gold), _clean(read)))
+        true, said = to_number(_clean(gold)), to_number(_clean(read))
+        return float(true is not None and said is not None and _is_close(true, said))
     if kind == "Str":
-        return _compare_text(_clean(gold), _clean(read))
-    wanted, said = _list_items(gold), _list_items(read)
-    if wanted is None or said is None or len(wanted) != len(said) or not wanted:
+        return _compare_text(_clean(gold), _clean(read), _needs_exact)
+    wanted, found = _list_items(gold), _list_items(read)
+    if wanted is None or found is None or len(wanted) != len(found) or not wanted:
         return 0.0
     if to_number(wanted[0]) is not None or _needs_exact(wanted[0]):
-        return float("-".join(wanted) == "-".join(said))
-    return min(compare_spelling(true, mine) for true, mine in zip(wanted, said, strict=True))
+        return float("-".join(wanted) == "-".join(found))
+    return min(compare_spelling(one, mine) for one, mine in zip(wanted, found, strict=True))
 
 
 # -- lmms-eval: without a judge
@@ -160,17 +156,13 @@ def compare_mmlongbench_lmms(read: str, gold: str, kind: str) -> float:
     if kind == "none":
         return float(clean_mmlongbench(read) == UNANSWERABLE)
     if kind == "str":
-        return _compare_lmms(clean_mmlongbench(gold), clean_mmlongbench(read))
+        return _compare_text(clean_mmlongbench(gold), clean_mmlongbench(read), _needs_exact_lmms)
     wanted, mine = (sorted(map(clean_mmlongbench, _parse_items(text))) for text in (gold, read))
     if len(wanted) != len(mine):
         return 0.0
     if wanted and (_find_number(wanted[0]) is not None or _needs_exact_lmms(wanted[0])):
         return float(wanted == mine)
     return min((compare_spelling(true, said) for true, said in zip(wanted, mine, strict=True)), default=1.0)
-
-
-def _compare_lmms(true: str, said: str) -> float:
-    return float(true == said) if _needs_exact_lmms(true) else compare_spelling(true, said)
 
 
 def clean_mmlongbench(text: str) -> str:
@@ -214,13 +206,8 @@ def _list_items(text: str) -> list[str] | None:
     return sorted(_clean(item) for item in found) if isinstance(found, list) else None
 
 
-def _compare_text(true: str, said: str) -> float:
-    return float(true == said) if _needs_exact(true) else compare_spelling(true, said)
-
-
-def _is_same_float(true: str, said: str) -> bool:
-    gold, number = to_number(true), to_number(said)
-    return gold is not None and number is not None and _is_close(gold, number)
+def _compare_text(true: str, said: str, needs_exact: Callable[[str], bool]) -> float:
+    return float(true == said) if needs_exact(true) else compare_spelling(true, said)
 
 
 def _is_close(gold: float, number: float) -> bool:

@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -139,29 +140,22 @@ def _find_rule(task: str, variant: str, question: str) -> Rule | None:
     if variant == "multiple choice":
         return lambda reply, answers, _: float("".join(filter(str.isalpha, reply)) == answers[0])
     if variant == "case sensitive":
-        return lambda reply, answers, _: match_answer(reply, answers, has_case=True)
+        return partial(match_answer, has_case=True)
     if task == "handwritten answer extraction cn":
         return _compare_transcript if "简答" in question else _find_joined
     if task == "table parsing en" and "html" not in question.lower() and "markdown" in question.lower():
         return lambda reply, answers, _: compute_teds(*map(_from_markdown, (reply, answers[0])))
     name = task.rpartition(" ")[0]
-    return _RULES.get(task) or _RULES.get(name) or _match
+    return _RULES.get(task) or _RULES.get(name) or match_answer
 
 
 # -- Short answers
 
 
-def _match(reply: str, answers: Sequence[str], sample: Sample) -> float:
-    return match_answer(reply, answers)
-
-
-def _match_chinese(reply: str, answers: Sequence[str], sample: Sample) -> float:
-    return match_answer(reply, answers, is_chinese=True)
-
-
 def match_answer(
-    reply: str, answers: Sequence[str], *, has_case: bool = False, is_chinese: bool = False
-) -> float:
+    reply: str, answers: Sequence[str], sample: Sample | None = None, *, has_case: bool = False,
+    is_chinese: bool = False,
+) -> float:  # fmt: skip
     """1 if a short answer occurs in the reply; of a longer one the similarity, from one half on.
 
     An answer is short with up to four words, in Chinese with up to three parts between commas.
@@ -301,11 +295,9 @@ def compute_meteor(said: Sequence[str], true: Sequence[str]) -> float:
 
 def _compare_table(reply: str, answers: Sequence[str], sample: Sample) -> float:
     text = reply.replace("\n", "")
-    return compute_teds(text, _wrap(answers[0].replace("\n", ""))) if "<table" in text else 0.0
-
-
-def _wrap(table: str) -> str:
-    return table if "<table" in table else f"<table>{table}</table>"
+    gold = answers[0].replace("\n", "")
+    gold = gold if "<table" in gold else f"<table>{gold}</table>"
+    return compute_teds(text, gold) if "<table" in text else 0.0
 
 
 def _from_markdown(text: str) -> str:
@@ -538,7 +530,7 @@ def _is_same_text(gold: str, said: str) -> bool:
 
 
 _RULES: Mapping[str, Rule] = {
-    "cognition VQA cn": _match_chinese, "reasoning VQA cn": _match_chinese,
+    **dict.fromkeys(("cognition VQA cn", "reasoning VQA cn"), partial(match_answer, is_chinese=True)),
     "formula recognition en": _find_formula, "formula recognition cn": _find_chinese_formula,
     "text counting": _count, "table parsing": _compare_table, "chart parsing": _compare_chart,
     "document parsing": _compare_document, "key information extraction": _extract,

@@ -168,9 +168,7 @@ def _read_spans(attributes: str) -> tuple[int, int]:
     return int(found.get("colspan", 1)), int(found.get("rowspan", 1))
 
 
-def compute_teds(
-    reply: str, gold: str, *, is_structure_only: bool = False, counts_markup_in_cells: bool = True
-) -> float:
+def compute_teds(reply: str, gold: str, *, counts_markup_in_cells: bool = True) -> float:
     """1 - tree edit distance / nodes of the larger table; 0 if one of the two has no table.
 
     The kits divide by all elements, also those within cells, which the distance does not see: a reply of
@@ -183,8 +181,7 @@ def compute_teds(
     one, other = parse_table(reply), parse_table(gold)
     if one is None or other is None:
         return 0.0
-    rename = _rename_structure if is_structure_only else _rename
-    distance = compute_tree_distance(one, other, rename)
+    distance = compute_tree_distance(one, other, _rename)
     if distance is None:
         return 0.0
     n_nodes = max(_count_elements(table, counts_markup_in_cells) for table in (one, other))
@@ -281,10 +278,6 @@ def _fill(
                 left = other_way
             row.append(left)
         rows.append(row)
-
-
-def _rename_structure(one: Node, other: Node) -> float:
-    return float(one.tag != other.tag or one.spans != other.spans)
 
 
 def _rename(one: Node, other: Node) -> float:

@@ -14,8 +14,8 @@ from eyechart.compat.vlmeval.smp import dump, load
 from eyechart.errors import EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
 from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset, ImageBaseDataset
+from support.dataset_classes import restore_classes
 from support.files import picture_base64
 from support.runs import number_of
 from support.server import Answer

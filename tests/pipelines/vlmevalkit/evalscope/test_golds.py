@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eyechart.compat.evalscope import run_task
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, ImageMCQDataset
 from support.command import eyechart
+from support.dataset_classes import restore_classes
 from support.files import picture
 from support.tasks import M, User, sheet
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from eyechart.compat.evalscope import run_task
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from eyechart.pipelines.vlmevalkit.vlmeval.command import Flags, run
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, ImageMCQDataset
 from support.command import eyechart
+from support.dataset_classes import restore_classes
 from support.files import picture_base64
 from support.server import Asked
 from support.tasks import M, User, status

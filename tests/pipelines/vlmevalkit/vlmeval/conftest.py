@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
+from support.dataset_classes import restore_classes
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pytest
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
     is_changed,
     remember_class,
-    restore_classes,
 )
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
     CustomMCQDataset,
@@ -16,6 +15,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
     ImageVQADataset,
     TextMCQDataset,
 )
+from support.dataset_classes import restore_classes
 
 OURS = (
     ImageBaseDataset, ImageMCQDataset, ImageVQADataset, TextMCQDataset, CustomMCQDataset,

@@ -206,7 +206,7 @@ def is_place(text: str) -> bool:
 # -- Which classes a script has changed
 #
 # Scripts assign functions to dataset classes (``CustomVQADataset.evaluate = ...``). The original content of
-# each class is remembered, to detect changes and to restore it.
+# each class is remembered, to detect changes.
 
 C = TypeVar("C", bound=type)
 
@@ -231,21 +231,6 @@ def is_evaluate_changed(cls: type) -> bool:
     """Whether the class scores by a method of a script."""
     first = next(one for one in cls.__mro__ if "evaluate" in vars(one))
     return _WRITTEN.get(first, {}).get("evaluate") is not vars(first)["evaluate"]
-
-
-@contextmanager
-def restore_classes() -> Iterator[None]:
-    """Undo all assignments to the classes that happen inside the block."""
-    at_entry = {cls: _held(cls) for cls in _WRITTEN}
-    try:
-        yield
-    finally:
-        for cls, before in at_entry.items():
-            for name in set(_held(cls)) - set(before):
-                delattr(cls, name)
-            for name, value in before.items():
-                if vars(cls).get(name) is not value:
-                    setattr(cls, name, value)
 
 
 def _held(cls: type) -> dict[str, Any]:
