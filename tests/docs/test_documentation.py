@@ -339,10 +339,12 @@ def test_every_scorer_column_and_finding_is_on_its_page() -> None:
     from eyechart.data.columns.meaning import ALIASES
     from eyechart.registry import scorers
 
-    scoring = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
+    pages = ("scoring", "metrics", "multi", "mmbench", "infochartqa", "insight-o3")
+    scoring = "".join(page_text(f"{name}.md") for name in pages)
     data = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     ours = {name for name in scorers.names() if name != "same-length"}
-    assert not {name for name in ours if f"`{name}`" not in scoring}
+    scales = re.compile(r"-(unit|1000|pixels)$")  # metrics.md says what they mean
+    assert not {name for name in ours if f"`{scales.sub('', name)}`" not in scoring}
     assert not {alias for names in ALIASES.values() for alias in names if f"`{alias}`" not in data}
     assert not {code for code in FINDINGS if f"`{code}`" not in data}
 
