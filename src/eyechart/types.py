@@ -93,6 +93,25 @@ class Image:
     origin: str = ""
     path: str | None = None
 
+    @classmethod
+    def encode(
+        cls, data: bytes, mime: str, size: tuple[int, int], *, base64: bytes = b"", **facts: Any
+    ) -> Image:
+        """The image in an encoded file; `base64`: its text, if it is known."""
+        import hashlib
+
+        import pybase64
+
+        return cls(
+            base64=base64 or pybase64.b64encode(data),
+            mime=mime,
+            width=size[0],
+            height=size[1],
+            sha256=hashlib.sha256(data).hexdigest(),
+            n_bytes=len(data),
+            **facts,
+        )
+
     def data(self) -> bytes:
         import pybase64
 

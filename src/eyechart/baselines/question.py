@@ -242,6 +242,8 @@ class Fact:
     error: float = 0.0  # how far a measured value may be off
 
 
+Facts = Sequence[Fact]
+
 _DIFFERS = re.compile(r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b")
 _SUMS = re.compile(r"\btogether\b|\bsum\b|\bcombined\b|\bin total\b|\bin all\b|\btotal of\b")
 _COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
@@ -270,7 +272,7 @@ def measure_mention(label: str, question: ParsedQuestion) -> float:
     return min(1.0, hit / length)
 
 
-def answer_from_facts(question: ParsedQuestion, facts: Sequence[Fact], choices: Choices) -> Answer | None:
+def answer_from_facts(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
     """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
     facts = _of_series(question, facts)
     if len({fact.series for fact in facts}) > 1:
@@ -280,7 +282,7 @@ def answer_from_facts(question: ParsedQuestion, facts: Sequence[Fact], choices: 
     return next(filter(None, (rule(question, facts, named, choices) for rule in rules)), None)
 
 
-def _of_series(question: ParsedQuestion, facts: Sequence[Fact]) -> list[Fact]:
+def _of_series(question: ParsedQuestion, facts: Facts) -> list[Fact]:
     scores = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
     best = max(scores.values(), default=0.0)
     if best < 0.5:
@@ -288,12 +290,12 @@ def _of_series(question: ParsedQuestion, facts: Sequence[Fact]) -> list[Fact]:
     return [fact for fact in facts if scores.get(fact.series, 0.0) == best]
 
 
-def _evidence(rule: str, facts: Sequence[Fact]) -> dict[str, object]:
+def _evidence(rule: str, facts: Facts) -> dict[str, object]:
     source = facts[0].source if facts else ""
     return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
 
 
-def _cell(question: ParsedQuestion, facts: Sequence[Fact], choices: Choices) -> Answer | None:
+def _cell(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
     """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
     if question.subject.extreme or (question.asks_count and not choices):
         return None
@@ -311,19 +313,17 @@ def _cell(question: ParsedQuestion, facts: Sequence[Fact], choices: Choices) -> 
     return None
 
 
-def _numbers(facts: Sequence[Fact]) -> list[tuple[float, Fact]]:
+def _numbers(facts: Facts) -> list[tuple[float, Fact]]:
     return [(fact.value, fact) for fact in facts if fact.value is not None]
 
 
-def _format(value: float, like: Sequence[Fact]) -> str:
+def _format(value: float, like: Facts) -> str:
     """A computed number with as many decimals as those it came from."""
     decimals = max((len(m[1]) for f in like if (m := re.search(r"\d\.(\d+)", f.text))), default=0)
     return f"{value:.{decimals}f}"
 
 
-def _compare(
-    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Choices
-) -> Answer | None:
+def _compare(question: ParsedQuestion, _: Facts, named: Facts, __: Choices) -> Answer | None:
     if not question.is_yes_no or len(_numbers(named)) != 2 or not question.subject.extreme:
         return None
     ordered = sorted(_numbers(named), key=lambda item: _said_at(item[1], question))
@@ -339,9 +339,7 @@ def _said_at(fact: Fact, question: ParsedQuestion) -> int:
     )
 
 
-def _combine(
-    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Choices
-) -> Answer | None:
+def _combine(question: ParsedQuestion, _: Facts, named: Facts, __: Choices) -> Answer | None:
     values = [value for value, fact in _numbers(named) if fact.text]
     if len(values) < 2 or question.is_yes_no:
         return None
@@ -352,9 +350,7 @@ def _combine(
     return None
 
 
-def _count_beyond(
-    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], __: Choices
-) -> Answer | None:
+def _count_beyond(question: ParsedQuestion, facts: Facts, _: Facts, __: Choices) -> Answer | None:
     match = _BEYOND.search(question.text)
     if not (question.asks_count and match) or not all(fact.text for fact in facts):
         return None
@@ -363,9 +359,7 @@ def _count_beyond(
     return Answer(str(len(beyond)), _evidence(f"counted those beyond {limit:g}", facts))
 
 
-def _extreme(
-    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], choices: Choices
-) -> Answer | None:
+def _extreme(question: ParsedQuestion, facts: Facts, _: Facts, choices: Choices) -> Answer | None:
     values = _numbers(facts)
     if not question.subject.extreme or len(values) < 2 or question.is_yes_no or question.asks_count:
         return None
@@ -388,9 +382,7 @@ def _extreme(
     return Answer(text, _evidence(f"{which}, rank {rank}", [fact, *(f for _, f in ordered if f is not fact)]))
 
 
-def _value(
-    question: ParsedQuestion, facts: Sequence[Fact], named: Sequence[Fact], choices: Choices
-) -> Answer | None:
+def _value(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choices) -> Answer | None:
     if (
         question.is_yes_no
         or question.asks_colour

@@ -7,13 +7,12 @@ again. Everything before a request and after a reply is done as by the local exe
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import secrets
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 from eyechart.engine.budget import BudgetSpent
 from eyechart.engine.executor import LocalExecutor
@@ -69,7 +68,7 @@ class BatchExecutor(LocalExecutor):
 
     def snapshot(self) -> Snapshot:
         return self.progress.snapshot(
-            None, self._gate.budget if self._gate else None, status=self._status or "preparing a batch"
+            self._gate.budget if self._gate else None, status=self._status or "preparing a batch"
         )
 
     async def run(self, tasks: Iterable[Task]) -> None:
@@ -137,7 +136,7 @@ class BatchExecutor(LocalExecutor):
                         await self.scoring.wait_for_disk()
             finally:
                 prefetcher.stop()
-            self._raise_if_stopped()
+            self.stop.check()
             await self._submit(spool)
             return spool.spent
 
@@ -253,8 +252,7 @@ class BatchExecutor(LocalExecutor):
                     delay_s = _FIRST_LOOK_S
             if not self._log.pending():
                 return
-            await self.stop.wait(delay_s)
-            self._raise_if_stopped()
+            await self.stop.sleep(delay_s)
             delay_s = min(POLL_BACKOFF * delay_s, MAX_POLL_S)
 
     async def _collect(self, batch: Batch, state: BatchState) -> None:
@@ -334,30 +332,13 @@ class BatchExecutor(LocalExecutor):
         while True:
             attempt += 1
             try:
-                return await self._unless_stopped(call())
+                return await self.stop.attend(call())
             except ModelError as err:
                 if not policy.may_retry(attempt, err):
                     self.stop.give_up(err)
                     raise Stopped from err
                 self._client.retried += 1
-                await self.stop.wait(policy.delay_s(attempt, err.retry_after_s, self._client.rng))
-                self._raise_if_stopped()
-
-    async def _unless_stopped(self, call: Awaitable[T]) -> T:
-        self._raise_if_stopped()
-        working, stopped = asyncio.ensure_future(call), asyncio.ensure_future(self.stop.wait())
-        waited: list[asyncio.Future[Any]] = [working, stopped]
-        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if not working.done():
-            working.cancel()
-            await asyncio.wait([working])
-            raise Stopped
-        return working.result()
-
-    def _raise_if_stopped(self) -> None:
-        if self.stop.is_set:
-            raise Stopped
+                await self.stop.sleep(policy.delay_s(attempt, err.retry_after_s, self._client.rng))
 
 
 class Spool:

@@ -17,7 +17,6 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ import msgspec
 
 from eyechart import __version__
 from eyechart.engine.budget import BudgetSpent, Role
-from eyechart.engine.executor import Executor, find_quantile
+from eyechart.engine.executor import Executor
 from eyechart.engine.peers import Link, LinkLost, Peer, PendingJob, choose_gather_s, divide, needs_no_worker
 from eyechart.engine.pool import Stopped
 from eyechart.engine.prepare import Prefetcher, Prepared, Preparer, Rendered
@@ -148,22 +147,16 @@ class ClusterExecutor(Executor):
 
     def snapshot(self) -> Snapshot:
         ready = [peer for peer in self._peers if peer.is_ready]
-        latencies = sorted(self._latencies)
         throttled = [peer.report.throttled for peer in ready]
-        seen = self.progress.snapshot(
-            None,
+        return self.progress.snapshot(
             self._gate.budget if self._gate else None,
+            self._latencies,
             waiting=sum(peer.report.waiting for peer in ready),
             slowed_by=self._rates.find_slowest() if self._rates is not None else "",
             score_name="plain" if self.scoring.is_circular else "score",
-        )
-        return replace(
-            seen,
             in_flight=self.in_flight,
             limit=sum(peer.report.limit for peer in ready),
             throttled=sum(throttled) / len(throttled) if throttled else 0.0,
-            p50_s=find_quantile(latencies, 0.5),
-            p95_s=find_quantile(latencies, 0.95),
             nodes=self._describe_nodes(),
         )
 

@@ -12,14 +12,14 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
-from eyechart.engine.pool import EndpointPool, RateLimits, Stopped, StopSignal
+from eyechart.engine.pool import RateLimits, Stopped, StopSignal
 from eyechart.engine.prepare import Item, OriginalImages, Prefetcher, Prepared, Preparer
 from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, JournalCalls, KnownReplies, SampleRunner, Settled
@@ -208,10 +208,13 @@ class LocalExecutor(Executor):
         return not self._client.pool.is_unproven
 
     def snapshot(self) -> Snapshot:
-        rates = self._client.rates
+        rates, pool = self._client.rates, self._client.pool
         return self.progress.snapshot(
-            self._client.pool,
             self._gate.budget if self._gate else None,
+            pool.latencies,
+            in_flight=pool.in_flight,
+            limit=pool.limit,
+            throttled=pool.share_throttled(),
             waiting=self._client.n_waiting,
             slowed_by=rates.find_slowest() if isinstance(rates, RateLimits) else "",
             score_name="plain" if self.scoring.is_circular else "score",
@@ -347,53 +350,36 @@ class Progress(msgspec.Struct):
             self.weight_sum += weight
 
     def snapshot(
-        self,
-        pool: EndpointPool | None = None,
-        budget: Budget | None = None,
-        *,
-        waiting: int = 0,
-        slowed_by: str = "",
-        score_name: str = "score",
-        status: str = "",
+        self, budget: Budget | None = None, latencies: Iterable[float] = (), **facts: Any
     ) -> Snapshot:
-        """Where the run stands now, its endpoints and its budget included."""
+        """Where the run stands now, with its budget and further facts, such as those of its endpoints."""
         now = time.monotonic()
         elapsed = now - self.started_at
         # Since the reply before them: many replies at once are no higher rate than they took to come.
         taken_s = now - (self._earlier or self.started_at)
         rate = len(self._recent) / taken_s if taken_s > 0 else 0.0
         left = max(0, self.total - self.done)
-        latencies = sorted(pool.latencies) if pool else []
+        ordered = sorted(latencies)
         return Snapshot(
             done=self.done,
             total=self.total,
             resumed=self.resumed,
             score=self.score_sum / self.weight_sum if self.weight_sum and self.shows_score else None,
-            score_name=score_name,
-            waiting=waiting,
-            in_flight=pool.in_flight if pool else 0,
-            limit=pool.limit if pool else 0,
             sent=self.sent,
             retried=self.retried,
             cached=self.cached,
             failed=self.failed,
-            throttled=_share(pool.throttled) if pool else 0.0,
-            slowed_by=slowed_by,
-            p50_s=find_quantile(latencies, 0.5),
-            p95_s=find_quantile(latencies, 0.95),
+            p50_s=find_quantile(ordered, 0.5),
+            p95_s=find_quantile(ordered, 0.95),
             tokens=budget.tokens if budget else 0,
             cost=budget.cost if budget else None,
             requests_per_s=rate,
             elapsed_s=elapsed,
             eta_s=left / rate if rate > 0 else None,
-            status=status,
+            **facts,
         )
 
 
 def find_quantile(ordered: Sequence[float], share: float) -> float | None:
     """The value that this share of ordered values stays below."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
-
-
-def _share(flags: Collection[bool]) -> float:
-    return sum(flags) / len(flags) if flags else 0.0

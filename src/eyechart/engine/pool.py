@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from statistics import median
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ OVERLOADED = frozenset({TOO_MANY, 503})
 NEVER = float("-inf")
 
 Clock = Callable[[], float]
+T = TypeVar("T")
 
 _RECENT = 256  # requests behind the latencies and the share of refusals that are shown
 _ANNOUNCE_AGAIN_S = 60.0  # a message about the same endpoint is repeated no more often
@@ -165,6 +166,10 @@ class EndpointPool:
     def has_free_besides(self, endpoint: Endpoint) -> bool:
         now = self._clock()
         return any(member is not endpoint and member.is_free(now) for member in self.members)
+
+    def share_throttled(self) -> float:
+        """The share of the latest requests that were refused for being too many."""
+        return sum(self.throttled) / len(self.throttled) if self.throttled else 0.0
 
     def pause(self) -> None:
         """Send nothing more until `resume`; what was sent goes on."""
@@ -637,9 +642,34 @@ class StopSignal:
     def is_set(self) -> bool:
         return self._event.is_set()
 
+    def check(self) -> None:
+        """Raise `Stopped` if the run is stopped."""
+        if self.is_set:
+            raise Stopped
+
     async def wait(self, at_most_s: float | None = None) -> None:
         """Until the run is stopped, or for so many seconds."""
         try:
             await asyncio.wait_for(self._event.wait(), timeout=at_most_s)
         except TimeoutError:
             return
+
+    async def sleep(self, s: float) -> None:
+        """Wait so many seconds; raises `Stopped` as soon as the run is stopped."""
+        await self.wait(s)
+        self.check()
+
+    async def attend(self, call: Awaitable[T]) -> T:
+        """What the call gives; if the run is stopped before, the call is cancelled and `Stopped` raised."""
+        self.check()
+        working, stopped = asyncio.ensure_future(call), asyncio.ensure_future(self.wait())
+        waited: list[asyncio.Future[Any]] = [working, stopped]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait([working])
+            raise Stopped
+        if working.cancelled():  # by another that waits for the same
+            raise Stopped
+        return working.result()

@@ -311,7 +311,6 @@ class _Open:
         items, self._outbox = self._outbox, []
         self._news.clear()
         client = self.client
-        throttled = client.pool.throttled
         searcher = self._looker.searcher if self._looker else None
         return Report(
             items=items,
@@ -320,7 +319,7 @@ class _Open:
             waiting=client.n_waiting,
             in_flight=client.pool.in_flight,
             limit=client.pool.limit,
-            throttled=sum(throttled) / len(throttled) if throttled else 0.0,
+            throttled=client.pool.share_throttled(),
         )
 
     def put(self, item: Any) -> None:

@@ -13,7 +13,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import msgspec
 
@@ -228,16 +227,10 @@ class RetryingClient:
         if self._starting is None:
             starting = (one.model.start() for one in self.pool.members if isinstance(one.model, Startable))
             self._starting = asyncio.gather(*starting)
-        started, stopped = self._starting, asyncio.ensure_future(self.stop.wait())
-        waited: list[asyncio.Future[Any]] = [started, stopped]
-        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if self.stop.is_set:
-            started.cancel()
-            raise Stopped
         try:
-            started.result()
+            await self.stop.attend(self._starting)
         except ModelError as err:
+            self.stop.check()
             self.stop.give_up(err)
             raise Stopped from err
         self._needs_start = False
@@ -251,15 +244,13 @@ class RetryingClient:
                     return RequestResult(attempts.replies, attempts.n, attempts.paid)
                 if not attempts.may_go_on:
                     raise NoReply(error, attempts.n) from error
-                if self.stop.is_set:
-                    raise Stopped  # it might have been answered later: neither answered nor failed
+                self.stop.check()  # it might have been answered later: neither answered nor failed
                 attempts.is_waiting = True
                 self.n_waiting += 1
                 if not self._may_retry_at_once(error, attempts):
                     delay_s = self.settings.retry.delay_s(attempts.n_counted, error.retry_after_s, self.rng)
                     await self.stop.wait(delay_s)
-                if self.stop.is_set:
-                    raise Stopped
+                self.stop.check()
                 self.retried += 1
         finally:
             if attempts.is_waiting:
@@ -351,8 +342,7 @@ class RetryingClient:
                 return reservation, endpoint
             self._release(request, reservation, None)
             self.pool.release(endpoint)
-            if self.stop.is_set:
-                raise Stopped
+            self.stop.check()
 
     async def _admit(self, request: Request) -> TokenReservation:
         """Wait until the budget and the rate limits allow one more request."""

@@ -7,7 +7,6 @@ boxes are rounded, area limits and minimum sides are truncated.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 from collections.abc import Mapping, Sequence
@@ -76,23 +75,12 @@ class View:
 
     def to_image(self, original: Pillow.Image, origin: str) -> Image:
         """The file as an image that can be sent; `ImageError` where it cannot be encoded."""
-        import pybase64
-
         try:
             data = self.encode(original)
         except (OSError, ValueError, MemoryError) as err:
             raise ImageError(f"{origin}: the region {list(self.box)} cannot be sent: {err}") from err
-        return Image(
-            base64=pybase64.b64encode(data),
-            mime=self.mime,
-            width=self.size[0],
-            height=self.size[1],
-            sha256=hashlib.sha256(data).hexdigest(),
-            n_bytes=len(data),
-            resized=bool(self.sizes),
-            reencoded=True,
-            origin=origin,
-        )
+        is_resized = bool(self.sizes)
+        return Image.encode(data, self.mime, self.size, resized=is_resized, reencoded=True, origin=origin)
 
     def describe(self) -> dict[str, Any]:
         """What it shows, for the record: with the original, its pixels can be made again (`of`)."""

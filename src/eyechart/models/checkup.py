@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import io
 import re
 from collections import Counter
@@ -15,8 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
-
-import pybase64
 
 from eyechart.errors import ModelError
 from eyechart.types import MODELS_TURN, Image, Message, Model, Part, Reply, Request, Sample, read_capabilities
@@ -181,13 +178,4 @@ def make_plain_image(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
     picture.putpalette(Pictures.new("RGB", (1, 1), colour).tobytes())
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=True)
-    data = buffer.getvalue()
-    return Image(
-        base64=pybase64.b64encode(data),
-        mime="image/png",
-        width=size[0],
-        height=size[1],
-        sha256=hashlib.sha256(data).hexdigest(),
-        n_bytes=len(data),
-        origin=f"a plain {colour} picture",
-    )
+    return Image.encode(buffer.getvalue(), "image/png", size, origin=f"a plain {colour} picture")

@@ -1,14 +1,27 @@
-"""A digest that tells one checkpoint on disk from another, without reading all of it."""
+"""Checkpoints on disk: finding them, and a digest that tells one from another without reading all of it."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
 
+from eyechart.errors import UsageError
+
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 _TEXTS = (".json", ".jinja", ".txt", ".model", ".py")
 _SAMPLES = 64  # places at which a large file of weights is read
 _SAMPLE_BYTES = 64 * 1024
+
+
+def find_weights(name: str, provider: str) -> str:
+    """The folder of that name if there is one, else the name on the hub."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return str(folder)
+    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
+        hint = f"write {provider}/PATH for a folder, or {provider}/ORG/NAME for a model of the hub"
+        raise UsageError(f"{provider}/{name}: no such folder", hint=hint)
+    return name
 
 
 def hash_checkpoint(folder: Path) -> str:

@@ -24,7 +24,7 @@ import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.models.environment import list_for_server
-from eyechart.models.fingerprint import hash_checkpoint
+from eyechart.models.fingerprint import find_weights, hash_checkpoint
 from eyechart.models.openai import OpenAI
 from eyechart.models.process import (
     ServerProcess,
@@ -72,7 +72,7 @@ class Served(OpenAI):
         if not isinstance(given, Mapping):
             raise UsageError("serve is not a mapping", hint="write --param serve.NAME=VALUE")
         self.name = f"{self.provider}/{name}"
-        self._weights = self._find_weights(name)
+        self._weights = find_weights(name, self.provider)
         self._arguments = {str(key).lstrip("-").replace("-", "_"): value for key, value in given.items()}
         self._check_arguments(is_attached=bool(settings.base_url))
         self._is_given = bool(settings.base_url)
@@ -234,18 +234,6 @@ class Served(OpenAI):
             hint=f"its log is {process.log}; arguments of the server: --param serve.NAME=VALUE",
             is_fatal=True,
         )
-
-    def _find_weights(self, name: str) -> str:
-        """The folder of that name if there is one, else the name on the hub."""
-        folder = Path(name).expanduser()
-        if folder.is_dir():
-            return str(folder)
-        if name.startswith(("/", ".", "~")) or name.count("/") > 1:
-            raise UsageError(
-                f"{self.name}: no such folder",
-                hint=f"write {self.provider}/PATH for a folder, or {self.provider}/ORG/NAME for the hub",
-            )
-        return name
 
     def _check_arguments(self, *, is_attached: bool) -> None:
         if is_attached and self._arguments:

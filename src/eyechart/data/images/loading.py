@@ -183,15 +183,8 @@ class ImageLoader:
         if not must_change and self.jpeg_quality is None:
             if len(raw.data) > MAX_SENT_BYTES:
                 raise _too_large(what, len(raw.data))
-            return Image(
-                base64=raw.base64 or pybase64.b64encode(raw.data),
-                mime=MIME[header.format],
-                width=header.width,
-                height=header.height,
-                sha256=hashlib.sha256(raw.data).hexdigest(),
-                n_bytes=len(raw.data),
-                origin=what,
-                path=raw.path,
+            return Image.encode(
+                raw.data, MIME[header.format], size, base64=raw.base64, origin=what, path=raw.path
             )
         new = reencode(
             raw.data,
@@ -201,16 +194,9 @@ class ImageLoader:
             max_side=self.max_side,
             jpeg_quality=self.jpeg_quality,
         )
-        return Image(
-            base64=pybase64.b64encode(new.data),
-            mime=MIME[new.format],
-            width=new.width,
-            height=new.height,
-            sha256=hashlib.sha256(new.data).hexdigest(),
-            n_bytes=len(new.data),
-            resized=new.resized,
-            reencoded=True,
-            origin=what,
+        size = (new.width, new.height)
+        return Image.encode(
+            new.data, MIME[new.format], size, resized=new.resized, reencoded=True, origin=what
         )
 
     def _fetch_once(self, ref: ImageRef) -> _Raw:

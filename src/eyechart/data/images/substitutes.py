@@ -6,7 +6,6 @@ sees (``--input shuffled``).
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +15,6 @@ from typing import Protocol
 from zlib import compressobj, crc32
 
 import msgspec
-import pybase64
 
 from eyechart.data.wrappers import ChangedSource
 from eyechart.errors import DataError, ImageError
@@ -51,16 +49,7 @@ class BlankImages(msgspec.Struct, frozen=True):
 def make_blank_image(width: int, height: int, origin: str) -> Image:
     """A white image, ready to be sent."""
     data = make_blank(width, height)
-    return Image(
-        base64=pybase64.b64encode(data),
-        mime="image/png",
-        width=width,
-        height=height,
-        sha256=hashlib.sha256(data).hexdigest(),
-        n_bytes=len(data),
-        reencoded=True,
-        origin=origin,
-    )
+    return Image.encode(data, "image/png", (width, height), reencoded=True, origin=origin)
 
 
 @lru_cache(maxsize=64)

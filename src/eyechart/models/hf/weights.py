@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from eyechart.errors import UsageError
-from eyechart.models.fingerprint import hash_checkpoint
+from eyechart.models.fingerprint import find_weights, hash_checkpoint
 from eyechart.models.hf.decode import Decoder, Sampling, Tensor
 from eyechart.models.hf.engine import BatchLimits
 from eyechart.models.hf.kept import leave_model, take_model
@@ -49,7 +49,11 @@ class Checkpoint:
 
 def open_checkpoint(name: str, options: HfOptions) -> Checkpoint:
     """Load configuration and processor; raises an error that says what is missing."""
-    where = find_weights(name)
+    where = find_weights(name, "hf")
+    configs = (Path(where, one) for one in ("config.json", "adapter_config.json"))
+    if Path(where).is_dir() and not any(one.is_file() for one in configs):
+        hint = "name the folder that save_pretrained wrote"
+        raise UsageError(f"hf/{name}: the folder has no config.json", hint=hint)
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
     common = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
@@ -66,23 +70,6 @@ def open_checkpoint(name: str, options: HfOptions) -> Checkpoint:
     tokenizer.padding_side = "left"
     device = options.device or find_device()
     return Checkpoint(where, options, config, processor, device, choose_dtype(config, options.dtype, device))
-
-
-def find_weights(name: str) -> str:
-    """The folder of that name if there is one, else the name on the hub."""
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        if not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
-            raise UsageError(
-                f"hf/{name}: the folder has no config.json", hint="name the folder that save_pretrained wrote"
-            )
-        return str(folder)
-    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
-        raise UsageError(
-            f"hf/{name}: no such folder",
-            hint="write hf/PATH for a folder, or hf/ORG/NAME for a model of the hub",
-        )
-    return name
 
 
 def _refuse_other_kinds(config: Any, who: str) -> None:
