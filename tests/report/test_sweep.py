@@ -18,6 +18,7 @@ from eyechart.report.sweep import (
     make_sweep_table,
     write_verdict,
 )
+from eyechart.report.table import to_text
 
 
 def cell(name: str, *, cost: float | None, **more: Any) -> Cell:
@@ -75,11 +76,30 @@ def test_of_equal_settings_the_cheaper_is_the_best() -> None:
 
 def test_the_table_names_what_dominates_by_its_number() -> None:
     shares = dict.fromkeys(("unparsed", "truncated", "empty"), 0.0)
-    better = cell("a", cost=1.0, shares=shares)
+    better = cell("a", cost=1.0, shares=shares, tokens=5.0, latency=1.0)
     beaten = dict.fromkeys(("cost", "latency"), "x=a") | {"tokens": "x=b"}
-    worse = cell("b", cost=2.0, shares=shares, dominated_by=beaten)
-    found = Sweep(benchmark="q", n=9, cells=(better, worse), pairs=(), spread={}, verdict="")
-    assert [row[-1] for row in make_sweep_table(found).rows] == ["", "#1 (cost, latency), #2 (tokens)"]
+    known = {"shares": shares, "tokens": 6.0, "latency": 2.0}
+    worse = cell("b", cost=2.0, dominated_by=beaten, **known)
+    worst = cell("c", cost=2.0, dominated_by=dict.fromkeys(beaten, "x=a"), **known)
+    found = Sweep(benchmark="q", n=9, cells=(better, worse, worst), pairs=(), spread={}, verdict="")
+    dominated = [row[-1] for row in make_sweep_table(found).rows]
+    assert dominated == ["", "#1 (cost, latency), #2 (tokens)", "#1"]
+
+
+def test_a_narrow_table_leaves_out_first_what_is_the_same_in_all_rows() -> None:
+    shares = dict.fromkeys(("unparsed", "truncated", "empty"), 0.0)
+    rows = (
+        cell("a", cost=1.0, shares=shares, tokens=12.0),
+        cell("b", cost=1.0, shares={**shares, "truncated": 0.2}, tokens=12.0),
+    )
+    found = Sweep(benchmark="q", n=9, cells=rows, pairs=(), spread={}, verdict="")
+    texts = {width: to_text(make_sweep_table(found), width=width) for width in (70, 150)}
+    assert "not shown here: seconds unknown, unparsed % 0.0 in all, empty % 0.0 in all" in texts[70].replace(
+        "\n", " "
+    )
+    assert "truncated %" in texts[70].splitlines()[1]
+    assert "not shown" not in texts[150]
+    assert all("dominated by" in text.splitlines()[1] for text in texts.values())
 
 
 def test_costs_are_compared_by_reply() -> None:

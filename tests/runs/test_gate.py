@@ -85,6 +85,8 @@ def test_a_run_stops_when_its_gate_is_decided_and_the_gate_agrees(folder: Path) 
     assert "not asked" in found.verdict
     assert found.n <= n
     assert count_asked(folder) == 0, "decided: nothing is asked again"
+    assert any("stopped when decided" in line for line in new.summary.remarks)
+    assert new.summary.to_json()["is_stopped"]
 
 
 def list_asked(folder: Path, run: ec.Run, goal: float) -> list[int]:
@@ -118,6 +120,7 @@ def test_the_rest_can_be_asked_later(folder: Path) -> None:
     n = count_asked(folder)
     whole = ask(file, "a", wrong=50)
     assert whole.folder == part.folder
+    assert not whole.summary.remarks
     assert count_asked(folder) == 300 - n
     assert whole.summary.overall.pending == 0
     found = ec.gate(whole, at_least=0.9)

@@ -20,10 +20,10 @@ from eyechart.console import (
     reserve_stdout,
     shorten_help,
 )
-from eyechart.option import add_option, read_given_options, read_ids
+from eyechart.option import add_option, list_option_names, read_given_options, read_ids
 from eyechart.registry import Execute, command
 from eyechart.report.table import PlainTable
-from eyechart.runs.options import SET_BY_CONDITIONS, Options
+from eyechart.runs.options import GATE, SET_BY_CONDITIONS, Options
 from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
@@ -91,7 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         choices=("image", "any"),
         help="any: rows without an image are asked as text, and left out of the comparison",
     )
-    add_run_options(parser, without=(*SET_BY_CONDITIONS, "shard", "verbose"))
+    add_run_options(
+        parser, without=(*SET_BY_CONDITIONS, *list_option_names(Options, GATE), "shard", "verbose")
+    )
     shorten_help(parser, Options, Switches, without=["full_images"])
     return execute
 

@@ -178,14 +178,10 @@ def _print_gate(done: Run, options: Mapping[str, Any]) -> None:
     names = list_option_names(Options, GATE)
     given = {name: options[name] for name in names if options.get(name) is not None}
     if given.keys() & {"at_least", "baseline"}:
-        from eyechart.runs.gate import USUAL, gate
+        from eyechart.runs.gate import gate
 
         found = gate(done, **given, ask=False)
         note(f"{found.result}: {found.verdict}")
-        if found.n_pending and found.interval != USUAL:
-            note(
-                "the interval of the table is not valid for a run that was stopped when decided; this one is"
-            )
 
 
 def _estimate(args: argparse.Namespace, config: Config | None, suite: Suite | None = None) -> int:

@@ -17,10 +17,10 @@ from eyechart.console import (
     shorten_help,
 )
 from eyechart.errors import UsageError
-from eyechart.option import add_options, read_given_options
+from eyechart.option import add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command
 from eyechart.report.table import PlainTable
-from eyechart.runs.options import Options
+from eyechart.runs.options import GATE, Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="a checkpoint must not change for so many seconds (default: 3)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
-    add_options(parser, Options)
+    add_options(parser, Options, without=list_option_names(Options, GATE))
     shorten_help(parser, Options)
     return execute
 

@@ -207,6 +207,7 @@ class Summary:
     unread: Unread | None = None  # replies without a readable answer, if they are more than 5 %
     judge: JudgeCard | None = None  # if the run has a judge, or was checked by a person
     looks: LookSummary | None = None  # of a look run
+    is_stopped: bool = False  # before all was asked, because its gate was decided
 
     @property
     def n(self) -> int:
@@ -241,12 +242,18 @@ class Summary:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What every table and page says about replies that could not be read."""
+        """What every table and page says: replies that could not be read, intervals that are too short."""
         n = self.contradictions
         several = (
             f"{n:,} contradiction{'s' * (n != 1)}: a letter beside the words of another option, not read"
         )
-        return (*([self.unread.line] if self.unread else []), *([several] if n else []))
+        few = "a few samples carry most of the points: the interval may be too short"
+        stopped = (
+            "stopped when decided, which these intervals do not allow for: eyechart gate prints one that does"
+        )
+        unread = self.unread.line if self.unread else ""
+        lines = {unread: unread, several: n, few: self.overall.rests_on_few, stopped: self.is_stopped}
+        return tuple(line for line, holds in lines.items() if holds)
 
     @property
     def outcomes(self) -> Mapping[Outcome, int]:
@@ -282,6 +289,7 @@ class Summary:
             "unread": self.unread.to_json() if self.unread else None,
             "judge": self.judge.to_json() if self.judge else None,
             **({"look": self.looks.to_json()} if self.looks else {}),
+            **({"is_stopped": True} if self.is_stopped else {}),
         }
 
 

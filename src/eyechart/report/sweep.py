@@ -227,23 +227,39 @@ def show_measure(measure: str, value: float | None) -> str:
 
 
 def make_sweep_table(sweep: Sweep) -> PlainTable:
-    """A row per cell, numbered; the last column names the cells that dominate it."""
+    """A row per cell, numbered; the last column names the cells that dominate it.
+
+    Where there is little room, columns are left out, those first that are the same in all rows.
+    """
     options = list(sweep.cells[0].given)
-    columns = ["#", *options, "score %", "95 % interval", "unparsed %", "truncated %", "empty %",
-               "tokens", "seconds", "USD", "dominated by"]  # fmt: skip
+    measured = ["95 % interval", "tokens", "seconds", "USD", "unparsed %", "truncated %", "empty %"]
+    columns = ["#", *options, "score %", *measured, "dominated by"]
     numbers = {cell.label: number for number, cell in enumerate(sweep.cells, start=1)}
+    n_measures = len(sweep.frontier)
     rows = []
     for cell in sweep.cells:
         ends = cell.ci95 and f"{format_percent(cell.ci95[0])}–{format_percent(cell.ci95[1])}"
         by: dict[str, list[str]] = {}
         for measure, label in cell.dominated_by.items():
             by.setdefault(label, []).append(measure)
-        dominated = [f"#{numbers[label]} ({', '.join(measures)})" for label, measures in by.items()]
+        dominated = [
+            f"#{numbers[label]}" + (f" ({', '.join(measures)})" if len(measures) < n_measures else "")
+            for label, measures in by.items()
+        ]
         shares = (cell.shares[name] for name in ("unparsed", "truncated", "empty"))
         rows.append([
             str(numbers[cell.label]), *map(to_one_line, cell.given.values()), format_percent(cell.score),
-            ends or "—", *map(format_percent, shares), *(show_measure(name, getattr(cell, name))
-            for name in ("tokens", "latency", "cost")), ", ".join(dominated),
+            ends or "—", *(show_measure(name, getattr(cell, name)) for name in ("tokens", "latency", "cost")),
+            *map(format_percent, shares), ", ".join(dominated),
         ])  # fmt: skip
-    n_left = 1 + len(options)
-    return PlainTable(title=to_one_line(sweep.benchmark), columns=columns, rows=rows, n_left=n_left)
+    places = {name: columns.index(name) for name in measured}
+    alike = {name: rows[0][at] for name, at in places.items() if len({row[at] for row in rows}) == 1}
+    return PlainTable(
+        title=to_one_line(sweep.benchmark),
+        columns=columns,
+        rows=rows,
+        n_left=1 + len(options),
+        n_last=1,
+        optional=sorted(places, key=lambda name: (alike.get(name) != "—", name not in alike, -places[name])),
+        facts={name: "unknown" if value == "—" else f"{value} in all" for name, value in alike.items()},
+    )

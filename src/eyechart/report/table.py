@@ -213,8 +213,6 @@ def _notes(summary: Summary) -> Iterator[str]:
         failures = f"; with failures {widest}" if widest else ""
         samples = f"{overall.n_scored:,} sample{'s' * (overall.n_scored != 1)}"
         yield f"interval: {overall.method}, {samples}{clusters}{failures}"
-        if overall.rests_on_few:
-            yield "a few samples carry most of the points: the interval may be too short"
     if trials := summary.trials:
         over = f"{format_percent(trials.mean)} ± {format_percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"

@@ -195,6 +195,7 @@ class Run:
             also={**also, **self._by_further_scorers(), **self._by_corrections()},
             metrics=self._compute_metrics(),
             unread=self._find_unread(),
+            is_stopped=summary.overall.pending > 0 and bool(read_options(self.manifest).get("stop_when")),
             judge=self._make_judge_card(),
             looks=summarise_looks(self.samples(), self.clusters) if self.manifest.get("look") else None,
             parity="" if summary.overall.n_open else summary.parity,

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.errors import UsageError
+from eyechart.errors import UsageError, join_names
 from eyechart.report.counting import compute_credit, compute_digest
 from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file
@@ -58,8 +58,8 @@ def find_suspects(given: Sequence[str | Path]) -> tuple[list[str], list[Suspect]
             seeing.setdefault(str(run.manifest.get("model")), run)  # one model is one opinion
     if len(seeing) < _FEWEST:
         raise UsageError(
-            f"{len(seeing)} model{'s' * (len(seeing) != 1)} answered with the images, but "
-            "agreement needs at least two",
+            f"with the images, only {join_names(list(seeing)) or 'no model'} answered, but agreement "
+            "needs at least two models",
             hint="give runs of several models that are independent of each other",
         )
     samples: dict[str, Sample] = {}
@@ -98,9 +98,13 @@ def _read_answers(run: Run, samples: dict[str, Sample]) -> dict[str, str | None]
         if name == sample.id or name not in samples:
             known = samples.get(sample.id)
             if known is not None and compute_digest(known) != compute_digest(sample):
+                golds = [format_golds(one.golds) for one in (known, sample)]
+                what = "has the answer {!r} in one run, and {!r} in another".format(*golds)
+                if golds[0] == golds[1]:
+                    what = "has another question or other options in one run than in another"
                 raise UsageError(
-                    f"sample {name} differs between these runs ({format_golds(known.golds)!r} and "
-                    f"{format_golds(sample.golds)!r} are its answers): the file has changed under its name",
+                    f"sample {name} of {run.manifest.get('benchmark')} {what}: the file "
+                    "has changed under its name",
                     hint=f"give runs of one version of the file; another one is {run.folder}",
                 )
             samples.setdefault(sample.id, sample)
