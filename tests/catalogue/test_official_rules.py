@@ -26,9 +26,8 @@ from eyechart.registry import aggregates, scorers
 from eyechart.report.metrics import compute_metrics
 from eyechart.score.boxes import compute_iou
 from eyechart.score.expressions import evaluate_latex, evaluate_python
-from eyechart.score.letters import read_letter
+from eyechart.score.lmms import normalise_lmms, read_letter
 from eyechart.score.markup import compute_edit_similarity, compute_teds, parse_table
-from eyechart.score.vqa import normalise_lmms
 from eyechart.types import (
     JudgeCall,
     JudgedScorer,

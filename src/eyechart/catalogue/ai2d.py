@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.catalogue.questions import read_letter
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit, read_letter
 from eyechart.prompt.published import choose, frame
-from eyechart.score.letters import read_leading, score_text
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import gqa_lmms
+from eyechart.score.lmms import gqa_lmms, lmms_scorer, read_leading, score_text
 from eyechart.types import Reply, Sample, Score
 
 AI2D = Entry(

@@ -7,8 +7,7 @@ from string import ascii_uppercase
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask_with, frame
-from eyechart.score.letters import score_letter
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
 
 

@@ -8,9 +8,8 @@ from typing import Any
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import declare_means, get_column
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.score.text import relaxed
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
 from eyechart.types import Reply, Sample, Score
 
 

@@ -16,9 +16,9 @@ from eyechart.data.files.rows import read_literal
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.judges import get_fact
+from eyechart.score.lmms import lmms_scorer
 from eyechart.score.reading import score_official
 from eyechart.score.text import compare_spelling, parse_literal, to_number
-from eyechart.score.thinking import lmms_scorer
 from eyechart.types import Message, Reply, Sample, Score
 
 # -- Prompts: a text per kind of question, as published with its indentation

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from eyechart.catalogue.entry import Entry
-from eyechart.catalogue.questions import withhold
+from eyechart.catalogue.entry import Entry, withhold
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column

@@ -5,9 +5,8 @@ from __future__ import annotations
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.score.text import COUNTS
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
 from eyechart.types import Reply, Sample, Score
 
 

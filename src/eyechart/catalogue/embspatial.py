@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import Entry
-from eyechart.catalogue.questions import read_letter
+from eyechart.catalogue.entry import Entry, read_letter
 from eyechart.prompt.published import frame
 
 Entry(

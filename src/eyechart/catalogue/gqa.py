@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.catalogue.questions import Apart
+from eyechart.catalogue.entry import LMMS_EVAL, Apart, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.registry import scorer
+from eyechart.score.lmms import gqa, gqa_lmms, lmms_scorer, score_short
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import gqa, gqa_lmms, score_short
 from eyechart.types import Reply, Sample, Score
 
 Entry(

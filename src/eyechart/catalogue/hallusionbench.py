@@ -13,8 +13,7 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
 from eyechart.score.judges import get_fact, give, official_judged
-from eyechart.score.thinking import cut_reasoning, lmms_scorer
-from eyechart.score.vqa import score_short
+from eyechart.score.lmms import cut_reasoning, lmms_scorer, score_short
 from eyechart.types import CannotAggregate, JudgeCall, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(

@@ -11,7 +11,7 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, get_column
 from eyechart.score.judges import ask_judge, get_fact, give, official_judged
-from eyechart.score.thinking import cut_reasoning
+from eyechart.score.lmms import cut_reasoning
 from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(

@@ -16,9 +16,9 @@ from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.choice_rules import RULES as LETTER_RULES
 from eyechart.score.choice_rules import infer
 from eyechart.score.expressions import evaluate_latex, evaluate_old_latex, evaluate_python
+from eyechart.score.lmms import lmms_scorer
 from eyechart.score.math import RULES, fetch_or_extract, list_options, read_as
 from eyechart.score.reading import score_official
-from eyechart.score.thinking import lmms_scorer
 from eyechart.types import Judging, Reply, Sample, Score
 
 

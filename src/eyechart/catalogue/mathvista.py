@@ -19,9 +19,9 @@ from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.choice_rules import RULES as LETTER_RULES
 from eyechart.score.choice_rules import infer
 from eyechart.score.judges import official_judged
+from eyechart.score.lmms import cut_reasoning
 from eyechart.score.math import RULES, extract_answer, fetch_or_extract, list_options, read_as, score_answer
 from eyechart.score.text import parse_literal
-from eyechart.score.thinking import cut_reasoning
 from eyechart.types import Judging, Reply, Sample, Score, ScoredRow
 
 _QUESTION = re.compile(r"Question:\s*(.*?)(?:\nChoices:|\Z)", re.DOTALL)

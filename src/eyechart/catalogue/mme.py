@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask, ask_with
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
 
 ask_mme = ask_with(

@@ -11,15 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.catalogue.questions import Apart
+from eyechart.catalogue.entry import LMMS_EVAL, Apart, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide
 from eyechart.score.judges import ask_judge, get_fact, official_judged
+from eyechart.score.lmms import lmms_scorer
 from eyechart.score.reading import score_official
 from eyechart.score.text import compare_spelling, parse_literal, to_number
-from eyechart.score.thinking import lmms_scorer
 from eyechart.types import Judging, MetricTable, NoJudge, Reply, Sample, Score, ScoredRow
 
 _MAX_PAGES = 120  # of a document, as in the paper

@@ -20,9 +20,10 @@ from eyechart.registry import judged_scorer, scorer, scorers
 from eyechart.replies import unwrap
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
 from eyechart.score.choice_rules import RULES
+from eyechart.score.lmms import lmms_scorer
 from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.score.thinking import lmms_scorer, show_reply
+from eyechart.score.thinking import show_reply
 from eyechart.types import (
     CannotAggregate,
     JudgedScorer,

@@ -9,8 +9,7 @@ from dataclasses import replace
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import choose, frame
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
-from eyechart.score.letters import score_letter
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import lmms_scorer, score_letter
 from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(

@@ -10,7 +10,7 @@ from eyechart.data.files.rows import read_literal
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.vqa import score_short
+from eyechart.score.lmms import score_short
 from eyechart.types import Reply, Sample, Score
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask_in_place, choose
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.letters import is_same_text, read_leading, score_text
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import is_same_text, lmms_scorer, read_leading, score_text
 from eyechart.types import Reply, Sample, Score
 
 Entry(

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.score.text import FULL_WIDTH, HANDWRITTEN_MATHS, get_answers, list_accepted
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
 from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(

@@ -22,8 +22,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from eyechart.catalogue.entry import Entry
-from eyechart.catalogue.questions import withhold
+from eyechart.catalogue.entry import Entry, withhold
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, get_column

@@ -9,8 +9,8 @@ from typing import Any
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.registry import scorer
+from eyechart.score.lmms import gqa, score_short
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.score.vqa import gqa, score_short
 from eyechart.types import Reply, Sample, Score
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from eyechart.catalogue.entry import VLMEVALKIT, Entry, Kit
-from eyechart.catalogue.questions import read_letter
+from eyechart.catalogue.entry import VLMEVALKIT, Entry, Kit, read_letter
 from eyechart.prompt.published import ask_with, choose
 from eyechart.registry import scorer
-from eyechart.score.letters import score_letter
+from eyechart.score.lmms import score_letter
 from eyechart.types import Reply, Sample, Score
 
 _OMNISPATIAL = """

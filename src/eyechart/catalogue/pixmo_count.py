@@ -6,8 +6,7 @@ import re
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry
 from eyechart.prompt.published import ask
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.types import Reply, Sample, Score
 
 Entry(

@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(

@@ -34,7 +34,7 @@ from eyechart.score.boxes import (
     refuse,
     score_plain_box,
 )
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import lmms_scorer
 from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
 
 _BOX = (

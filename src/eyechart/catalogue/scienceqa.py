@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.catalogue.questions import read_letter
+from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit, read_letter
 from eyechart.prompt.published import LETTER, ask_with, frame, list_options
-from eyechart.score.letters import is_same_text, score_text
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import is_same_text, lmms_scorer, score_text
 from eyechart.types import Reply, Sample, Score
 
 

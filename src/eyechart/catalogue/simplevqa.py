@@ -11,8 +11,7 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
 from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, give, official_judged
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import normalise_lmms, score_short
+from eyechart.score.lmms import lmms_scorer, normalise_lmms, score_short
 from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(

@@ -7,8 +7,8 @@ import re
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
+from eyechart.score.lmms import score_short
 from eyechart.score.text import COUNTS
-from eyechart.score.vqa import score_short
 from eyechart.types import Reply, Sample, Score
 
 Entry(

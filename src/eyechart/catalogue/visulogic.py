@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
-from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
-from eyechart.catalogue.questions import Apart
+from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Apart, Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.letters import FOUR, score_letter
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import FOUR, lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
 
 Entry(

@@ -8,9 +8,8 @@ from typing import Any
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
+from eyechart.score.lmms import average_credit, lmms_scorer, normalise_marks, score_short
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import average_credit, normalise_marks, score_short
 from eyechart.types import Reply, Sample, Score
 
 _UNANSWERABLE = "When the provided information is insufficient, respond with 'Unanswerable'."

@@ -6,8 +6,7 @@ import re
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import choose, frame
-from eyechart.score.letters import FOUR, score_letter
-from eyechart.score.thinking import lmms_scorer
+from eyechart.score.lmms import FOUR, lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
 
 Entry(

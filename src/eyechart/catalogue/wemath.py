@@ -10,7 +10,7 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, frame
 from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide, get_column
-from eyechart.score.letters import LETTERS, score_letter
+from eyechart.score.lmms import LETTERS, score_letter
 from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
 
 _OPTION_MARK = re.compile(r"(?:^|;)\s*([A-Z])\.\s*")

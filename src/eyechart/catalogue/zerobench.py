@@ -9,8 +9,7 @@ from decimal import Decimal
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
-from eyechart.score.thinking import lmms_scorer
-from eyechart.score.vqa import score_short
+from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.types import Reply, Sample, Score
 
 ZEROBENCH = Entry(

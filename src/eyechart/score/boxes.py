@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
+from eyechart.score.lmms import cut_reasoning
 from eyechart.score.reading import score_official
-from eyechart.score.thinking import cut_reasoning
 from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
 
 Box = tuple[float, float, float, float]

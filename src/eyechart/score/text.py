@@ -313,17 +313,26 @@ def normalise_vqa(text: str) -> str:
     >>> normalise_vqa("The two dogs, dont they?")
     "2 dogs don't they"
     """
-    return _normalised(text) if len(text) <= _SHORT else _normalised.__wrapped__(text)
+    return _normalised(text) if len(text) <= _SHORT else normalise_words(text)
 
 
 @lru_cache(maxsize=4096)  # ten people often give the same answer
 def _normalised(text: str) -> str:
-    text = strip_vqa_punctuation(text.replace("\n", " ").replace("\t", " ").strip())
+    return normalise_words(text)
+
+
+def normalise_words(
+    text: str, digits: re.Pattern[str] = _DIGIT_COMMA_DIGIT, period: re.Pattern[str] = _LONE_PERIOD
+) -> str:
+    """The steps of the normal form: punctuation, number words, articles, contractions."""
+    text = strip_vqa_punctuation(text.replace("\n", " ").replace("\t", " ").strip(), digits, period)
     words = [NUMBER_WORDS.get(word, word) for word in text.lower().split()]
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)
 
 
-def strip_vqa_punctuation(text: str) -> str:
+def strip_vqa_punctuation(
+    text: str, digits: re.Pattern[str] = _DIGIT_COMMA_DIGIT, period: re.Pattern[str] = _LONE_PERIOD
+) -> str:
     """The official punctuation step: a mark beside a space is deleted, any other becomes a space.
 
     Quirks kept: one ``digit,digit`` anywhere has every mark deleted; apostrophe, colon, ``*``, ``#``,
@@ -332,12 +341,12 @@ def strip_vqa_punctuation(text: str) -> str:
     >>> strip_vqa_punctuation("dog/cat, pi 3.14"), strip_vqa_punctuation("1,000 dog/cat")
     ('dog cat pi 3.14', '1000 dogcat')
     """
-    has_digit_comma = _DIGIT_COMMA_DIGIT.search(text) is not None
+    has_digit_comma = digits.search(text) is not None
     stripped = text
     for mark in PUNCTUATION:
         is_deleted = has_digit_comma or f"{mark} " in text or f" {mark}" in text
         stripped = stripped.replace(mark, "" if is_deleted else " ")
-    return _LONE_PERIOD.sub("", stripped, count=_PERIODS_DROPPED)
+    return period.sub("", stripped, count=_PERIODS_DROPPED)
 
 
 # -- OCRBench: whether the reply contains the text

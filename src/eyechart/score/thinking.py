@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from eyechart.registry import ScoreFunction, scorer
 from eyechart.types import JudgedScorer, Judging, Reply, Sample, Score, Scorer
 
 Thinking = Literal["keep", "split"]
@@ -85,30 +84,3 @@ class _JudgedScorerOfView(_ScorerOfView):
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
         judging: Judging[Score] = self.scorer.steps(reply, sample)
         return judging
-
-
-_LMMS_TAGS = (("<think>", "</think>"), ("<analysis>", "</analysis>"))
-
-
-def cut_reasoning(text: str) -> str:
-    """What lmms-eval 0.7.3 leaves of a reply by default: no blocks of these tags, else what follows the last.
-
-    Quirks kept: tags are lower case, and a block that is not closed stays. A text without tags is not
-    touched here, although lmms-eval trims it.
-
-    >>> cut_reasoning("<think>A?</think> B <think>C?</think>"), cut_reasoning("A?</think>B")
-    ('B', 'B')
-    """
-    if not any(tag in text for tags in _LMMS_TAGS for tag in tags):
-        return text
-    for opening, closing in _LMMS_TAGS:
-        while (start := text.find(opening)) >= 0 and (end := text.find(closing, start)) >= 0:
-            text = text[:start] + text[end + len(closing) :]
-        if opening not in text:
-            text = text.rpartition(closing)[2]
-    return text.strip()
-
-
-def lmms_scorer(name: str, *, version: str) -> Callable[[ScoreFunction], ScoreFunction]:
-    """Declare an official scorer that sees what lmms-eval 0.7.3 leaves of a reply."""
-    return scorer(name, version=version, parity="official", cut=cut_reasoning)

@@ -63,7 +63,7 @@ def chartqa_lmms(given: Input) -> object:
 
 @offered("lmms.textvqa.row", "lmms.ok_vqa.row", "lmms.vizwiz.row")
 def vqa_lmms(given: Input) -> object:
-    from eyechart.score.vqa import normalise_lmms, vqa_accuracy_lmms
+    from eyechart.score.lmms import normalise_lmms, vqa_accuracy_lmms
 
     return {
         "score": vqa_accuracy_lmms(given["reply"], given["answers"]),
@@ -295,7 +295,7 @@ def simplevqa_lmms(given: Input) -> object:
 @offered("lmms.vqav2.row")
 def vqav2(given: Input) -> object:
     from eyechart.catalogue.vqav2 import vqav2_lmms
-    from eyechart.score.vqa import normalise_marks
+    from eyechart.score.lmms import normalise_marks
 
     if not given["answers"]:
         return raises("StatisticsError")

@@ -24,7 +24,7 @@ from support.verdicts import (
 
 @offered("lmms.mcq_extract")
 def mcq_extract(given: Input) -> object:
-    from eyechart.score.letters import read_letter
+    from eyechart.score.lmms import read_letter
 
     return {"letter": read_letter(given["reply"], given["choices"] or "ABCDEFGH") or ""}
 
