@@ -187,7 +187,7 @@ class _Loader(Loader):
             module.__dict__.update({one: getattr(import_module(source), one) for one in names}, __all__=names)
         else:
             is_checker = name == "checker"
-            source = "eyechart.pipelines.infochartqa.evaluate" if is_checker else f"eyechart.compat.{name}"
+            source = "eyechart.pipelines.infochartqa.report" if is_checker else f"eyechart.compat.{name}"
             module = sys.modules[name] = import_module(source)
         _list_names(module, name)
 

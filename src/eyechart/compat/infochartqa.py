@@ -6,6 +6,6 @@ results, report = evaluate("model_response.json", "out/results.json", "out/repor
 
 from __future__ import annotations
 
-from eyechart.pipelines.infochartqa.evaluate import build_question, evaluate
+from eyechart.pipelines.infochartqa.report import build_question, evaluate
 
 __all__ = ["build_question", "evaluate"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyechart.pipelines.infochartqa.benchmark import infochartqa
-from eyechart.pipelines.infochartqa.evaluate import build_question
+from eyechart.pipelines.infochartqa.report import build_question
 from eyechart.registry import benchmarks
 from support.command import eyechart
 from support.files import jsonl, picture

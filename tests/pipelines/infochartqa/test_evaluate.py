@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError, UsageError
-from eyechart.pipelines.infochartqa.evaluate import build_question, evaluate
+from eyechart.pipelines.infochartqa.report import build_question, evaluate
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "infochartqa_e2e"
 

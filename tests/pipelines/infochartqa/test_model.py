@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.pipelines.infochartqa.evaluate import evaluate
+from eyechart.pipelines.infochartqa.report import evaluate
 from support.command import eyechart
 from support.files import jsonl, picture
 from support.server import Server

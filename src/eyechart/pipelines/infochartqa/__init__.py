@@ -4,7 +4,6 @@
 score          one rule per question type, with the verdicts of the authors' checker
 benchmark      the benchmark and its prompt
 data           rows of both releases, the images they name, files of replies
-report         the authors' result files
-evaluate       the authors' functions: `evaluate` and `build_question`
+report         the authors' result files and functions (`evaluate`, `build_question`)
 =============  =============================================================================
 """

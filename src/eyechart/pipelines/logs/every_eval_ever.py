@@ -25,15 +25,15 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, label_choices
 from eyechart.data.files.json_files import JsonLinesReader
 from eyechart.data.files.rows import name_row
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import UsageError
 from eyechart.look.dialogue import TOOL
 from eyechart.pipelines.logs.reading import (
     MARK,
     convert_entry,
     decode_entry,
+    letter_choices,
     read_own_reply,
     read_own_sample,
     refuse_duplicates,
@@ -534,10 +534,7 @@ def _read_text(line: _Line) -> str | None:
 
 
 def _read_sample(line: _Line, facts: Mapping[str, str], where: str) -> Sample:
-    texts = line.input.choices or []
-    if len(texts) > len(LETTERS):
-        raise DataError(f"{where}: {len(texts)} choices", hint=f"at most {len(LETTERS)} can be lettered")
-    choices = label_choices(texts)
+    choices = letter_choices(line.input.choices or [], where)
     golds = tuple(
         next((letter for letter, text in choices.items() if text == gold), gold)
         if gold not in choices

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, label_choices
+from eyechart.data.columns.choices import LETTERS
 from eyechart.data.files.json_files import JsonWindow
 from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError
@@ -25,6 +25,7 @@ from eyechart.pipelines.logs.reading import (
     Archive,
     Number,
     decode_entry,
+    letter_choices,
     read_golds,
     read_image_refs,
     read_meta,
@@ -168,14 +169,12 @@ def _failure(error: Any) -> str:
 
 def _sample(found: _Sample, asked: Any, where: str) -> Sample:
     texts = found.choices or []
-    if len(texts) > len(LETTERS):
-        raise DataError(f"{where}: {len(texts)} choices", hint=f"at most {len(LETTERS)} can be lettered")
     return Sample(
         id=str(found.id),
         question=read_question(asked),
         images=read_image_refs(asked),
         golds=_golds(found.target, len(texts)),
-        choices=label_choices(texts),
+        choices=letter_choices(texts, where),
         meta=read_meta(found.metadata),
     )
 

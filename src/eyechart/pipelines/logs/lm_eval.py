@@ -20,7 +20,6 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, label_choices
 from eyechart.data.columns.meaning import ALIASES
 from eyechart.data.files.json_files import JsonLinesReader, JsonReader, read_bytes
 from eyechart.data.files.rows import name_row
@@ -32,6 +31,7 @@ from eyechart.pipelines.logs.reading import (
     Number,
     convert_entry,
     decode_entry,
+    letter_choices,
     read_golds,
     read_meta,
     read_own_reply,
@@ -195,9 +195,7 @@ def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
     question = doc.get("question")
     options: list[Any] = next((doc[key] for key in ALIASES["options"] if isinstance(doc.get(key), list)), [])
     texts = [str(text) for text in options]
-    if len(texts) > len(LETTERS):
-        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
-    choices = label_choices(texts)
+    choices = letter_choices(texts, where, "options")
     return Sample(
         id=name,
         question=question if isinstance(question, str) and question else asked,

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from eyechart.data.columns.choices import LETTERS, label_choices
 from eyechart.data.files.json_files import translate_json_errors
 from eyechart.data.files.sheets import refuse_bomb
 from eyechart.errors import DataError
@@ -186,6 +187,13 @@ def read_golds(target: Any) -> tuple[str, ...]:
     values = target if isinstance(target, list) else [target]
     plain = (one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool))
     return tuple(text for text in map(str, plain) if text)
+
+
+def letter_choices(texts: Sequence[str], where: str, what: str = "choices") -> dict[str, str]:
+    """The options by their letters; more than there are letters are refused."""
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} {what}", hint=f"at most {len(LETTERS)} can be lettered")
+    return label_choices(texts)
 
 
 def read_meta(values: Any) -> dict[str, Any]:

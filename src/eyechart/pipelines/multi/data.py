@@ -87,9 +87,9 @@ class MultiSource:
                 id=question.id,
                 question=placed.text,
                 images=tuple(to_ref(path) for path in images) if has_images else (),
-                golds=_label(question),
+                golds=tuple(question.find_own("problem_answer_list")),
                 meta=meta,
-                withheld={"analysis": _analysis(question)},
+                withheld={"analysis": "".join(question.find_own("problem_analysis_list"))},
                 row=question.row,
             )
 
@@ -207,18 +207,6 @@ def _marks_remarks(
     yield what
 
 
-def _label(question: ProblemQuestion) -> tuple[str, ...]:
-    answers = question.problem.problem_answer_list
-    label = None if answers is None else answers[question.index]
-    return () if label is None else (label,)
-
-
-def _analysis(question: ProblemQuestion) -> str:
-    """The worked solution, which is withheld from models."""
-    analyses = question.problem.problem_analysis_list or []
-    return (analyses[question.index : question.index + 1] or [""])[0] or ""
-
-
 def _meta(question: ProblemQuestion, placed: PlacedText, input_type: InputType) -> dict[str, Any]:
     problem: Problem = question.problem
     type_name, n_images = problem.problem_type_list[question.index], len(placed.images)
@@ -275,14 +263,8 @@ class Prediction:
 def read_predictions(path: Path) -> dict[str, Prediction]:
     """Predictions by question id. Repeated ids, and entries under another id, are refused."""
     found: dict[str, Prediction] = {}
-    for key, number, entry in decode_rows(path, Prediction, "question"):
-        name = entry.question_id if key is None else key
-        if not name:
-            raise DataError(f"{path.name}: row {number} has no question_id")
-        if name in found:
-            raise DataError(
-                f"{path.name}: question {name!r} appears twice", hint="keep one prediction per question"
-            )
+    keep = "keep one prediction per question"
+    for name, entry in decode_rows(path, Prediction, "question", "question_id", keep=keep):
         if entry.question_id not in (None, name):
             raise DataError(
                 f"{path.name}: question {name!r}: field question_id is {entry.question_id!r}",

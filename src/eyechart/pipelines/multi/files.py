@@ -82,14 +82,8 @@ class Knowledge:
 def read_problems(path: Path) -> dict[str, Problem]:
     """Problems by id, in the file's order."""
     problems: dict[str, Problem] = {}
-    for key, number, problem in decode_rows(path, Problem, "problem"):
-        problem_id = problem.problem_id if key is None else key
-        if not problem_id:
-            raise DataError(
-                f"{path.name}: row {number} has no problem_id", hint="in a list, every row needs it"
-            )
-        if problem_id in problems:
-            raise DataError(f"{path.name}: problem {problem_id!r} appears twice")
+    rows = decode_rows(path, Problem, "problem", "problem_id", hint="in a list, every row needs it")
+    for problem_id, problem in rows:
         _check(problem, problem_id, path)
         problems[problem_id] = replace(problem, problem_id=problem_id)
     return problems
@@ -116,15 +110,7 @@ def _check(problem: Problem, problem_id: str, path: Path) -> None:
 
 def read_knowledge(path: Path) -> dict[str, Knowledge]:
     """Pieces of knowledge by name."""
-    pieces: dict[str, Knowledge] = {}
-    for key, number, piece in decode_rows(path, Knowledge, "knowledge"):
-        name = piece.knowledge if key is None else key
-        if not name:
-            raise DataError(f"{path.name}: row {number} has no name in 'knowledge'")
-        if name in pieces:
-            raise DataError(f"{path.name}: knowledge {name!r} appears twice")
-        pieces[name] = piece
-    return pieces
+    return dict(decode_rows(path, Knowledge, "knowledge", "knowledge", missing="name in 'knowledge'"))
 
 
 def read_hard_list(path: Path) -> list[str]:
@@ -134,12 +120,25 @@ def read_hard_list(path: Path) -> list[str]:
         return msgspec.json.decode(read_bytes(path), type=list[str])
 
 
-def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
-    """Key, row number and content of each row of a file."""
-    hint = f"expected JSON: an object of id to {what}, or a list of entries that hold their ids"
-    for number, (key, text) in enumerate(read_row_texts(path, hint=hint), start=1):
-        name = f"row {number}" if key is None else f"{what} {key!r}"
-        yield key, number, _decoded(text, kind, f"{path.name}: {name}")
+def decode_rows(
+    path: Path, kind: type[T], what: str, id_field: str, *, missing: str = "", hint: str = "", keep: str = ""
+) -> Iterator[tuple[str, T]]:
+    """Name and content of each row: its key, or in a list its `id_field`. Repeated names are refused.
+
+    `missing` and `hint` tell of a row without a name, `keep` what to do about a repeated one.
+    """
+    form = f"expected JSON: an object of id to {what}, or a list of entries that hold their ids"
+    seen: set[str] = set()
+    for number, (key, text) in enumerate(read_row_texts(path, hint=form), start=1):
+        said = f"row {number}" if key is None else f"{what} {key!r}"
+        row = _decoded(text, kind, f"{path.name}: {said}")
+        name = getattr(row, id_field) if key is None else key
+        if not name:
+            raise DataError(f"{path.name}: row {number} has no {missing or id_field}", hint=hint)
+        if name in seen:
+            raise DataError(f"{path.name}: {what} {name!r} appears twice", hint=keep)
+        seen.add(name)
+        yield name, row
 
 
 def _decoded(text: bytes, kind: type[T], where: str) -> T:

@@ -69,7 +69,11 @@ def compute_metrics(
     scored = _score_files(labels, predictions, answer_position)
     notes = _notes(scored, predictions, labels)
     folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
-    _spare(labels, folder, prefix)
+    for name in ("score.json", "detail.json", "statistics.csv", "summary.md"):
+        if (folder / f"{prefix}{name}").resolve() == labels.resolve():
+            raise UsageError(
+                f"the results would overwrite the labels, {labels}", hint="choose another output folder"
+            )
     files = write_scores(folder, scored.rows, scored.details, prefix)
     if detail:
         files += write_summary(folder, scored.rows, prefix, notes)
@@ -180,14 +184,6 @@ def _prefix(name: str) -> str:
     if name.endswith(_STANDARD):
         return name.removesuffix(_STANDARD)
     return name.removesuffix(".json") + "_"
-
-
-def _spare(labels: Path, folder: Path, prefix: str) -> None:
-    for name in ("score.json", "detail.json", "statistics.csv", "summary.md"):
-        if (folder / f"{prefix}{name}").resolve() == labels.resolve():
-            raise UsageError(
-                f"the results would overwrite the labels, {labels}", hint="choose another output folder"
-            )
 
 
 def _folder(output_dir: str | Path | None, predictions: Path) -> Path:

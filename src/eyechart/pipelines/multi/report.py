@@ -458,11 +458,7 @@ def format_table(heading: str, groups: Mapping[str, Tally]) -> list[str]:
 
 def format_tables(rows: Sequence[QuestionScore]) -> dict[str, list[str]]:
     """The three tables of summary.md, by the names of their charts."""
-    return {
-        "summary_education": format_table("Education", group_by_level(rows)),
-        "summary_image": format_table("Image ", group_by_image(rows)),
-        "summary_type": format_table("Type", group_by_type(rows)),
-    }
+    return {name: format_table(heading, group(rows)) for name, (heading, _, group) in _GROUPS.items()}
 
 
 def make_summary(rows: Sequence[QuestionScore]) -> dict[str, Any]:
@@ -492,16 +488,11 @@ def _ratios(groups: Mapping[str, Tally]) -> dict[str, float]:
 _PER_COLUMN = 100  # questions, in the heat map
 _SIZE_INCHES = (10, 6)
 
-_GROUPS: dict[str, Callable[[Sequence[QuestionScore]], Mapping[str, Tally]]] = {
-    "summary_education": group_by_level,
-    "summary_image": group_by_image,
-    "summary_type": group_by_type,
-}
-
-_TITLES = {
-    "summary_education": "Points by education level",
-    "summary_image": "Points by number of images",
-    "summary_type": "Points by question type",
+# Of each chart with bars: the heading of its table, its title, and its groups.
+_GROUPS: dict[str, tuple[str, str, Callable[[Sequence[QuestionScore]], Mapping[str, Tally]]]] = {
+    "summary_education": ("Education", "Points by education level", group_by_level),
+    "summary_image": ("Image ", "Points by number of images", group_by_image),
+    "summary_type": ("Type", "Points by question type", group_by_type),
 }
 
 
@@ -514,7 +505,8 @@ def write_charts(rows: Sequence[QuestionScore], folder: Path, prefix: str = "") 
         if name == "heatmap":
             _draw_heatmap(figure, rows)
         else:
-            _draw_bars(figure, _TITLES[name], _GROUPS[name](rows))
+            _, title, group = _GROUPS[name]
+            _draw_bars(figure, title, group(rows))
         path = folder / f"{prefix}{name}.png"
         with atomic_write(path) as place:
             figure.savefig(place, format="png", dpi=100)

@@ -55,6 +55,11 @@ class ProblemQuestion:
     def id(self) -> str:
         return self.problem.question_id(self.index)
 
+    def find_own(self, field: str) -> list[str]:
+        """Its entry in a list of the problem; nothing if there is none, or null."""
+        entries = (getattr(self.problem, field) or [])[self.index : self.index + 1]
+        return [entry for entry in entries if entry is not None]
+
 
 def list_questions(problems: Mapping[str, Problem]) -> list[ProblemQuestion]:
     """Every question, in the file's order."""

@@ -10,7 +10,7 @@ evalscope/config.py         a task in every form; API keys; checked values
 evalscope/eval_config.py    the keys of `eval_config`: models, data, judge
 evalscope/native.py         the keys of a task for the native backend
 evalscope/general.py        `general_vqa` and `general_vmcq`: their files and prompts
-evalscope/general_score.py  their scorers; overlap.py has BLEU and ROUGE, wording.yaml EvalScope's prompts
+evalscope/general_score.py  their scorers, with BLEU and ROUGE; wording.yaml has EvalScope's prompts
 evalscope/job.py            `run_task`: every model on every dataset; `Summarizer`
 evalscope/evaluation.py     one model on one dataset: planned, asked, scored
 evalscope/folders.py        folders of tasks, ``status.json``

@@ -414,7 +414,8 @@ def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) ->
 
     def read() -> Iterator[dict[str, str]]:
         for row, _ in source.rows_with_images():
-            values = [_get_text(row.values.get(name)) for name in names]
+            found = (row.values.get(name) for name in names)
+            values = [one.data.decode(errors="replace") if isinstance(one, Blob) else one for one in found]
             if row.number in wanted:
                 cells[row.number] = values
             yield {name: to_text(value) for name, value in zip(names, values, strict=True)}
@@ -426,10 +427,6 @@ def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) ->
         for number, values in cells.items()
     }
     return Columns(own=tuple(names), has_answers=has_answers, copied=copied)
-
-
-def _get_text(value: Any) -> Any:
-    return value.data.decode(errors="replace") if isinstance(value, Blob) else value
 
 
 def _copy(value: Any, is_number: bool) -> Cell:

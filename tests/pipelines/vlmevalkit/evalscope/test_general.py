@@ -416,7 +416,7 @@ def test_bleu_is_left_out_without_its_parts(
     def missing(text: str) -> list[str]:
         raise LookupError("punkt_tab")
 
-    monkeypatch.setattr("eyechart.pipelines.vlmevalkit.evalscope.overlap._tokenize", missing)
+    monkeypatch.setattr("eyechart.pipelines.vlmevalkit.evalscope.general_score._tokenize", missing)
     found = run_task(task(server))["general_vqa"]
     assert {one.identity.name for one in found.metrics} == {"rouge"}
     assert "BLEU is left out: BLEU needs nltk's sentence model punkt_tab" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.pipelines.vlmevalkit.evalscope import overlap
+from eyechart.pipelines.vlmevalkit.evalscope import general_score
 from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
     METRICS,
     RULES,
@@ -33,21 +33,21 @@ def test_bleu_and_rouge_are_the_same_numbers() -> None:
     for line in vectors("evalscope_overlap", EVALSCOPE):
         texts = (line["said"], line["wanted"])
         words = [
-            split or list(cut_words(text)) if overlap.is_chinese(text) else split
+            split or list(cut_words(text)) if general_score.is_chinese(text) else split
             for text, split in zip(texts, line["words"], strict=True)
         ]
-        found = {**overlap.count_bleu(*words), **overlap.compute_rouge(*texts)}
+        found = {**general_score.count_bleu(*words), **general_score.compute_rouge(*texts)}
         assert json.dumps(found) == json.dumps(line["values"]), texts  # 0 is not 0.0 there
 
 
 def test_words_are_split_as_nltk_does() -> None:
     pytest.importorskip("nltk")
     try:
-        overlap.require_bleu()
+        general_score.require_bleu()
     except Exception as err:
         pytest.skip(f"{err}")
     for line in vectors("evalscope_overlap", EVALSCOPE):
-        found = overlap.compute_bleu(line["said"], line["wanted"])
+        found = general_score.compute_bleu(line["said"], line["wanted"])
         assert found == {name: line["values"][name] for name in found}
 
 
@@ -56,11 +56,11 @@ _TEXTS = st.text(alphabet=" ab.?!。？”…\n狗天", max_size=30)
 
 @given(_TEXTS, _TEXTS)
 def test_values_are_shares(said: str, wanted: str) -> None:
-    for value in overlap.compute_rouge(said, wanted).values():
+    for value in general_score.compute_rouge(said, wanted).values():
         assert 0 <= value <= 1
-    same = overlap.compute_rouge(said, said)
+    same = general_score.compute_rouge(said, said)
     assert same["Rouge-L-R"] == (1.0 if said.strip() else 0.0)
-    for value in overlap.count_bleu(said.split(), wanted.split()).values():
+    for value in general_score.count_bleu(said.split(), wanted.split()).values():
         assert 0 <= value <= 1
 
 

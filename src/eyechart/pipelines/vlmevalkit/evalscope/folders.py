@@ -271,18 +271,15 @@ def redact_arguments(arguments: Sequence[str], task: Task) -> list[str]:
     shown, is_key = [], False
     for argument in arguments:
         name, is_joined, _ = argument.partition("=")
-        takes_key = argument.startswith("-") and _takes_key(name)
+        key = name.lstrip("-").replace("-", "_").lower()
+        is_secret = key in _HOLDING_KEYS or redact_parameters({key: "x"})[key] == HIDDEN
+        takes_key = argument.startswith("-") and is_secret
         if takes_key and is_joined:
             shown.append(f"{name}={HIDDEN}")
         else:
             shown.append(HIDDEN if is_key else hide_keys(argument, task))
         is_key = takes_key and not is_joined
     return shown
-
-
-def _takes_key(flag: str) -> bool:
-    name = flag.lstrip("-").replace("-", "_").lower()
-    return name in _HOLDING_KEYS or redact_parameters({name: "x"})[name] == HIDDEN
 
 
 @contextmanager

@@ -24,8 +24,14 @@ from eyechart.data.files.rows import Blob, Row, name_row
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, EyechartError, join_names
-from eyechart.pipelines.vlmevalkit.evalscope.general_score import RULES, TURNS, VQA_METRICS, read_wording
-from eyechart.pipelines.vlmevalkit.evalscope.overlap import is_chinese, require_bleu
+from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
+    RULES,
+    TURNS,
+    VQA_METRICS,
+    is_chinese,
+    read_wording,
+    require_bleu,
+)
 from eyechart.score.chinese_words import require_jieba
 from eyechart.types import Benchmark, ImageRef, Message, Role, Sample
 

@@ -9,7 +9,10 @@ this is in the sample, under `RULES`.
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -19,9 +22,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from eyechart.errors import UsageError
-from eyechart.pipelines.vlmevalkit.evalscope.overlap import Values, compute_bleu, compute_rouge
+from eyechart.errors import MissingExtra, UsageError
 from eyechart.registry import judged_scorer
+from eyechart.score import rouge
+from eyechart.score.chinese_words import cut_words
 from eyechart.score.reading import score_official
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
@@ -29,7 +33,6 @@ RELEASE = "evalscope 1.14.1"
 RULES = "evalscope"  # in the meta of a sample: metrics, filters, judge, ... of its task
 TURNS = "turns"  # the messages of a sample: role and content, which is a text or a list of texts and images
 METRICS = "metrics"  # in the detail of a score: its values by EvalScope's names
-VQA_METRICS: Mapping[str, Callable[[str, str], Values]] = {"BLEU": compute_bleu, "Rouge": compute_rouge}
 VQA_MAIN, CHOICE_MAIN, JUDGED_MAIN = "Rouge-L-R", "accuracy", "acc"
 LABELS: Mapping[str, float] = {"A": 1.0, "B": 0.0}  # what the judge may say
 _ENOUGH = 0.99  # a rule's score above which llm_recall asks no judge
@@ -220,6 +223,96 @@ def _cut_after_labels(text: str, labels: Collection[str]) -> str:
 
 def _is_labels(word: str, labels: Collection[str]) -> bool:
     return word in labels or all(letter in labels for letter in word)
+
+
+# -- BLEU and ROUGE of one reply
+#
+# BLEU is nltk's `sentence_bleu` for a single n at a time, without smoothing; ROUGE is `rouge_chinese` 1.0.3.
+# Chinese texts are split into words by jieba. Other texts are split at spaces for ROUGE, and by nltk's
+# `word_tokenize` for BLEU, whose sentence model (``punkt_tab``) is downloaded separately.
+
+MAX_N = 4
+_CHINESE = re.compile("[\u4e00-\u9fa5]")
+Values = dict[str, float]
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text is split into words by jieba: one Chinese character is enough."""
+    return _CHINESE.search(text) is not None
+
+
+def compute_bleu(said: str, wanted: str) -> Values:
+    """BLEU of 1-grams to 4-grams, each for itself."""
+    return count_bleu(
+        *(list(cut_words(text)) if is_chinese(text) else _tokenize(text) for text in (said, wanted))
+    )
+
+
+def count_bleu(said: Sequence[str], wanted: Sequence[str]) -> Values:
+    """BLEU of words.
+
+    Quirk kept: if some 1-gram matches, an n without a match is the smallest float instead of 0.
+
+    >>> count_bleu(["a", "red", "bus"], ["a", "red", "car"])["bleu-2"]
+    0.5
+    >>> count_bleu(["bus"], ["car"])["bleu-1"], count_bleu(["bus"], ["bus"])["bleu-2"] < 1e-300
+    (0, True)
+    """
+    shares: list[float] = []
+    for n in range(1, MAX_N + 1):
+        mine, theirs = (
+            Counter(zip(*(words[at:] for at in range(n)), strict=False)) for words in (said, wanted)
+        )
+        n_right = sum((mine & theirs).values())
+        shares.append(n_right / mine.total() if n_right else sys.float_info.min)
+        if n == 1 and not n_right:
+            return {f"bleu-{each}": 0 for each in range(1, MAX_N + 1)}
+    brevity = 1.0 if len(said) > len(wanted) else math.exp(1 - len(wanted) / len(said))
+    return {f"bleu-{n}": brevity * math.exp(math.log(share)) for n, share in enumerate(shares, 1)}
+
+
+def _tokenize(text: str) -> list[str]:
+    from nltk.tokenize import word_tokenize
+
+    return list(word_tokenize(text))
+
+
+def require_bleu() -> None:
+    """Refuse BLEU without nltk or its sentence model."""
+    try:
+        _tokenize("One. Two.")
+    except ImportError as err:
+        raise MissingExtra.named("evalscope", needed_for="BLEU scores") from err
+    except LookupError as err:
+        raise UsageError(
+            "BLEU needs nltk's sentence model punkt_tab, which is not on this machine",
+            hint="python -m nltk.downloader punkt_tab (or set NLTK_DATA to the folder that has it)",
+        ) from err
+
+
+# -- ROUGE
+
+
+def compute_rouge(said: str, wanted: str) -> Values:
+    """ROUGE-1, ROUGE-2 and ROUGE-L: recall, precision and F-measure. All are 0 if a text is blank.
+
+    >>> values = compute_rouge("a red bus", "a red car")
+    >>> round(values["Rouge-L-R"], 3), values["Rouge-2-P"]
+    (0.667, 0.5)
+    """
+    mine, theirs = (
+        rouge.split_words(" ".join(cut_words(text)) if is_chinese(text) else text) for text in (said, wanted)
+    )
+    found = {f"Rouge-{n}": rouge.compute_rouge_n(mine, theirs, n) for n in (1, 2)}
+    found["Rouge-L"] = rouge.compute_rouge_l(mine, theirs)
+    return {
+        f"{name}-{letter}": value
+        for name, values in found.items()
+        for letter, value in zip("RPF", values, strict=True)
+    }
+
+
+VQA_METRICS: Mapping[str, Callable[[str, str], Values]] = {"BLEU": compute_bleu, "Rouge": compute_rouge}
 
 
 # -- The judge

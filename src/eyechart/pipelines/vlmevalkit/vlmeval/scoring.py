@@ -87,7 +87,9 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         raise DataError(
             f"{path.name}: no row has an answer to compare with", hint="mode: infer only writes predictions"
         )
-    said = _Answered(samples=samples, replies=_read_replies(frame), name=name, is_choice=is_choice)
+    texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
+    replies = [None if API_FAILURE in text else Reply.read(text) for text in texts]
+    said = _Answered(samples=samples, replies=replies, name=name, is_choice=is_choice)
     results = _score_by_rules(said) if _judge_name(judge) == NO_JUDGE else _score_by_judge(said, judge)
     found = survey_results(results)
     _note_uncounted(results, path.name)
@@ -114,12 +116,6 @@ def _list_verdicts(frame: Frame, results: Sequence[Result], found: Survey) -> Fr
     ]
     rows.sort(key=itemgetter(0))
     return import_pandas().DataFrame([row for _, row in rows], columns=list(table.heading))
-
-
-def _read_replies(frame: Frame) -> list[Reply | None]:
-    """The reply of every row; None for a failed request."""
-    texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
-    return [None if API_FAILURE in text else Reply.read(text) for text in texts]
 
 
 def _score_by_rules(said: _Answered) -> list[Result]:
