@@ -86,7 +86,7 @@ def test_an_image_that_was_not_loaded_is_our_mistake(unread: Model) -> None:
 
 
 def test_broken_bytes_are_an_error_not_an_answer(unread: Model) -> None:
-    with pytest.raises(ModelError, match="decoded"):
+    with pytest.raises(ModelError, match="not a supported image"):
         ask(unread, wrap(b"not a picture"), "What colour is it?")
 
 

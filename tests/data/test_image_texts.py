@@ -116,7 +116,7 @@ def test_a_column_holds_a_text_or_a_list() -> None:
         ("t.jsonl", '{"id": "1", "caption": "a"}\n{"id": "1", "caption": "b"}\n', "second text for '1'"),
         ("t.jsonl", '{"id": "1", "answer": "a"}\n', "no text"),
         ("t.jsonl", '{"what": "1", "caption": "a"}\n', "no key"),
-        ("t.json", '{"q1": "a"', "not valid JSON"),
+        ("t.json", '{"q1": "a"', "invalid JSON"),
         ("t.json", "{}", "contains no texts"),
         ("t.txt", "a line without it\n", "line 1 has no comma"),
     ],

@@ -415,7 +415,7 @@ class Judge:
             written = [{"role": "user", "parts": [{"text": text}]}]
             purpose = ":".join(filter(None, ("judge", aside, call.stage)))
             try:
-                said = await self._calls.reply(client, request, key, written, purpose)
+                said, _ = await self._calls.ask(client, request, key, written, purpose)
             except NoReply as failed:
                 failures.append(failed)
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed

@@ -187,7 +187,8 @@ async def converse(
     """Ask round by round; the last reply is the result, and what was asked now holds the earlier ones."""
     rounds = Rounds(request, ask)
     while (purpose := rounds.purpose) is not None:
-        rounds.add(await calls.reply(client, rounds.request, rounds.key, rounds.written, purpose))
+        reply, _ = await calls.ask(client, rounds.request, rounds.key, rounds.written, purpose)
+        rounds.add(reply)
     mark_claim_idle()
     result = await client.ask(rounds.request)
     last = join_rounds(result.replies[0], rounds.earlier)
@@ -286,17 +287,6 @@ class Calls:
         self._store = store
         self._known: ReplyStore = known or KnownReplies()
 
-    async def reply(
-        self,
-        client: RetryingClient,
-        request: Request,
-        key: str,
-        written: Sequence[Mapping[str, Any]],
-        purpose: str,
-    ) -> Reply:
-        """The reply to `request`; raises what the client raises."""
-        return (await self.ask(client, request, key, written, purpose))[0]
-
     async def ask(
         self,
         client: RetryingClient,
@@ -305,7 +295,7 @@ class Calls:
         written: Sequence[Mapping[str, Any]],
         purpose: str,
     ) -> tuple[Reply, int]:
-        """The same, with the number of attempts; 0: it was known."""
+        """The reply to `request`, and its attempts (0: it was known); raises what the client raises."""
         if (found := self._store.find(request.sample.id, request.trial, key)) is not None:
             return found, 0
         reply = self._known.find(client.model, key, request)

@@ -13,14 +13,14 @@ from eyechart.models.chat import (
     Attachments,
     ChatEndpoint,
     ImageLimits,
-    get_detail,
+    UsageFields,
     join_system,
     read_arguments,
 )
 from eyechart.models.specs import SAMPLING, refuses_sampling
 from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Capabilities, Image, ImageRef, Message, Part, Reply, ToolCall, Usage
+from eyechart.types import Capabilities, Image, ImageRef, Message, Part, Reply, ToolCall
 
 _VERSION = "2026-10-21"
 _VERSION_WITH_SAMPLING = "2023-06-01"  # later ones refuse temperature, top_p and top_k for every model
@@ -90,6 +90,7 @@ class Anthropic(ChatEndpoint):
     key_variable = "ANTHROPIC_API_KEY"
     max_temperature = 1.0
     url_variables = ("ANTHROPIC_BASE_URL",)
+    url_version = "v1"
     batch_api = "AnthropicBatches"
     capabilities = Capabilities(is_endpoint=True, takes_urls=True, takes_tools=True)
     streamed = _Events
@@ -102,12 +103,6 @@ class Anthropic(ChatEndpoint):
     limits = ImageLimits(
         max_images=600, max_side=8000, many_images=20, max_side_of_many=2000, max_body_bytes=32 * 10**6
     )
-
-    @classmethod
-    def normalise_url(cls, url: str) -> str:
-        """The base URL. Anthropic's own clients take it without the version, as in ANTHROPIC_BASE_URL."""
-        base = super().normalise_url(url)
-        return base if re.search(r"/v\d+$", base) else f"{base}/v1"
 
     def build_headers(self, api_key: str | None) -> dict[str, str]:
         version = _VERSION_WITH_SAMPLING if SAMPLING & self._fields.keys() else _VERSION
@@ -182,7 +177,7 @@ class Anthropic(ChatEndpoint):
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
         self.raise_error(said.error)
-        usage = _read_usage(said.usage)
+        usage = _USAGE.read(said.usage)
         return [
             Reply.read(
                 "".join(block.text for block in said.content if block.type == "text"),
@@ -253,22 +248,17 @@ class _Failed(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Answer).decode
 
+# Anthropic counts cached input apart; thinking is part of the output.
+_USAGE = UsageFields(
+    ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    ("output_tokens",),
+    reasoning="output_tokens_details.thinking_tokens",
+    cached="cache_read_input_tokens",
+)
+
 
 def _explain_refusal(said: Any) -> dict[str, str]:
     """Why an answer was withheld, where the API says so."""
     words = [said.get(name) for name in ("category", "explanation")] if isinstance(said, dict) else []
     why = ": ".join(word for word in words if isinstance(word, str) and word)
     return {"withheld": why} if why else {}
-
-
-def _read_usage(said: Any) -> Usage | None:
-    """Token counts. Anthropic counts cached input apart; thinking is part of the output."""
-    if not isinstance(said, dict):
-        return None
-    cached = said.get("cache_read_input_tokens")
-    return Usage.read(
-        [said.get("input_tokens"), cached, said.get("cache_creation_input_tokens")],
-        [said.get("output_tokens")],
-        reasoning=get_detail(said, "output_tokens_details", "thinking_tokens"),
-        cached=cached,
-    )

@@ -11,10 +11,10 @@ from urllib.parse import quote
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, join_system
+from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, UsageFields, join_system
 from eyechart.models.streams import AmazonEvents, Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Capabilities, Image, Message, Part, Reply, Usage
+from eyechart.types import Capabilities, Image, Message, Part, Reply
 
 _CONFIG = {
     "temperature": "temperature",
@@ -158,7 +158,7 @@ class Bedrock(ChatEndpoint):
                 "".join(block.text for block in blocks),
                 thinking="\n\n".join(thought.text for thought in thoughts if thought),
                 finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
-                usage=_read_usage(said.usage),
+                usage=_USAGE.read(said.usage),
                 latency_s=latency_s,
             )
         ]
@@ -218,11 +218,9 @@ class _Answer(msgspec.Struct, rename="camel"):
 
 _decode = msgspec.json.Decoder(_Answer).decode
 
-
-def _read_usage(said: Any) -> Usage | None:
-    """Token counts. Bedrock counts cached input apart."""
-    if not isinstance(said, dict):
-        return None
-    cached = said.get("cacheReadInputTokens")
-    asked = [said.get("inputTokens"), cached, said.get("cacheWriteInputTokens")]
-    return Usage.read(asked, [said.get("outputTokens")], cached=cached)
+# Bedrock counts cached input apart.
+_USAGE = UsageFields(
+    ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
+    ("outputTokens",),
+    cached="cacheReadInputTokens",
+)

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
@@ -34,7 +34,17 @@ from eyechart.models.redact import is_unlike_answers, list_written_forms, redact
 from eyechart.models.specs import find_proxy, refuse_unknown, split_address, strip_password
 from eyechart.models.streams import MALFORMED, StreamedAnswer
 from eyechart.registry import suggest_name
-from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request, ToolCall
+from eyechart.types import (
+    Capabilities,
+    Image,
+    ImageRef,
+    Message,
+    ModelSettings,
+    Reply,
+    Request,
+    ToolCall,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from eyechart.models.proxy import ProxiedHttp
@@ -146,6 +156,7 @@ class ChatEndpoint(ABC):
     key_variable: ClassVar[str]
     other_key_variables: ClassVar[tuple[str, ...]] = ()  # looked up if the first is not set
     url_variables: ClassVar[tuple[str, ...]] = ()
+    url_version: ClassVar[str] = ""  # ends the base URL; the vendor's own clients take it without
     parameters: ClassVar[frozenset[str]]  # sent as they are; anything else goes into `extra_body`
     server: ClassVar[str] = "a server of this API"
     out_of_credit: ClassVar[re.Pattern[str]] = re.compile("insufficient_quota")
@@ -318,6 +329,8 @@ class ChatEndpoint(ABC):
                 hint=f"URLs are stored in the run folder: give the key as {cls.key_variable} or --api-key",
             )
         path = parts.path.rstrip("/").removesuffix(cls.path).rstrip("/")
+        if cls.url_version and not re.search(r"/v\d+\w*$", path):
+            path = f"{path}/{cls.url_version}"
         return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
     @property
@@ -635,10 +648,26 @@ def tidy_json(content: bytes) -> bytes | None:
         return None
 
 
-def get_detail(said: Mapping[str, Any], name: str, part: str) -> object:
-    """A value of a mapping in a mapping; None if there is none."""
-    inner = said.get(name)
-    return inner.get(part) if isinstance(inner, Mapping) else None
+class UsageFields(NamedTuple):
+    """Where an API counts tokens; several counts are added, ``details.name`` is a value of a mapping."""
+
+    prompt: tuple[str, ...]
+    completion: tuple[str, ...]
+    reasoning: str = ""
+    cached: str = ""
+
+    def read(self, said: object) -> Usage | None:
+        """The counts of an answer; None if it has none."""
+
+        def find(path: str) -> object:
+            name, _, part = path.partition(".")
+            found = said.get(name) if isinstance(said, Mapping) else None
+            return found if not part else found.get(part) if isinstance(found, Mapping) else None
+
+        if not isinstance(said, Mapping):
+            return None
+        counts = map(find, self.prompt), map(find, self.completion)
+        return Usage.read(*counts, reasoning=find(self.reasoning), cached=find(self.cached))
 
 
 def join_system(messages: Sequence[Message]) -> str:

@@ -116,20 +116,20 @@ def list_for_server(*needed: str) -> dict[str, str]:
 
 def find_address(names: Sequence[str] = ADDRESSES) -> str | None:
     """The endpoint URL in the environment, if any."""
-    return next(filter(None, map(_value, names)), None)
+    return next(filter(None, map(find_key, names)), None)
 
 
 def find_key(name: str = KEY) -> str | None:
     """The key in the environment, if any."""
-    return _value(name)
+    return os.environ.get(name) or _withheld.get(name)
 
 
 def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> None:
     """Refuse to send a key to the environment's URL if only one of the two comes from a .env file."""
-    name = next(filter(_value, names), None)
+    name = next(filter(find_key, names), None)
     if not key or key == NO_KEY or name is None:
         return
-    place = _value(name) or ""
+    place = find_key(name) or ""
     is_address_of_file = _from_file.get(name) == place
     is_key_of_file = key in (value.strip() for value in _from_file.values())
     if is_address_of_file == is_key_of_file:
@@ -140,10 +140,6 @@ def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> Non
         f"{one} comes from .env and {other} does not, so the key is not sent to {shorten(where)} ({name})",
         hint="if that server may have the key, name it with --base-url, or set both in the same place",
     )
-
-
-def _value(name: str) -> str | None:
-    return os.environ.get(name) or _withheld.get(name)
 
 
 def _read(path: Path) -> dict[str, str]:

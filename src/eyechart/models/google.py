@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from eyechart.models.chat import NOTHING, Attachments, ChatEndpoint, ImageLimits, join_system, read_arguments
+from eyechart.models.chat import (
+    NOTHING,
+    Attachments,
+    ChatEndpoint,
+    ImageLimits,
+    UsageFields,
+    join_system,
+    read_arguments,
+)
 from eyechart.models.http import Response
 from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
@@ -84,6 +92,7 @@ class Google(ChatEndpoint):
     key_variable = "GEMINI_API_KEY"
     other_key_variables = ("GOOGLE_API_KEY",)
     url_variables = ("GOOGLE_GEMINI_BASE_URL",)
+    url_version = "v1beta"
     parameters = frozenset({*_CONFIG, *_THINKING, "safety_settings", "extra_body"})
     out_of_credit = re.compile("PerDay|prepayment credits are depleted")  # a retry today would fail, too
     limits = ImageLimits(
@@ -92,12 +101,6 @@ class Google(ChatEndpoint):
         max_body_bytes=100 * 10**6,
     )
     capabilities = Capabilities(is_endpoint=True, takes_tools=True)
-
-    @classmethod
-    def normalise_url(cls, url: str) -> str:
-        """The base URL. Google's own clients take it without the version, as in GOOGLE_GEMINI_BASE_URL."""
-        base = super().normalise_url(url)
-        return base if re.search(r"/v\d+\w*$", base) else f"{base}/v1beta"
 
     def build_headers(self, api_key: str | None) -> dict[str, str]:
         return {"x-goog-api-key": api_key} if api_key else {}
@@ -166,7 +169,7 @@ class Google(ChatEndpoint):
                 text,
                 thinking="".join(part.text for part in parts if part.thought),
                 finish_reason=finish_reason,
-                usage=_read_usage(said.usage_metadata),
+                usage=_USAGE.read(said.usage_metadata),
                 model=said.model_version,
                 latency_s=latency_s,
                 evidence=_note(blocked, candidate, finish_reason),
@@ -264,6 +267,14 @@ class _Failed(msgspec.Struct, rename="camel"):
 
 _decode = msgspec.json.Decoder(_Answer).decode
 
+# Google counts thinking apart from the answer.
+_USAGE = UsageFields(
+    ("promptTokenCount",),
+    ("candidatesTokenCount", "thoughtsTokenCount"),
+    reasoning="thoughtsTokenCount",
+    cached="cachedContentTokenCount",
+)
+
 
 def _note(blocked: str | None, candidate: _Candidate, finish_reason: str) -> dict[str, str]:
     """Why a reply was withheld; and with what to ask for the rest of one that is not complete."""
@@ -299,16 +310,3 @@ def _list_quotas(error: _Error) -> Iterator[str]:
         for violation in violations if isinstance(violations, list) else ():
             if isinstance(violation, dict) and isinstance(violation.get("quotaId"), str):
                 yield violation["quotaId"]
-
-
-def _read_usage(said: Any) -> Usage | None:
-    """Token counts. Google counts thinking apart from the answer."""
-    if not isinstance(said, dict):
-        return None
-    thinking = said.get("thoughtsTokenCount")
-    return Usage.read(
-        [said.get("promptTokenCount")],
-        [said.get("candidatesTokenCount"), thinking],
-        reasoning=thinking,
-        cached=said.get("cachedContentTokenCount"),
-    )

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from eyechart.models.chat import Attachments, ChatEndpoint, get_detail, read_calls
+from eyechart.models.chat import Attachments, ChatEndpoint, UsageFields, read_calls
 from eyechart.models.environment import ADDRESSES, KEY
 from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Capabilities, Message, Reply, Request, Usage
+from eyechart.types import Capabilities, Message, Reply, Request
 
 # -- an answer in parts
 
@@ -209,6 +209,13 @@ class _Completion(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Completion).decode
 
+_USAGE = UsageFields(
+    ("prompt_tokens",),
+    ("completion_tokens",),
+    reasoning="completion_tokens_details.reasoning_tokens",
+    cached="prompt_tokens_details.cached_tokens",
+)
+
 
 def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> Reply:
     """One choice, with the thoughts of its text or of a field of their own."""
@@ -221,7 +228,7 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
         content,
         thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning),
         finish_reason=_text_of(choice.finish_reason),
-        usage=_read_usage(completion.usage),
+        usage=_USAGE.read(completion.usage),
         model=_text_of(completion.model),
         latency_s=latency_s,
         evidence=_note_oddities(message, refusal),
@@ -247,17 +254,6 @@ def _note_oddities(message: _Message, refusal: str) -> dict[str, Any]:
 def _text_of(said: object) -> str:
     """A text as it is, and nothing for anything else."""
     return said if isinstance(said, str) else ""
-
-
-def _read_usage(said: Any) -> Usage | None:
-    if not isinstance(said, dict):
-        return None
-    return Usage.read(
-        [said.get("prompt_tokens")],
-        [said.get("completion_tokens")],
-        reasoning=get_detail(said, "completion_tokens_details", "reasoning_tokens"),
-        cached=get_detail(said, "prompt_tokens_details", "cached_tokens"),
-    )
 
 
 def _is_failure(reply: Reply) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.models.chat import Attachments, ChatEndpoint, get_detail, read_calls
+from eyechart.models.chat import Attachments, ChatEndpoint, UsageFields, read_calls
 from eyechart.models.environment import ADDRESSES, KEY
 from eyechart.models.streams import Event, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Capabilities, Message, Reply, Usage
+from eyechart.types import Capabilities, Message, Reply
 
 _FLAGGED = re.compile("invalid_prompt|policy_violation|bio_policy|content_filter")
 _PASSING = ("server_error", "rate_limit_exceeded")  # errors that a retry may not meet again
@@ -143,7 +143,7 @@ class OpenAIResponses(ChatEndpoint):
                 text,
                 thinking="\n\n".join(_list_thoughts(said.output)),
                 finish_reason=finish_reason,
-                usage=_read_usage(said.usage),
+                usage=_USAGE.read(said.usage),
                 model=said.model,
                 latency_s=latency_s,
                 calls=read_calls(
@@ -207,6 +207,13 @@ class _Answer(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Answer).decode
 
+_USAGE = UsageFields(
+    ("input_tokens",),
+    ("output_tokens",),
+    reasoning="output_tokens_details.reasoning_tokens",
+    cached="input_tokens_details.cached_tokens",
+)
+
 
 def _list_thoughts(output: Sequence[_Item]) -> list[str]:
     """Reasoning: its text where a server shows it, else its summary."""
@@ -217,14 +224,3 @@ def _list_thoughts(output: Sequence[_Item]) -> list[str]:
         for part in item.content or item.summary or []
         if part.text
     ]
-
-
-def _read_usage(said: Any) -> Usage | None:
-    if not isinstance(said, dict):
-        return None
-    return Usage.read(
-        [said.get("input_tokens")],
-        [said.get("output_tokens")],
-        reasoning=get_detail(said, "output_tokens_details", "reasoning_tokens"),
-        cached=get_detail(said, "input_tokens_details", "cached_tokens"),
-    )

@@ -22,7 +22,7 @@ import msgspec
 from eyechart.errors import EyechartError, StoreError, UsageError
 from eyechart.files import make_file, make_folder
 from eyechart.store.folder import find_cache_folder
-from eyechart.store.sqlite import connect_to_read
+from eyechart.store.sqlite import connect_as, connect_to_read
 from eyechart.types import Reply
 
 FILE_NAME = "responses.sqlite"
@@ -80,7 +80,7 @@ class ResponseCache:
             if cache._max_bytes > 0:
                 db = _open_or_replace(cache.path)
                 cache._file = cache.path.stat()
-                cache._reader = _connect(cache.path)
+                cache._reader = connect_as(cache.path, "mode=rw", timeout=WAIT_S)
                 cache.is_on = True
                 cache._thread = threading.Thread(
                     target=cache._write_groups, args=(db,), name="eyechart-cache", daemon=True
@@ -248,7 +248,7 @@ def _open_or_replace(path: Path) -> sqlite3.Connection:
 
 def _open(path: Path) -> sqlite3.Connection:
     make_file(path)
-    db = _connect(path)
+    db = connect_as(path, "mode=rw", timeout=WAIT_S)
     try:
         # A crash may cost the last replies, which the run's own journal has: not worth waiting for the disk.
         db.execute("PRAGMA synchronous = NORMAL")
@@ -262,11 +262,6 @@ def _open(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    where = f"{path.absolute().as_uri()}?mode=rw"
-    return sqlite3.connect(where, uri=True, isolation_level=None, timeout=WAIT_S, check_same_thread=False)
 
 
 def _has_table(db: sqlite3.Connection, path: Path) -> bool:

@@ -107,11 +107,7 @@ class JournalMerge:
 @contextlib.contextmanager
 def merging(draft: Path, target: Path) -> Iterator[JournalMerge]:
     """Write a new journal to the empty file `draft`, which will replace `target`."""
-    where = draft.absolute().as_uri()
-    with (
-        store_errors(target),
-        contextlib.closing(sqlite3.connect(f"{where}?mode=rw", uri=True, isolation_level=None)) as db,
-    ):
+    with store_errors(target), contextlib.closing(sqlite.connect_as(draft, "mode=rw")) as db:
         # Nothing is rolled back: after an error, the draft is removed. So no file beside it outlives a kill.
         db.execute("PRAGMA journal_mode = OFF")
         sqlite.create_tables(db)

@@ -44,12 +44,15 @@ def connect(path: Path) -> sqlite3.Connection:
     return db
 
 
+def connect_as(path: Path, how: str, *, timeout: float = 30) -> sqlite3.Connection:
+    """A connection to an existing file: ``mode=rw``, ``mode=ro`` or ``immutable=1``."""
+    where = f"{path.absolute().as_uri()}?{how}"
+    return sqlite3.connect(where, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
+
+
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection for reading, also in a folder that is not writable, such as a colleague's."""
-    where = path.absolute().as_uri()
-    db = sqlite3.connect(
-        f"{where}?mode=rw", uri=True, isolation_level=None, timeout=30, check_same_thread=False
-    )
+    db = connect_as(path, "mode=rw")
     try:
         db.execute("SELECT 1 FROM sqlite_master")
     except sqlite3.OperationalError as err:
@@ -57,10 +60,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         is_kept_out = any(words in str(err) for words in ("readonly", "unable to open"))
         if not is_kept_out or path.with_name(f"{path.name}-wal").exists():
             raise
-        # Without a write-ahead log the file is complete.
-        return sqlite3.connect(
-            f"{where}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
-        )
+        return connect_as(path, "immutable=1")  # without a write-ahead log the file is complete
     except sqlite3.Error:
         db.close()
         raise
@@ -78,8 +78,7 @@ def connect_untouched(path: Path) -> sqlite3.Connection:
         has_log = log.stat().st_size > 0
     except OSError:
         has_log = False
-    where = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
-    return sqlite3.connect(where, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
+    return connect_as(path, "mode=ro" if has_log else "immutable=1")
 
 
 @contextlib.contextmanager

@@ -122,13 +122,18 @@ def _in_folder(folder: Path) -> Path:
     )
 
 
-def guess_format(path: Path) -> tuple[str, str]:
-    """The format and the reason for it: by the extension, corrected by the first bytes."""
+def read_head(path: Path) -> bytes:
+    """The beginning of a file, by which its content is recognised."""
     try:
         with path.open("rb") as file:
-            head = file.read(65536)
+            return file.read(65536)
     except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+        raise DataError(f"{path}: cannot be read: {err.strerror or err}", hint="check the path") from err
+
+
+def guess_format(path: Path) -> tuple[str, str]:
+    """The format and the reason for it: by the extension, corrected by the first bytes."""
+    head = read_head(path)
     if not head:
         raise DataError(f"{path.name}: the file is empty", hint="was the download or export interrupted?")
     refuse_wide_text(path, head)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyechart.data.columns.meaning import ALIASES, detect, to_text
-from eyechart.data.files.formats import find_file, guess_format
+from eyechart.data.files.formats import find_file, guess_format, read_head
 from eyechart.data.files.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow, translate_json_errors
 from eyechart.data.files.rows import OnProblem, Reader, Row, name_row, raise_problem, read_literal
 from eyechart.data.files.sheets import SheetReader, format_cell, is_workbook, list_archive_names
@@ -65,11 +65,7 @@ def recognise(path: Path) -> TableKind | LogReader:
     if path.exists() and not path.is_file():
         what = "not a regular file; a reply file is read more than once"
         raise DataError(f"{path}: {what}", hint="save it to a file first")
-    try:
-        with path.open("rb") as file:
-            head = file.read(65536).removeprefix(BOM).lstrip()
-    except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}", hint="check the path") from err
+    head = read_head(path).removeprefix(BOM).lstrip()
     if head.startswith(_PICKLE) or path.suffix.lower() in (".pkl", ".pickle"):
         raise DataError(
             f"{path.name}: pickles are not read, because a pickle can run any code",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import io
 import os
 import sys
 import threading
@@ -20,6 +19,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eyechart.data.images.pixels import open_image
 from eyechart.errors import ImageError, MissingExtra
 from eyechart.files import suppress_warnings
 
@@ -170,29 +170,15 @@ def _return_large_blocks() -> None:
 
 def decode_page(data: bytes) -> Any:
     """Decode an image with Pillow: transparency on white, any mode to RGB, large ones made smaller."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import ImageOps
 
     try:
-        with _open(data) as opened:
+        with open_image(data, "the image")[1] as opened:
             opened.draft("RGB", (READ_SIDE, READ_SIDE))  # JPEG: decode at half size or less
             image = _flatten(ImageOps.exif_transpose(opened))
-    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as err:
+    except (OSError, ValueError) as err:
         raise ImageError(f"the image cannot be decoded: {err}") from err
     return shrink(image, READ_SIDE)
-
-
-def _open(data: bytes) -> Any:
-    """Open an image without `Image.open`'s warning about its size, which the loader has checked."""
-    from PIL import GifImagePlugin, Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
-
-    openers: dict[bytes, Any] = {
-        b"\x89PNG": PngImagePlugin.PngImageFile,
-        b"\xff\xd8\xff": JpegImagePlugin.JpegImageFile,
-        b"RIFF": WebPImagePlugin.WebPImageFile,
-        b"GIF8": GifImagePlugin.GifImageFile,
-    }
-    opener = next((one for head, one in openers.items() if data.startswith(head)), Image.open)
-    return opener(io.BytesIO(data))
 
 
 def _flatten(image: Any) -> Any:

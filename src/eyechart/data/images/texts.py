@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import msgspec
 
 from eyechart.data.columns.meaning import ALIASES, to_text
-from eyechart.data.files.formats import guess_format
-from eyechart.data.files.json_files import read_bytes
+from eyechart.data.files.formats import guess_format, read_head
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.data.files.rows import name_row
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.ocr import name_reader, read_text, require_reader
@@ -129,11 +129,7 @@ def read_texts(path: Path, *, allows_blank: bool = False) -> FileTexts:
 
 def _guess(path: Path) -> str:
     """A format of data files; ``object``: one JSON object of keys and texts; ``lines``: as MULTI's files."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(65536)
-    except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}", hint="check the path") from err
+    head = read_head(path)
     is_text = path.suffix.lower() in (".csv", ".txt", "")
     if is_text and head.lstrip()[:1] not in (b"[", b"{"):
         header = head.partition(b"\n")[0].decode(errors="replace").lower()
@@ -144,10 +140,8 @@ def _guess(path: Path) -> str:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
-    try:
+    with translate_json_errors(path.name, hint="check quotes and commas"):
         return msgspec.json.decode(read_bytes(path), type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        raise DataError(f"{path.name}: not valid JSON: {err}", hint="check quotes and commas") from err
 
 
 def _read_table(path: Path, format: str) -> dict[str, Any]:
