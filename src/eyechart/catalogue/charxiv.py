@@ -10,14 +10,7 @@ from eyechart.catalogue.entry import Entry, withhold
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.judges import (
-    MAX_JSON_CHARS,
-    ask_judge,
-    get_fact,
-    give,
-    official_judged,
-    read_share,
-)
+from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, get_fact, give, official_judged, read_share
 from eyechart.types import CannotAggregate, Judging, Reply, Sample, Score, ScoredRow
 
 _INDENT = "\n    * "

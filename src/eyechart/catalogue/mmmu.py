@@ -110,12 +110,7 @@ Entry(
     kit=LMMS_EVAL,
     max_tokens=128,
     kits={
-        VLMEVALKIT: Kit(
-            prompt=frame(in_place=True),
-            scorer="mmmu-vlmevalkit",
-            aggregate="",
-            group_by=GROUPS,
-        )
+        VLMEVALKIT: Kit(prompt=frame(in_place=True), scorer="mmmu-vlmevalkit", aggregate="", group_by=GROUPS)
     },
     group_by=("category",),
     aggregate="mmmu",

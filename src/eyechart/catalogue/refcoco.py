@@ -173,7 +173,7 @@ def to_pixels(box: Box, size: tuple[float, float], scale: Scale = "guess") -> Bo
     return xs[0], ys[0], xs[1], ys[1]
 
 
-def _score_refcoco(reply: Reply, sample: Sample, *, name: str, scale: Scale) -> Score:
+def _score_refcoco(reply: Reply, sample: Sample, name: str, scale: Scale) -> Score:
     gold, size = find_gold(sample), find_size(sample)
     if gold is None or size is None:
         return refuse(name, gold)
@@ -272,7 +272,7 @@ def _collect(value: Any, depth: int) -> Sequence[Box]:
 
 declare_scales(
     "refcoco", "RefCOCO in VLMEvalKit: the first box has an IoU of at least one half with the gold box.",
-    lambda reply, sample, name, scale: _score_refcoco(reply, sample, name=name, scale=scale),
+    _score_refcoco,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry
@@ -234,7 +235,7 @@ def read_click(reply: str) -> Point | None:
         raise BadPoint(found[0]) from err
 
 
-def _score_click(reply: Reply, sample: Sample, *, name: str, has_corners: bool, scale: Scale) -> Score:
+def _score_click(reply: Reply, sample: Sample, name: str, scale: Scale, *, has_corners: bool) -> Score:
     gold, size = find_gold(sample), find_size(sample)
     if gold is None or size is None:
         return refuse(name, gold)
@@ -328,7 +329,7 @@ def _read_token(token: str) -> float:
     return float(token[:-1]) / 100 if token.endswith("%") else float(token)
 
 
-def _score_point_lmms(reply: Reply, sample: Sample, *, name: str, is_pro: bool, scale: Scale) -> Score:
+def _score_point_lmms(reply: Reply, sample: Sample, name: str, scale: Scale, *, is_pro: bool) -> Score:
     gold, size = find_gold(sample), find_size(sample) or (1.0, 1.0)
     if gold is None and sample.meta.get("bbox") is not None:
         gold = (0.0, 0.0, 0.0, 0.0)  # as published, of a box without four numbers
@@ -378,19 +379,19 @@ def read_screenspot_box(reply: str) -> Box | None:
 
 declare_scales(
     "screenspot", "ScreenSpot and v2 in VLMEvalKit: x=N, y=N inside the box (x, y, width, height).",
-    lambda reply, sample, name, scale: _score_click(reply, sample, name=name, has_corners=False, scale=scale),
+    partial(_score_click, has_corners=False),
 )  # fmt: skip
 declare_scales(
     "screenspot-pro", "ScreenSpot-Pro in VLMEvalKit: x=N, y=N inside the box (four corners).",
-    lambda reply, sample, name, scale: _score_click(reply, sample, name=name, has_corners=True, scale=scale),
+    partial(_score_click, has_corners=True),
 )  # fmt: skip
 declare_scales(
     "screenspot-v2-lmms", "ScreenSpot-v2 in lmms-eval: a point in many notations inside the box.",
-    lambda reply, sample, name, scale: _score_point_lmms(reply, sample, name=name, is_pro=False, scale=scale),
+    partial(_score_point_lmms, is_pro=False),
 )  # fmt: skip
 declare_scales(
     "screenspot-pro-lmms", "ScreenSpot-Pro in lmms-eval: a point in many notations inside the box.",
-    lambda reply, sample, name, scale: _score_point_lmms(reply, sample, name=name, is_pro=True, scale=scale),
+    partial(_score_point_lmms, is_pro=True),
 )  # fmt: skip
 
 

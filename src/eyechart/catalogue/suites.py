@@ -156,18 +156,6 @@ class Line:
     n: int = 0
     run: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "benchmark": self.benchmark,
-            "model": self.model,
-            "metric": self.metric,
-            "value": self.value,
-            "ci95": list(self.ci95) if self.ci95 else None,
-            "weight": self.weight,
-            "n": self.n,
-            "run": self.run,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResult:
@@ -213,7 +201,7 @@ class SuiteResult:
             "mean": self.mean,
             "ci95": list(self.ci95) if self.ci95 else None,
             "missing": self.missing,
-            "benchmarks": [line.to_json() for line in self.lines],
+            "benchmarks": msgspec.to_builtins(self.lines),
         }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -256,3 +256,10 @@ def remove_files(folder: Path, names: Iterable[str]) -> None:
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
+
+
+def remove_trials(first: int, list_files: Callable[[int], Sequence[Path]]) -> None:
+    """Remove the files of further trials of an earlier export, from the number `first` on."""
+    while any(map(Path.exists, files := list_files(first))):
+        remove_files(files[0].parent, [path.name for path in files])
+        first += 1

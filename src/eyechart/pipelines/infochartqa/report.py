@@ -28,7 +28,7 @@ from eyechart.pipelines.infochartqa.score import (
     to_reply_text,
 )
 from eyechart.registry import exporter
-from eyechart.report.rows import remove_files, write_json_file
+from eyechart.report.rows import remove_trials, write_json_file
 from eyechart.terminal import print_text
 from eyechart.types import Export, Result
 
@@ -121,7 +121,7 @@ def export_infochartqa(export: Export) -> Sequence[Path]:
                 path.unlink(missing_ok=True)  # outdated, if an earlier export wrote it
             else:
                 written.append(write_json_file(path, content, indent=INDENT))
-    _drop_trials(export.folder, n_trials)
+    remove_trials(n_trials, lambda trial: [export.folder / _file_name(name, trial) for name in _NAMES])
     return written
 
 
@@ -146,13 +146,6 @@ def _contents(results: Iterable[Result]) -> tuple[Record, list[Record], Record, 
 
 def _file_name(name: str, trial: int) -> str:
     return f"{name}-trial{trial + 1}.json" if trial else f"{name}.json"
-
-
-def _drop_trials(folder: Path, trial: int) -> None:
-    """Remove the files of an earlier export that had more trials."""
-    while (folder / _file_name(_NAMES[0], trial)).exists():
-        remove_files(folder, [_file_name(name, trial) for name in _NAMES])
-        trial += 1
 
 
 def _entry(result: Result) -> Record:

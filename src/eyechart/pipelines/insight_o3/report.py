@@ -22,7 +22,7 @@ from eyechart.pipelines.insight_o3.benchmark import rebuild_row
 from eyechart.pipelines.insight_o3.rows import find_group, make_official_records
 from eyechart.pipelines.insight_o3.score import ASSISTANT, FINISHED
 from eyechart.registry import exporter
-from eyechart.report.rows import open_text_file, remove_files, write_json_file
+from eyechart.report.rows import open_text_file, remove_trials, write_json_file
 from eyechart.runs.sent import SentImage, load_sent_image
 from eyechart.stats.intervals import add_in_order
 from eyechart.types import Export, Reply, Result
@@ -42,7 +42,7 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
     arguments = _write(folder / "args.json", redact_parameters(dict(export.manifest)))
     records, recorder = _records(export), Recorder.of(export)
     trials = [_write_trial(export, trial, records, recorder) for trial in range(n_trials)]
-    _drop_trials(folder, n_trials)
+    remove_trials(n_trials, lambda trial: [_trial_folder(folder, trial) / name for name in _OF_A_TRIAL])
     written = [arguments, *(path for trial in trials for path in trial.paths)]
     summary = folder / "summary_metrics.json"
     if all(trial.is_whole for trial in trials):
@@ -90,13 +90,6 @@ def _write_trial(
 
 def _trial_folder(folder: Path, trial: int) -> Path:
     return folder / f"trial_{trial}"
-
-
-def _drop_trials(folder: Path, trial: int) -> None:
-    """Remove the files of trials from an earlier run that had more; other files stay."""
-    while (of_trial := _trial_folder(folder, trial)).is_dir():
-        remove_files(of_trial, _OF_A_TRIAL)
-        trial += 1
 
 
 def _records(export: Export) -> dict[int, dict[str, Any]]:

@@ -23,7 +23,7 @@ from eyechart.pipelines.multi.prompt import OWN_WORDING
 from eyechart.pipelines.multi.score import KINDS, read_kind, score
 from eyechart.registry import exporter
 from eyechart.report.export import guard_formula
-from eyechart.report.rows import open_text_file, remove_files, write_json_file
+from eyechart.report.rows import open_text_file, remove_files, remove_trials, write_json_file
 from eyechart.types import Export, Result, Sample
 
 IMAGES = ("NI", "SI", "MI")
@@ -66,19 +66,12 @@ def export_multi(export: Export) -> Sequence[Path]:
         written += found
     if several:
         remove_files(export.folder, FILES)  # of an earlier run with a single trial
-    _drop_trials(export.folder, len(several))
+    remove_trials(len(several), lambda trial: [_trial_folder(export.folder, trial) / name for name in FILES])
     return written
 
 
 def _trial_folder(folder: Path, trial: int) -> Path:
     return folder / f"trial-{trial}"
-
-
-def _drop_trials(folder: Path, trial: int) -> None:
-    """Remove the files of trials from an earlier run that had more; other files stay."""
-    while (of_trial := _trial_folder(folder, trial)).is_dir():
-        remove_files(of_trial, FILES)
-        trial += 1
 
 
 def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result]) -> list[Path]:

@@ -39,7 +39,7 @@ from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
 from eyechart.report.counting import compute_credit
 from eyechart.report.export import guard_formula, open_sheet
-from eyechart.report.rows import MAX_META, Cell, open_text_file, remove_files, to_json_text
+from eyechart.report.rows import MAX_META, Cell, open_text_file, remove_trials, to_json_text
 from eyechart.types import Export, Result, Sample
 
 
@@ -71,7 +71,7 @@ def write_trials(export: Export, *, as_noted: bool = False, file: Path | None = 
     """
     n_trials = int(export.manifest.get("trials") or 1)
     written = [_write_trial(export, trial, as_noted, file) for trial in range(n_trials)]
-    _drop_trials(export, n_trials)
+    remove_trials(n_trials, lambda trial: _list_files(export, trial))
     return written
 
 
@@ -129,13 +129,11 @@ def _results(export: Export, trial: int) -> Iterator[Result]:
         yield replace(result, sample=replace(result.sample, circle="")) if is_cut else result
 
 
-def _drop_trials(export: Export, trial: int) -> None:
-    """Remove files of further trials of an earlier run, with EvalScope's table."""
-    folder = export.folder
-    while (folder / f"{(stem := make_trial_stem(export.manifest, trial))}.xlsx").exists():
-        judged = [path.name for path in folder.glob(f"{stem}_*_result.xlsx")]
-        remove_files(folder, [f"{stem}.xlsx", f"{stem}_acc.csv", f"{stem}_acc.txt", *judged])
-        trial += 1
+def _list_files(export: Export, trial: int) -> list[Path]:
+    """The files that a trial may have, with EvalScope's table."""
+    stem = make_trial_stem(export.manifest, trial)
+    own = (export.folder / f"{stem}{ending}" for ending in (".xlsx", "_acc.csv", "_acc.txt"))
+    return [*own, *export.folder.glob(f"{stem}_*_result.xlsx")]
 
 
 # -- The table of accuracies: one row per split, one column overall and per category
