@@ -39,8 +39,7 @@ from eyechart.data.files.rows import OnProblem, PathRules, Reader, Row, list_lmu
 from eyechart.data.files.sheets import WorkbookReader
 from eyechart.data.files.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
 from eyechart.data.files.tables import DelimitedReader, check_encoding
-from eyechart.data.images.search import ImageSearch
-from eyechart.data.sample_reader import SampleReader
+from eyechart.data.sample_reader import ImageSearch, SampleReader
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.types import ImageRef, Sample
 

@@ -19,7 +19,15 @@ from eyechart.engine.executor import LocalExecutor
 from eyechart.engine.pool import Stopped
 from eyechart.engine.prepare import Prepared
 from eyechart.engine.retry import RequestResult
-from eyechart.engine.sample import Rounds, Settled, TrialFailure, TrialReply, has_rounds, join_rounds
+from eyechart.engine.sample import (
+    Rounds,
+    Settled,
+    TrialFailure,
+    TrialReply,
+    has_rounds,
+    join_rounds,
+    make_failure,
+)
 from eyechart.errors import ModelError
 from eyechart.models.batch import BatchApi, BatchState
 from eyechart.models.prices import guess_usage
@@ -278,13 +286,7 @@ class BatchExecutor(LocalExecutor):
         task = Task(position=0, sample=Sample(id=one.sample, question=""), trial=one.trial)
         if reply is None:
             assert error is not None, "one of the two"
-            failure = Failure(
-                stage="generate",
-                reason=str(error),
-                retryable=error.is_retryable,
-                status=error.status,
-                attempts=1,
-            )
+            failure = make_failure(error, attempts=1)
             failed = TrialFailure(task=task, failure=failure, ask=None if one.purpose else one.ask)
             self._write(Settled(failures=[failed]))
             return

@@ -67,21 +67,15 @@ class PendingJob:
 
     def slim_item(self) -> Rendered | Prepared:
         """What travels: without golds, and without the trials that have their outcome."""
-        item = self.item
+        item, change = self.item, msgspec.structs.replace
+        sample = item.sample if isinstance(item, Rendered) else item.task.sample.without_golds()
+        tasks = {task.trial: change(task, sample=sample, siblings=()) for task in self.open_tasks()}
         if isinstance(item, Rendered):
-            tasks = [_slim(task, item) for task in self.open_tasks()]
-            first = msgspec.structs.replace(tasks[0], siblings=tuple(tasks[1:]))
-            return msgspec.structs.replace(item, task=first)
-        left = [one for one in (item, *item.siblings) if one.task.trial not in self._done]
-        slim = [
-            msgspec.structs.replace(
-                one,
-                task=msgspec.structs.replace(one.task, sample=one.task.sample.without_golds(), siblings=()),
-                siblings=(),
-            )
-            for one in left
-        ]
-        return msgspec.structs.replace(slim[0], siblings=tuple(slim[1:]))
+            first, *others = tasks.values()
+            return change(item, task=change(first, siblings=tuple(others)))
+        trials = (one for one in (item, *item.siblings) if one.task.trial in tasks)
+        left, *more = (change(one, task=tasks[one.task.trial], siblings=()) for one in trials)
+        return change(left, siblings=tuple(more))
 
     def take(self, result: Result) -> Settled:
         """A worker's result, with our own tasks."""
@@ -105,10 +99,6 @@ class PendingJob:
 def needs_no_worker(item: Prepared) -> bool:
     """Whether the journal has its reply, or it cannot be asked."""
     return item.is_answered or item.failure is not None
-
-
-def _slim(task: Task, item: Rendered) -> Task:
-    return msgspec.structs.replace(task, sample=item.sample, siblings=())
 
 
 @dataclass(eq=False, slots=True)

@@ -16,7 +16,7 @@ import msgspec
 
 from eyechart.engine.prepare import Prepared
 from eyechart.engine.retry import NoReply, RequestResult, RetryingClient
-from eyechart.errors import ImageError
+from eyechart.errors import ImageError, ModelError
 from eyechart.memory import mark_claim_idle
 from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import EarlierRuns
@@ -130,7 +130,9 @@ class SampleRunner:
                 if len(result.replies) == 1 < n:
                     self.client.gives_one_reply = True
         except NoReply as failed:
-            return Settled(failures=[_failure(item, failed) for item in trials[:n]], left=trials[n:])
+            failure = make_failure(failed.error, failed.attempts)
+            lost = [TrialFailure(task=one.task, failure=failure, ask=one.ask) for one in trials[:n]]
+            return Settled(failures=lost, left=trials[n:])
         except ImageError as err:  # of an image that is first decoded here
             failure = Failure(stage="load", reason=str(err))
             return Settled(failures=[TrialFailure(task=trials[0].task, failure=failure)], left=trials[1:])
@@ -146,17 +148,16 @@ class SampleRunner:
         return Settled(replies=replies, left=trials[len(replies) :])
 
 
-def _failure(item: Prepared, failed: NoReply) -> TrialFailure:
-    error = failed.error
-    failure = Failure(
+def make_failure(error: ModelError, attempts: int) -> Failure:
+    """The failure of a request that got no reply."""
+    return Failure(
         stage="generate",
         reason=str(error),
         retryable=error.is_retryable,
         status=error.status,
-        attempts=failed.attempts,
+        attempts=attempts,
         partial=error.partial,
     )
-    return TrialFailure(task=item.task, failure=failure, ask=item.ask)
 
 
 def _with_share(reply: Reply, nth: int, result: RequestResult) -> Reply:
