@@ -382,6 +382,40 @@ def print_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
     print_rich(*(part for estimate in estimates for part in _parts(estimate)))
 
 
+def print_estimate_table(
+    heading: str, estimates: Sequence[tuple[str, Estimate]], *, as_json: bool, **more: Any
+) -> None:
+    """Print what each of several runs would take, by name, and all together; `more` is added to the JSON."""
+    from rich.text import Text
+
+    from eyechart.models.prices import format_usd
+    from eyechart.report.table import PlainTable
+
+    costs = [one.cost for _, one in estimates if one.cost is not None]
+    total = [sum(ends) for ends in zip(*costs, strict=True)] if len(costs) == len(estimates) else None
+    requests = sum(one.requests for _, one in estimates)
+    if as_json:
+        found = [{heading: name, **one.to_json()} for name, one in estimates]
+        print_json({**more, "requests": requests, "cost": total, "estimates": found})
+        return
+
+    def show_cost(cost: Sequence[float] | None) -> str:
+        return "unknown" if cost is None else " to ".join(dict.fromkeys(map(format_usd, cost)))
+
+    rows = [
+        [to_one_line(name),
+         *(f"{n:,}" for n in (one.n, one.answered, one.requests, one.images, one.prompt_tokens)),
+         show_cost(one.cost)]
+        for name, one in estimates
+    ]  # fmt: skip
+    table = PlainTable(
+        columns=[heading, "samples", "answered", "requests", "images", "tokens in", "cost in USD"],
+        rows=[*rows, ["total", "", "", f"{requests:,}", "", "", show_cost(total)]],
+    )
+    remarks = dict.fromkeys(assumption for _, one in estimates for assumption in one.assumptions)
+    print_rich(table, *(Text(remark, style="dim") for remark in remarks), Text("nothing was sent"))
+
+
 def _parts(estimate: Estimate) -> Iterator[RenderableType]:
     from rich.table import Table
     from rich.text import Text

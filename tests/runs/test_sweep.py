@@ -146,6 +146,7 @@ def test_options_with_a_notation_of_their_own_are_varied(folder: Path) -> None:
         ({"max_pixel": ["1"]}, "no option is called 'max_pixel'"),
         ({"concurrency": [1, 2]}, "cannot be varied"),
         ({"stop_when": ["decided"]}, "cannot be varied"),
+        ({"input": ["image", "nose"]}, "input is 'nose', but must be one of image, any"),
         ({"max_pixels": []}, "needs one value or more"),
         ({"max_pixels": ["1k", "1k"]}, "each once"),
         ({"max_pixels": ["1k", "1000"]}, "is the same run as"),
@@ -202,8 +203,11 @@ def test_a_configuration_has_a_sweep(folder: Path) -> None:
 
 def test_a_dry_run_asks_nothing(folder: Path) -> None:
     given = ("q.jsonl", "-m", "python:m.py:Mine", "--vary", "max_pixels=1k,1M", "--dry-run")
-    assert eyechart("sweep", *given, cwd=folder).code == 0
-    assert count_asked(folder) == 0
+    done = eyechart("sweep", *given, "--json", cwd=folder)
+    assert (done.code, count_asked(folder)) == (0, 0)
+    assert [one["setting"] for one in done.json["estimates"]] == ["max_pixels=1k", "max_pixels=1M"]
+    assert done.json["requests"] == 2 * N
+    assert "max_pixels=1M" in eyechart("sweep", *given, cwd=folder).out
 
 
 def test_parameters_are_values_in_the_settings(folder: Path) -> None:

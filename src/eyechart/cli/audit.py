@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
 
 from eyechart.cli.config import Switches, add_run_options
 from eyechart.console import (
@@ -14,6 +11,7 @@ from eyechart.console import (
     check_targets,
     load_dotenv,
     note,
+    print_estimate_table,
     print_json,
     print_remarks,
     print_rich,
@@ -22,15 +20,11 @@ from eyechart.console import (
 )
 from eyechart.option import add_option, list_option_names, read_given_options, read_ids
 from eyechart.registry import Execute, command
-from eyechart.report.table import PlainTable
 from eyechart.runs.options import GATE, SET_BY_CONDITIONS, Options
 from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from eyechart.runs.audit import Audit, AuditPlan
-    from eyechart.runs.estimate import Estimate
+    from eyechart.runs.audit import Audit
 
 DESCRIPTION = """\
 Ask the same questions with their images, without them, and with something else in their place: does the
@@ -131,7 +125,7 @@ def execute(args: argparse.Namespace) -> int:
         estimates = estimate_audit(plan) if args.dry_run else None
         found = run_audit(plan) if estimates is None else None
     if estimates is not None:
-        _print_estimates(plan, estimates, as_json=args.json)
+        print_estimate_table("condition", estimates, as_json=args.json, audit=str(plan.folder))
     if found is None:
         return 0
     if args.html:
@@ -144,6 +138,8 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _print_audit(found: Audit, *, as_json: bool) -> None:
+    from rich.text import Text
+
     from eyechart.report.audit import build_audit_tables
 
     if as_json:
@@ -164,38 +160,3 @@ def _print_audit(found: Audit, *, as_json: bool) -> None:
         note("the audit is not complete: run the same command again to resume")
     if not as_json:
         note(f"audit folder: {found.folder}")
-
-
-def _print_estimates(plan: AuditPlan, estimates: Sequence[tuple[str, Estimate]], *, as_json: bool) -> None:
-    """Print what each condition would take, and all together."""
-    costs = [one.cost for _, one in estimates]
-    total = None
-    if None not in costs:
-        total = [sum(cost[end] for cost in costs if cost is not None) for end in (0, 1)]
-    requests = sum(one.requests for _, one in estimates)
-    if as_json:
-        found = [{"condition": name, **one.to_json()} for name, one in estimates]
-        print_json({"audit": str(plan.folder), "requests": requests, "cost": total, "estimates": found})
-        return
-    print_rich(*_build_estimates(estimates, requests, total))
-
-
-def _build_estimates(
-    estimates: Sequence[tuple[str, Estimate]], requests: int, total: Sequence[float] | None
-) -> list[RenderableType]:
-    from eyechart.models.prices import format_usd
-
-    def show_cost(cost: Sequence[float] | None) -> str:
-        return "unknown" if cost is None else " to ".join(dict.fromkeys(map(format_usd, cost)))
-
-    rows = [
-        [name, *(f"{n:,}" for n in (one.n, one.answered, one.requests, one.images, one.prompt_tokens)),
-         show_cost(one.cost)]
-        for name, one in estimates
-    ]  # fmt: skip
-    table = PlainTable(
-        columns=["condition", "samples", "answered", "requests", "images", "tokens in", "cost in USD"],
-        rows=[*rows, ["total", "", "", f"{requests:,}", "", "", show_cost(total)]],
-    )
-    remarks = dict.fromkeys(assumption for _, one in estimates for assumption in one.assumptions)
-    return [table, *(Text(remark, style="dim") for remark in remarks), Text("nothing was sent")]

@@ -12,7 +12,7 @@ from eyechart.console import (
     check_targets,
     load_dotenv,
     note,
-    print_estimates,
+    print_estimate_table,
     print_json,
     print_rich,
     reserve_stdout,
@@ -93,11 +93,13 @@ def execute(args: argparse.Namespace) -> int:
         pairs = args.pairs or bool(block.get("pairs"))
         planned = plan_sweep(sources[0], models, vary=vary, pairs=pairs, **options)
         is_dry = args.dry_run or (config and config.switches.get("dry_run"))
-        estimates = [estimate(cell.plan) for cell in planned] if is_dry else []
+        notes_shown: set[str] = set()
+        estimates = [(cell.label, estimate(cell.plan, notes_shown=notes_shown)) for cell in planned if is_dry]
         with keep_servers():
             found = None if is_dry else run_sweep(planned, html=args.html)
     if found is None:
-        print_estimates(estimates, as_json=args.json)
+        print_estimate_table("setting", estimates, as_json=args.json)
+        note("a request that several settings share is counted for each, and sent once")
         return 0
     if args.json:
         print_json(found.to_json())

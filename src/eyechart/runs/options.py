@@ -761,8 +761,13 @@ def _wrong_kind(said: str, given: Mapping[str, Any]) -> str:
 
     >>> _wrong_kind("Expected `float | null`, got `str` - at `$.rpm`", {"rpm": "fast"})
     "rpm is 'fast', but must be a number"
+    >>> _wrong_kind("Invalid enum value 'html' - at `$.thinking`", {"thinking": "html"})
+    "thinking is 'html', but must be one of auto, keep, split"
     """
     found = re.fullmatch(r"Expected `([a-z |]+)`, got `\w+` - at `\$\.(\w+)`", said)
+    if unknown := re.fullmatch(r"Invalid enum value ('.*') - at `\$\.(\w+)`", said):
+        choices = ", ".join(map(str, list_options(Options)[unknown[2]].choices))
+        return f"{unknown[2]} is {unknown[1]}, but must be one of {choices}"
     if found is None or found[2].endswith("api_key"):  # never show a key
         return f"an option of the run is not valid: {said}"
     kinds = [_KINDS[kind] for kind in found[1].split(" | ") if kind in _KINDS]
