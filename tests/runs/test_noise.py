@@ -135,6 +135,11 @@ def test_the_command_prints_it_and_json_has_it(folder: Path) -> None:
     shown = eyechart("compare", "a", "b", "--noise", cwd=folder)
     assert shown.code == 0
     assert "expected from asking the same model twice" in shown.out
+    for form in ("--markdown", "--latex"):
+        assert (
+            "expected from asking the same model twice"
+            in eyechart("compare", "a", "b", "--noise", form, cwd=folder).err
+        )
     told = eyechart("compare", "a", "b", "--noise", "--json", cwd=folder).json["noise"]
     assert told.keys() >= {"flips", "expected", "expected_ci95", "is_excess", "floor", "verdict"}
     assert "noise" not in eyechart("compare", "a", "b", "--json", cwd=folder).json

@@ -158,6 +158,9 @@ def execute(args: argparse.Namespace) -> int:
         form = to_latex if args.latex else to_markdown
         tables = (table for one in found for table in make_tables(one, n_flips=args.flips))
         print_text("\n\n".join(map(form, tables)))
+        for one in found:
+            if one.noise is not None:
+                note(one.noise.verdict)
     else:
         for one in found:
             print_rich(*list_renderables(one, n_flips=args.flips))
