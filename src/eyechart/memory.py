@@ -187,9 +187,9 @@ def mark_claim_idle() -> None:
 
 
 @contextmanager
-def claim_image() -> Iterator[None]:
+def claim_image(budget: MemoryBudget | None = None) -> Iterator[None]:
     """A claim for the block; for a thread that reads one image after the other."""
-    claim = Claim("image")
+    claim = Claim("image", budget)
     before = current_claim.set(claim)
     try:
         yield

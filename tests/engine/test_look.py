@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from PIL import Image as Pillow
 
 from eyechart.data.images.loading import ImageLoader
+from eyechart.engine import look as engine_look
 from eyechart.engine.look import HeldBytes, LookSetup
 from eyechart.look.dialogue import TOOL, usual_rules
 from eyechart.store.journal import Journal
@@ -46,9 +49,9 @@ def ask(sample: Sample) -> list[Message]:
     return [Message("user", (*sample.images, sample.question))]
 
 
-def draw(folder: Path, n: int) -> list[Sample]:
+def draw(folder: Path, n: int, size: tuple[int, int] = (400, 300)) -> list[Sample]:
     for k in range(n):
-        (folder / f"{k}.png").write_bytes(picture((k, 0, 0), size=(400, 300)))
+        (folder / f"{k}.png").write_bytes(picture((k, 0, 0), size=size))
     refs = [ImageRef(kind="file", location=str(folder / f"{k}.png")) for k in range(n)]
     return [Sample(id=f"q{k}", question="?", images=(refs[k],), golds=(str(k),)) for k in range(n)]
 
@@ -108,6 +111,35 @@ def test_a_worker_that_dies_in_a_dialogue_loses_only_the_request_in_flight(
     assert [result.outcome for result in journal.results("same-text")] == ["correct"] * 2
     again = {what for what, n in asked.items() if n > 1}
     assert {what for what in again if what.startswith("q1")} == {"q1 6"}
+
+
+class Crowded(ImageLoader):
+    """Counts how many originals are decoded at the same time."""
+
+    lock: ClassVar[threading.Lock] = threading.Lock()
+    open_now: ClassVar[int] = 0
+    most: ClassVar[int] = 0
+
+    def open(self, ref: ImageRef) -> Pillow.Image:
+        with self.lock:
+            Crowded.open_now += 1
+            Crowded.most = max(self.most, self.open_now)
+        time.sleep(0.02)  # the others get here, if they may
+        with self.lock:
+            Crowded.open_now -= 1
+        return super().open(ref)
+
+
+def test_large_originals_are_decoded_within_a_budget(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = engine_look._BYTES_PER_PIXEL * 1200 * 1000  # bytes for the pixels of an original
+    monkeypatch.setattr(engine_look, "_MAX_DECODED_BYTES", 2 * one)
+    pictures: Any = Crowded()
+    samples = draw(tmp_path, 8, size=(1200, 1000))
+    run_cluster(journal, lambda: ScriptedModel(zoom), of=samples, pictures=pictures, look=LOOK, n_workers=1)
+    assert [result.outcome for result in journal.results("same-text")] == ["correct"] * 8
+    assert 1 <= Crowded.most <= 2
 
 
 def test_a_dialogue_waits_while_others_hold_the_memory_but_the_first_never_does() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import eyechart as ec
 from eyechart.look.dialogue import TOOL
+from eyechart.report.table import make_run_table, to_text
 from eyechart.view.library import Library
 from eyechart.view.pages import Choice, Pages
 from support.command import environment, eyechart
@@ -289,6 +290,7 @@ def test_every_request_counts_against_the_budget(tmp_path: Path) -> None:
     summary = run.summary
     assert summary.requests["sent"] == len(server.asked) - 4
     assert summary.tokens["searcher_prompt"] == 10
+    assert "(12 more at the searcher)" in to_text(make_run_table(summary))
     assert summary.cost == pytest.approx(summary.requests["sent"])
     assert summary.paid == summary.cost
 
@@ -510,6 +512,17 @@ def test_evidence_is_counted_with_intervals(tmp_path: Path) -> None:
     assert found["crops"]["histogram"]["1"] == 4
     shown = eyechart("report", run.folder, cwd=tmp_path)
     assert "a crop covers a gold box in 50.0 %" in shown.out
+
+
+def test_what_looking_gained_is_one_difference(tmp_path: Path) -> None:
+    with Server(Table(write_cards(tmp_path, 8), perfect)) as server:
+        looked = look(server, tmp_path, "zoom")
+    with Server(Table(write_cards(tmp_path, 8), blind)) as server:
+        options: dict[str, Any] = {"out": tmp_path / "runs", "progress": False}
+        plain = ec.run(tmp_path / "cards.jsonl", "openai/m", base_url=server.base_url, **options)
+    gain = ec.compare(plain, looked)
+    assert gain.difference > 0
+    assert [one.partition(":")[0] for one in gain.warnings] == ["--look differs"]
 
 
 def test_a_stuck_model_is_seen(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ once per request.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -37,11 +38,15 @@ from eyechart.look.dialogue import (
 )
 from eyechart.look.replies import CALL
 from eyechart.look.wording import describe_tool, fill_words
-from eyechart.memory import claim_image
+from eyechart.memory import MemoryBudget, claim_image, reserve
 from eyechart.store.journal import Ask as Asked
 from eyechart.types import Image, Message, Model, Reply, Request
 
 _THREADS = 4  # that cut and encode
+_BYTES_PER_PIXEL = 6  # of a decoded original, with what cutting and resizing it takes besides
+_MAX_DECODED_BYTES = (
+    1024 * 2**20
+)  # three originals of 50 megapixels; others wait, one larger than it is decoded alone
 _MAX_HELD_BYTES = 512 * 2**20  # of images that dialogues keep for their next requests
 
 
@@ -86,6 +91,7 @@ class Looker:
         self.calls = calls
         self.searcher = searcher
         self._images = images
+        self._decoded = MemoryBudget(_MAX_DECODED_BYTES)
         self._threads = ThreadPoolExecutor(_THREADS, "eyechart-look")
         self.held = HeldBytes(_MAX_HELD_BYTES)
 
@@ -107,14 +113,17 @@ class Looker:
     def _draw(self, views: Sequence[View], request: Request) -> list[Image]:
         drawn: dict[View, Image] = {}
         for source in dict.fromkeys(view.source for view in views):
-            ref = request.originals[source]
-            with claim_image():
+            ref, own = request.originals[source], [view for view in views if view.source == source]
+            with claim_image(self._decoded):
+                # All at once: a claim that holds something is never kept waiting for more.
+                reserve(_BYTES_PER_PIXEL * math.prod(own[0].original))
                 original = self._images.open(ref)
-                for view in views:
-                    if view.source == source:
-                        if original.size != view.original:
-                            raise ImageError(f"{ref}: the image has changed", hint="start the run again")
-                        drawn[view] = view.to_image(original, str(ref))
+                if original.mode != "RGB" and all(view.parent is None for view in own):
+                    original = original.convert("RGB")  # here, so that the other pixels are not kept
+                for view in own:
+                    if original.size != view.original:
+                        raise ImageError(f"{ref}: the image has changed", hint="start the run again")
+                    drawn[view] = view.to_image(original, str(ref))
         return [drawn[view] for view in views]
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ from eyechart.report.page import PageWriter, open_page
 from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, get_facts, to_json_text
 from eyechart.report.summary import Summary
-from eyechart.report.table import list_metric_cells, list_metrics
+from eyechart.report.table import describe_tokens, list_metric_cells, list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
@@ -512,7 +512,7 @@ def _list_spent(summary: Summary) -> Iterator[tuple[str, str]]:
         extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
         yield "requests", ", ".join([f"{requests.get('sent', 0):,} sent", *extras])
     if any(tokens.values()):
-        yield "tokens", f"{tokens.get('prompt', 0):,} in, {tokens.get('completion', 0):,} out"
+        yield "tokens", describe_tokens(tokens)
     yield "cost", "not known" if summary.cost is None else f"{format_usd(summary.cost)} USD"
 
 

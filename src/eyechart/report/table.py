@@ -242,6 +242,21 @@ def describe_scorer(name: str, parity: str = "", rules: str = "") -> str:
     return ", ".join([name, *(f"{fact}: {value}" for fact, value in facts.items() if value)])
 
 
+def describe_tokens(tokens: Mapping[str, int]) -> str:
+    """The model's tokens, and how many more the others took.
+
+    >>> describe_tokens({"prompt": 1200, "completion": 30, "judge_prompt": 5, "searcher_prompt": 7})
+    '1,200 tokens in, 30 out (5 more at the judge, 7 more at the searcher)'
+    """
+    n_more = {
+        who: tokens.get(f"{who}_prompt", 0) + tokens.get(f"{who}_completion", 0)
+        for who in ("judge", "searcher")
+    }
+    others = ", ".join(f"{n:,} more at the {who}" for who, n in n_more.items() if n)
+    more = f" ({others})" if others else ""
+    return f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out{more}"
+
+
 def _spent(summary: Summary) -> Iterator[str]:
     requests, tokens = summary.requests, summary.tokens
     if any(requests.values()):
@@ -252,9 +267,7 @@ def _spent(summary: Summary) -> Iterator[str]:
         sent = requests.get("sent", 0)
         yield f"{sent:,} request{'s' * (sent != 1)}" + (f" ({', '.join(extras)})" if extras else "")
     if any(tokens.values()):
-        judged = sum(tokens.get(name, 0) for name in ("judge_prompt", "judge_completion"))
-        more = f" ({judged:,} more at the judge)" if judged else ""
-        yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out{more}"
+        yield describe_tokens(tokens)
     if summary.cost is not None:
         n = _n_answered(summary)
         each = f" ({format_usd(summary.cost / n)} per sample)" if summary.n > 1 and n else ""

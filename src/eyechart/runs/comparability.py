@@ -16,7 +16,7 @@ from eyechart.errors import UsageError, join_names, shorten
 from eyechart.option import list_options
 from eyechart.report.conditions import list_options_apart, tell_judges
 from eyechart.report.voting import is_voted
-from eyechart.runs.options import BENCHMARK, DATA, IMAGES, PROMPT, Options
+from eyechart.runs.options import BENCHMARK, DATA, IMAGES, LOOK, PROMPT, Options
 from eyechart.runs.results import Run
 
 _LOOKED_AT = 30  # samples whose prompts and images are compared
@@ -98,8 +98,8 @@ def _list_asked_apart(
 ) -> Iterator[str]:
     """Prompts and images that differ although no option does: another version of the benchmark."""
     groups = {list_options(Options)[name].group for name in known}
-    has_other_prompt = not groups.isdisjoint({PROMPT, BENCHMARK, DATA})
-    has_other_size = IMAGES in groups or "input" in known
+    has_other_prompt = not groups.isdisjoint({PROMPT, BENCHMARK, DATA, LOOK})
+    has_other_size = not groups.isdisjoint({IMAGES, LOOK}) or "input" in known
     for name in dict.fromkeys(ids[place * (len(ids) - 1) // (_LOOKED_AT - 1)] for place in range(_LOOKED_AT)):
         asked = [run.journal.asked(name) for run in runs]
         if not all(asked):
