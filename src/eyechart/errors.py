@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import pairwise
 
 from eyechart.terminal import escape_controls, shorten_message
@@ -148,24 +149,19 @@ _CONNECTIVE = re.compile(r"^(?:then|or|and|otherwise)\s+")
 @contextmanager
 def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
     """Translate errors raised and hints printed inside to the flags and keys of another command."""
-    try:
-        with translate_hints(lambda hint: translate_hint(hint, names, known)):
-            yield
-    except EyechartError as err:
-        err.message = rename_flags(err.message, names)
-        err.hint = translate_hint(err.hint, names, known)
-        err.args = (err.message,)
-        raise
+    hints = partial(translate_hint, names=names, known=known)
+    with reword_errors(partial(rename_flags, names=names), hints):
+        yield
 
 
 @contextmanager
-def reword_errors(reword: Callable[[str], str]) -> Iterator[None]:
+def reword_errors(reword: Callable[[str], str], hints: Callable[[str], str] | None = None) -> Iterator[None]:
     """Reword the messages and hints of errors raised inside, and the hints that are printed there."""
     try:
-        with translate_hints(reword):
+        with translate_hints(hints or reword):
             yield
     except EyechartError as err:
-        err.message, err.hint = reword(err.message), reword(err.hint)
+        err.message, err.hint = reword(err.message), (hints or reword)(err.hint)
         err.args = (err.message,)
         raise
 

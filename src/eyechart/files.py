@@ -74,7 +74,8 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         draft, handle = _make_draft(place)  # fails now, not after a minute of writing
         try:
             yield draft
-            _keep_mode(place, draft)
+            with suppress(OSError):  # a new file, or a file system without modes
+                draft.chmod(stat.S_IMODE(place.stat().st_mode))
             os.replace(draft, place)  # noqa: PTH105 - named for what it does
         finally:
             os.close(handle)
@@ -136,7 +137,8 @@ def _remove_leftovers(place: Path) -> None:
 
 def _make_draft(place: Path) -> tuple[Path, int]:
     """An empty file beside the target, and the handle that holds its lock."""
-    mode = _OWNER_ONLY if place.exists() or _is_private(place.parent) else 0o666
+    is_private = os.name == "posix" and not stat.S_IMODE(place.parent.stat().st_mode) & 0o077
+    mode = _OWNER_ONLY if place.exists() or is_private else 0o666
     while True:
         draft = place.with_name(f".{place.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}.part")
         handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
@@ -149,15 +151,6 @@ def _make_draft(place: Path) -> tuple[Path, int]:
             draft.unlink(missing_ok=True)
             raise
         os.close(handle)
-
-
-def _keep_mode(place: Path, draft: Path) -> None:
-    with suppress(OSError):  # a new file, or a file system without modes
-        draft.chmod(stat.S_IMODE(place.stat().st_mode))
-
-
-def _is_private(folder: Path) -> bool:
-    return os.name == "posix" and not stat.S_IMODE(folder.stat().st_mode) & 0o077
 
 
 def _lock(handle: int, *, wait: bool) -> bool:

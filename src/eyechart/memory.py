@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Literal
 
 ClaimKind = Literal["image", "answer"]
@@ -57,17 +58,13 @@ class MemoryBudget:
                 self._set_idle(claim)
             claim.n_bytes -= n_bytes
             self.n_bytes -= n_bytes
-            granted = self._grant_waiting()
-        for call in granted:
-            call()
+        self._grant_waiting()
 
     def mark_idle(self, claim: Claim) -> None:
         """The claim keeps its bytes but waits for something else: others get their turn."""
         with self._lock:
             self._set_idle(claim)
-            granted = self._grant_waiting()
-        for call in granted:
-            call()
+        self._grant_waiting()
 
     def _set_idle(self, claim: Claim) -> None:
         if claim.is_busy:
@@ -86,34 +83,34 @@ class MemoryBudget:
             claim.is_busy = True
             self._n_busy[claim.kind] += 1
 
-    def _grant_waiting(self) -> list[Callable[[], None]]:
-        """Grant waiting claims, of each kind in order of arrival; their callbacks."""
+    def _grant_waiting(self) -> None:
+        """Grant waiting claims, of each kind in order of arrival."""
         granted: list[Callable[[], None]] = []
         left: deque[tuple[Claim, int, Callable[[], None]]] = deque()
         held_up: set[ClaimKind] = set()
-        for claim, n_bytes, call in self._waiting:
-            if claim.kind not in held_up and self._fits(claim, n_bytes):
-                self._grant(claim, n_bytes)
-                granted.append(call)
-            else:
-                held_up.add(claim.kind)
-                left.append((claim, n_bytes, call))
-        self._waiting = left
-        return granted
+        with self._lock:
+            for claim, n_bytes, call in self._waiting:
+                if claim.kind not in held_up and self._fits(claim, n_bytes):
+                    self._grant(claim, n_bytes)
+                    granted.append(call)
+                else:
+                    held_up.add(claim.kind)
+                    left.append((claim, n_bytes, call))
+            self._waiting = left
+        for call in granted:  # outside of the lock
+            call()
 
 
+@dataclass(slots=True, eq=False)
 class Claim:
     """The part of the budget that one sample holds."""
 
-    __slots__ = ("_budget", "is_busy", "kind", "n_bytes", "waited_s", "waits_since")
-
-    def __init__(self, kind: ClaimKind, budget: MemoryBudget | None = None) -> None:
-        self.kind = kind
-        self.n_bytes = 0
-        self.is_busy = False  # holds bytes, and will release them without waiting for others
-        self.waits_since: float | None = None
-        self.waited_s = 0.0
-        self._budget = budget or MEMORY_BUDGET
+    kind: ClaimKind
+    _budget: MemoryBudget = field(default_factory=lambda: MEMORY_BUDGET)
+    n_bytes: int = 0
+    is_busy: bool = False  # holds bytes, and will release them without waiting for others
+    waits_since: float | None = None
+    waited_s: float = 0.0
 
     def acquire(self, n_bytes: int, granted: Callable[[], None]) -> bool:
         """Add bytes; False: wait until `granted` is called, from any thread."""
@@ -162,7 +159,7 @@ class Claim:
         return self.waited_s + (0.0 if since is None else time.monotonic() - since)
 
 
-MEMORY_BUDGET = MemoryBudget()
+MEMORY_BUDGET: MemoryBudget = MemoryBudget()
 
 # The claim of the sample that the current task or thread works on.
 current_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
