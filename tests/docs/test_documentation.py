@@ -117,6 +117,20 @@ def execute(command: Command, folder: Path, server: Server) -> Outcome:
         return eyechart(*words, cwd=folder, **changes)
 
 
+@pytest.mark.slow
+def test_the_console_blocks_of_the_readme_work_when_they_are_pasted(tmp_path: Path) -> None:
+    """In an empty folder, without a server: `demo --files` writes what the others need."""
+    folder = tmp_path
+    for block in blocks(ROOT / "README.md"):
+        for line in block.text.splitlines() if block.language == "console" else []:
+            program, *words = line.removeprefix("$ ").split() if line.startswith("$ ") else [""]
+            if program == "cd":
+                folder /= words[0]
+            elif program:
+                assert eyechart(*words, cwd=folder, HOME=str(tmp_path)).code == 0, line
+    assert folder != tmp_path
+
+
 @contextlib.contextmanager
 def forgotten(folder: Path) -> Iterator[None]:
     """Forget afterwards which modules of the folder were imported."""
