@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 from eyechart.terminal import escape_controls, shorten_message
+
+T = TypeVar("T")
 
 API_FAILURE = "Failed to obtain answer via API"  # the text by which VLMEvalKit marks a failed request
 NO_ANSWER = f"{API_FAILURE}."  # as it is written in place of an answer
@@ -146,19 +149,17 @@ _CLAUSE = re.compile(r"; |, or |\. ")
 _CONNECTIVE = re.compile(r"^(?:then|or|and|otherwise)\s+")
 
 
-@contextmanager
-def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
+def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> AbstractContextManager[None]:
     """Translate errors raised and hints printed inside to the flags and keys of another command."""
     hints = partial(translate_hint, names=names, known=known)
-    with reword_errors(partial(rename_flags, names=names), hints):
-        yield
+    return reword_errors(partial(rename_flags, names=names), hints)
 
 
 @contextmanager
 def reword_errors(reword: Callable[[str], str], hints: Callable[[str], str] | None = None) -> Iterator[None]:
     """Reword the messages and hints of errors raised inside, and the hints that are printed there."""
     try:
-        with translate_hints(hints or reword):
+        with hold(_TRANSLATE, hints or reword):
             yield
     except EyechartError as err:
         err.message, err.hint = reword(err.message), (hints or reword)(err.hint)
@@ -166,17 +167,18 @@ def reword_errors(reword: Callable[[str], str], hints: Callable[[str], str] | No
         raise
 
 
+# What `adapt_hint` does to hints that are printed without an error.
 _TRANSLATE: ContextVar[Callable[[str], str]] = ContextVar("translate", default=str)
 
 
 @contextmanager
-def translate_hints(translate: Callable[[str], str]) -> Iterator[None]:
-    """Inside, `adapt_hint` translates hints that are printed without an error."""
-    before = _TRANSLATE.set(translate)
+def hold(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Inside, the variable has this value."""
+    before = variable.set(value)
     try:
         yield
     finally:
-        _TRANSLATE.reset(before)
+        variable.reset(before)
 
 
 def adapt_hint(hint: str) -> str:

@@ -14,12 +14,12 @@ import stat
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
-from eyechart.errors import StoreError, UsageError
+from eyechart.errors import StoreError, UsageError, hold
 
 _DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part", re.DOTALL)
 _NAME_LENGTH = 100  # characters of the target's name in that of its draft
@@ -35,14 +35,9 @@ _beside: ContextVar[Path | None] = ContextVar("beside", default=None)
 _drafts_found: dict[Path, list[str]] = {}
 
 
-@contextmanager
-def look_beside(file: str | Path) -> Iterator[None]:
+def look_beside(file: str | Path) -> AbstractContextManager[None]:
     """Let relative paths that are not in the current folder be found beside a Python file, if any."""
-    token = _beside.set(Path(file).resolve().parent if str(file).endswith(".py") else None)
-    try:
-        yield
-    finally:
-        _beside.reset(token)
+    return hold(_beside, Path(file).resolve().parent if str(file).endswith(".py") else None)
 
 
 def find_beside(path: Path) -> Path:

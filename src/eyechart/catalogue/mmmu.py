@@ -15,7 +15,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, VLMEVALKIT, Entry, Kit
-from eyechart.prompt.published import BRIEFLY, LETTER, frame, list_options, put_in_place
+from eyechart.prompt.published import BRIEFLY, LETTER, ask_with, frame, list_options, put_in_place
 from eyechart.registry import judged_scorer, scorer, scorers
 from eyechart.replies import unwrap
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
@@ -79,11 +79,7 @@ def ask_lmms(closing: str, *, in_place: bool = False) -> Prompt:
 
 def show_image(closing: str) -> Prompt:
     """The question is in the image."""
-
-    def prompt(sample: Sample) -> list[Message]:
-        return [Message("user", (*sample.images, closing))]
-
-    return prompt
+    return ask_with(lambda sample: closing)
 
 
 def name_subject(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -174,38 +174,29 @@ def match_blocks(said: Sequence[Block], golds: Sequence[Block], *, joins: bool =
             if distance < most and i not in pair_of and j not in pairs:
                 pair_of[i], pairs[j] = j, ([said[i]], [golds[j]])
         if most == LIKE:
-            for i in range(len(said)):
-                if i not in pair_of:
-                    _join_reply(i, said, pairs, pair_of)
-            for j in range(len(golds)):
-                if j not in pairs:
-                    _join_gold(j, golds, pairs)
+            for i in (i for i in range(len(said)) if i not in pair_of):
+                nears = (pair_of[near] for near in (i - 1, i + 1) if near in pair_of)
+                near = next((near for near in nears if _join_if_closer(said[i], *pairs[near])), None)
+                if near is not None:
+                    pair_of[i] = near
+            for j in (j for j in range(len(golds)) if j not in pairs):
+                for beside in (j - 1, j + 1):
+                    is_alike = beside in pairs and golds[beside].is_counted == golds[j].is_counted
+                    if is_alike and _join_if_closer(golds[j], *reversed(pairs[beside])):
+                        pairs[j] = pairs[beside]
+                        break
     rest = [block for i, block in enumerate(said) if i not in pair_of]
     lone: list[Pair] = [([], [gold]) for j, gold in enumerate(golds) if j not in pairs]
     return [*{id(pair): pair for pair in pairs.values()}.values(), *lone, *([(rest, [])] if rest else [])]
 
 
-def _join_reply(i: int, said: Sequence[Block], pairs: dict[int, Pair], pair_of: dict[int, int]) -> None:
-    """Add a block of the reply to the pair of the block before or after it, if the match gets closer."""
-    for near in (i - 1, i + 1):
-        if near in pair_of:
-            mine, theirs = pairs[pair_of[near]]
-            joined = sorted([*mine, said[i]], key=lambda block: block.order)
-            if _measure(_join(joined), _join(theirs)) < _measure(_join(mine), _join(theirs)):
-                mine[:] = joined
-                pair_of[i] = pair_of[near]
-                return
-
-
-def _join_gold(j: int, golds: Sequence[Block], pairs: dict[int, Pair]) -> None:
-    for near in (j - 1, j + 1):
-        if near in pairs and golds[near].is_counted == golds[j].is_counted:
-            mine, theirs = pairs[near]
-            joined = sorted([*theirs, golds[j]], key=lambda block: block.order)
-            if _measure(_join(mine), _join(joined)) < _measure(_join(mine), _join(theirs)):
-                theirs[:] = joined
-                pairs[j] = pairs[near]
-                return
+def _join_if_closer(block: Block, own: list[Block], others: list[Block]) -> bool:
+    """Add a block to its side of a pair, if the match gets closer."""
+    joined = sorted([*own, block], key=lambda one: one.order)
+    is_closer = _measure(_join(joined), _join(others)) < _measure(_join(own), _join(others))
+    if is_closer:
+        own[:] = joined
+    return is_closer
 
 
 def _join(blocks: Iterable[Block]) -> str:

@@ -78,22 +78,20 @@ def read_text(content: Any) -> str:
     >>> read_text([{"type": "image", "image": "a.png"}, {"type": "text", "text": "Which?"}])
     'Which?'
     """
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else _join_parts(content, "text")
 
 
 def read_thinking(content: Any) -> str:
     """The reasoning parts of a message, joined."""
+    return _join_parts(content, "reasoning")
+
+
+def _join_parts(content: Any, kind: str) -> str:
+    """The texts of the parts of a kind, which have the same name; without those that were redacted."""
     parts = content if isinstance(content, list) else []
-    found = [
-        part.get("reasoning")
-        for part in parts
-        if isinstance(part, Mapping) and part.get("type") == "reasoning" and not part.get("redacted")
-    ]
-    return "\n".join(text for text in found if isinstance(text, str))
+    kept = [part for part in parts if isinstance(part, Mapping) and part.get("type") == kind]
+    texts = [part.get(kind) for part in kept if kind == "text" or not part.get("redacted")]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def read_question(messages: Any) -> str:

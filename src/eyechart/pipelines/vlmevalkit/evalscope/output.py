@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from eyechart.data.files.replies import read_replies
-from eyechart.errors import API_FAILURE, DataError, UsageError
+from eyechart.errors import API_FAILURE, DataError
 from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import (
@@ -27,6 +26,7 @@ from eyechart.pipelines.vlmevalkit.report import (
     survey_results,
     write_trials,
 )
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import choose_format
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import is_frame
 from eyechart.registry import exporter
 from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
@@ -217,12 +217,7 @@ _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as `eyechart.report.ex
 
 def choose_prediction_format() -> str:
     """The format of prediction files: ``PRED_FORMAT``, else xlsx."""
-    said = os.environ.get("PRED_FORMAT") or "xlsx"
-    if said not in FORMATS:
-        raise UsageError(
-            f"PRED_FORMAT is {said!r}, which is not possible", hint=f"one of: {', '.join(FORMATS)}"
-        )
-    return said
+    return choose_format("PRED_FORMAT", FORMATS)
 
 
 def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file: Path | None) -> None:

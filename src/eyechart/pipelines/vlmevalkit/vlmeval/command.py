@@ -11,8 +11,8 @@ import re
 import shlex
 import shutil
 from argparse import SUPPRESS
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from eyechart.errors import EyechartError, UsageError, rename_flags, translate_hint, translate_hints
+from eyechart.errors import UsageError, rename_flags, reword_errors, translate_hint
 from eyechart.files import atomic_write
 from eyechart.models.environment import refuse_foreign_key
 from eyechart.models.openai import OpenAI
@@ -338,17 +338,9 @@ def format_flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-@contextmanager
-def name_flags_in_errors() -> Iterator[None]:
+def name_flags_in_errors() -> AbstractContextManager[None]:
     """Errors raised inside name the flags of this command."""
-    try:
-        with translate_hints(rewrite_hint):
-            yield
-    except EyechartError as err:
-        err.message = rename_flags(err.message, _NAMES)
-        err.hint = rewrite_hint(err.hint)
-        err.args = (err.message,)
-        raise
+    return reword_errors(lambda message: rename_flags(message, _NAMES), rewrite_hint)
 
 
 def rewrite_hint(hint: str) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import itemgetter
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.data.columns.meaning import SourceOptions, detect, parse_row, to_text
 from eyechart.data.files.rows import Row
 from eyechart.data.wrappers import MemorySource
-from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
+from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, hold, join_names
 from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
 from eyechart.pipelines.vlmevalkit.report import (
     NO_JUDGE,
@@ -268,14 +268,9 @@ def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
     return f"the judge's verdict on {which} cannot be read, not counted (e.g. {said[0][:40]!r})"
 
 
-@contextmanager
-def leave_out_unjudged(kept: list[int]) -> Iterator[None]:
+def leave_out_unjudged(kept: list[int]) -> AbstractContextManager[None]:
     """Inside, `evaluate` leaves such replies out instead of failing, and adds their number to the list."""
-    before = _KEPT.set(kept)
-    try:
-        yield
-    finally:
-        _KEPT.reset(before)
+    return hold(_KEPT, kept)
 
 
 def note_unjudged(done: Run, n_all: int, file: str) -> None:
@@ -335,14 +330,9 @@ def format_judge_spec(name: str) -> str:
 _LOCAL_JUDGE: ContextVar[str] = ContextVar("local judge", default="")
 
 
-@contextmanager
-def use_local_judge(name: str) -> Iterator[None]:
+def use_local_judge(name: str) -> AbstractContextManager[None]:
     """Inside, the model of this name is asked in place of every judge that an `evaluate` names."""
-    before = _LOCAL_JUDGE.set(name)
-    try:
-        yield
-    finally:
-        _LOCAL_JUDGE.reset(before)
+    return hold(_LOCAL_JUDGE, name)
 
 
 def find_judge_spec(name: str) -> str:
@@ -398,10 +388,15 @@ FORMATS = ("csv", "json")
 
 def choose_accuracy_format() -> str:
     """The format of files of accuracies: ``EVAL_FORMAT``, else csv."""
-    said = os.environ.get("EVAL_FORMAT") or FORMATS[0]
-    if said not in FORMATS:
-        hint = f"one of: {', '.join(FORMATS)}"
-        raise UsageError(f"EVAL_FORMAT is {said!r}, which is not possible", hint=hint)
+    return choose_format("EVAL_FORMAT", FORMATS)
+
+
+def choose_format(variable: str, formats: Sequence[str]) -> str:
+    """The format that a variable of the environment names, else the first."""
+    said = os.environ.get(variable) or formats[0]
+    if said not in formats:
+        hint = f"one of: {', '.join(formats)}"
+        raise UsageError(f"{variable} is {said!r}, which is not possible", hint=hint)
     return said
 
 
