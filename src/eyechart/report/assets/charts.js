@@ -100,6 +100,8 @@ export function frontierChart(points, label, name) {
     const last = steps[place];
     return [{ x1: last.x, y1: last.y, x2: x, y2: last.y }, { x1: x, y1: last.y, x2: x, y2: y }];
   });
+  const places = new Map(); // points at the same place share a label
+  for (const { x, y, number } of points) places.set(`${x} ${y}`, { x, y, number: [places.get(`${x} ${y}`)?.number, number].filter(Boolean).join(", ") });
   return figure(label, (width) => Plot.plot({
     width, style: TYPE, height: 280, inset: 10, marginLeft: 48, marginRight: 26, marginTop: 12, marginBottom: 40,
     x: { label: name, grid: true, zero: true, ticks: Math.max(3, Math.floor(width / 110)) }, y: { label: "score %", grid: true },
@@ -107,7 +109,7 @@ export function frontierChart(points, label, name) {
       Plot.link(edges, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: "var(--muted)", strokeDasharray: "3,3" }),
       Plot.ruleX(points.filter((one) => one.ends), { x: "x", y1: (one) => 100 * one.ends[0], y2: (one) => 100 * one.ends[1], stroke: (one) => (one.isOpen ? "var(--muted)" : "var(--accent)"), strokeWidth: 3, strokeOpacity: 0.35, strokeLinecap: "round" }),
       Plot.dot(points, { x: "x", y: "y", r: 5, fill: (one) => (one.isOpen ? "var(--paper)" : "var(--accent)"), stroke: (one) => (one.isOpen ? "var(--muted)" : "var(--accent)"), strokeWidth: 2, title: "title" }),
-      Plot.text(points, { x: "x", y: "y", text: "number", dy: -12, fontSize: 11.5 }),
+      Plot.text(places.values(), { x: "x", y: "y", text: "number", dy: -12, fontSize: 11.5 }),
     ],
     color: { type: "identity" },
   }));

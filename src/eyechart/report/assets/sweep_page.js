@@ -34,7 +34,7 @@ function settingsTable(sweep) {
   const number = new Map(sweep.cells.map((one, place) => [one.label, place + 1]));
   const told = (one) => [...new Set(Object.values(one.dominated_by))].map((better) => `${number.get(better)} (${Object.keys(one.dominated_by).filter((measure) => one.dominated_by[measure] === better).join(", ")})`).join(", ");
   return numbersTable("Settings", names, sweep.cells.map((one) => el("tr", {},
-    el("th", { scope: "row" }, `${number.get(one.label)} · `, showText(one.label)), cell(formatPercent(one.score)), cell(formatRange(one.ci95)), ["unparsed", "truncated", "empty"].map((name) => cell(formatPercent(one.shares[name]))),
+    el("th", { scope: "row", class: "long" }, `${number.get(one.label)} · `, showText(one.label)), cell(formatPercent(one.score)), cell(formatRange(one.ci95)), ["unparsed", "truncated", "empty"].map((name) => cell(formatPercent(one.shares[name]))),
     cell(one.tokens === null ? "—" : formatCount(Math.round(one.tokens))), cell(formatSeconds(one.latency)), cell(formatUsd(one.cost)), cell(told(one)))));
 }
 
