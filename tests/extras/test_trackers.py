@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.report.run_page import hide_folders
+from eyechart.report.conditions import hide_folders
 from eyechart.runs.results import Run
 from support.command import Outcome, eyechart_process
 from support.files import choice_tsv, jsonl

@@ -8,6 +8,7 @@ import pytest
 
 from eyechart.report import run_page
 from eyechart.runs.results import Run
+from eyechart.store.folder import make_file_name
 from support.command import eyechart
 from support.pages import list_images, read_blocks
 from support.runs import StubModel, questions_fixture, run_here, write_model
@@ -79,3 +80,29 @@ def test_the_command_writes_a_page(questions: Path) -> None:
     assert eyechart("report", folder, "--full-images", cwd=here).code == 2
     refused = eyechart("report", folder, "--html", "no/r.html", cwd=here)
     assert (refused.code, "no such folder" in refused.err) == (2, True)
+
+
+def test_no_page_names_a_folder_of_this_machine(questions: Path) -> None:
+    """The model, the scorer, the data and the name of the run's folder are all given by absolute paths."""
+    here, model = questions.parent, write_model(questions.parent)
+    path, _, name = model.removeprefix("python:").rpartition(":")
+    model = f"python:{here / path}:{name}"
+    (here / "own.py").write_text("def mine(text, gold):\n    return gold in text\n")
+    options = ("--scorer", f"python:{here / 'own.py'}:mine", "--out", here / "runs", "-q")
+    other = ("-m", "baseline/random")
+    for command in (
+        ("run", questions, "-m", model, *options),
+        ("run", questions, *other, *options),
+        ("report", here / "runs", "--html", here / "runs.html"),
+        ("compare", here / "runs", "--html", here / "compare.html"),
+        ("audit", questions, "-m", model, *options, "--html", here / "audit.html"),
+        ("sweep", questions, "-m", model, "-m", "baseline/random", "--vary", "system=a,b", *options),
+    ):
+        done = eyechart(*command, cwd=here)
+        assert done.code == 0, done.err
+    pages = [*here.rglob("*.html")]
+    assert len(pages) > 6
+    for page in pages:
+        shown = page.read_text("utf-8") + json.dumps(read_blocks(page), ensure_ascii=False)
+        assert str(here) not in shown, page
+        assert make_file_name(str(here)) not in shown, page

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import eyechart as ec
-from eyechart.report.run_page import hide_folders
+from eyechart.report.conditions import hide_folders
 from eyechart.report.unread import find_unread
 from support.command import eyechart
 from support.files import choice_tsv, jsonl

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyechart.report.audit import AuditNumbers
+from eyechart.report.conditions import hide_all_folders, hide_folders
 from eyechart.report.page import open_page
 from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, write_images
 from eyechart.types import Result
@@ -32,6 +33,9 @@ def write_audit_page(
     `solved`: the results without the image of the questions that are answered right so.
     """
     summary = image.summary
+    names = {run: name for name, one in numbers.conditions.items() for run in one.runs}
+    if numbers.leakage:
+        names[numbers.leakage.run] = "text-only"
     with open_page(path, f"{summary.benchmark} · {summary.model} · audit · eyechart") as page:
         samples = SampleBlocks(page, blind, keeps_images=policy.is_full)
         for result in solved:
@@ -42,9 +46,9 @@ def write_audit_page(
             {
                 "kind": "audit",
                 "benchmark": summary.benchmark,
-                "model": summary.model,
+                "model": hide_folders(summary.model),
                 "name": blind.name,
-                **numbers.to_json(),
+                **hide_all_folders(numbers.to_json(), names),
                 "is_complete": is_complete,
                 "facts": list(list_conditions(image)),
                 "index": index,

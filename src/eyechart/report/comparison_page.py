@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.report.compare import RIGHT, Comparison
+from eyechart.report.conditions import hide_all_folders
 from eyechart.report.page import open_page
-from eyechart.report.run_page import RunFacts, SampleBlocks, hide_folders, list_conditions, write_images
+from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, write_images
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def write_comparison_page(
             "data",
             {
                 "kind": "comparison",
-                **_hide_runs(
+                **hide_all_folders(
                     {
                         "comparison": comparison.to_json(with_flips=False),
                         "labels": labels,
@@ -81,15 +82,6 @@ def write_comparison_page(
                 "eyechart": version,
             },
         )
-
-
-def _hide_runs(value: Any, names: Mapping[str, str]) -> Any:
-    """The same with other names for the runs, which are paths, and with no paths in sentences."""
-    if isinstance(value, Mapping):
-        return {names.get(key, key): _hide_runs(one, names) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_hide_runs(one, names) for one in value]
-    return names.get(value) or hide_folders(value) if isinstance(value, str) else value
 
 
 def _describe_beside(samples: SampleBlocks, result: Result) -> dict[str, Any]:

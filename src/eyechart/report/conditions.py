@@ -6,12 +6,14 @@ that is added later is shown without further code, in the row of its group.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from eyechart.option import Option
 from eyechart.report.table import describe_scorer
+from eyechart.store.folder import make_file_name
 
 Declared = Mapping[str, Option]  # the options of a run by name: list_options(Options)
 _ROWS = {"model": "parameters", "cost and cache": "parameters", "questions and trials": "selection",
@@ -21,6 +23,11 @@ _USUAL = {"parameters": "defaults", "images": "as published", "prompt": "the ben
 _IN_PLACE = {"none": "not sent", "blank": "replaced by blank ones", "caption": "replaced by captions",
              "ocr": "replaced by OCR texts", "shuffled": "replaced by those of other questions"}  # fmt: skip
 _BRIEF_CHARS = 30
+# Also behind a provider's name and a slash, and behind "python:" and "file://".
+_PATH = re.compile(
+    r"""(?:(?<![\w.:/\\])|(?<=\w/)|(?<=python:)|(?<=file://))"""
+    r"""(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'"()]+[/\\])+([^\s/\\:'"()]*)"""
+)
 
 
 def describe_conditions(manifest: Mapping[str, Any], declared: Declared) -> dict[str, str]:
@@ -171,3 +178,38 @@ def tell_value(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={tell_value(one)}" for name, one in sorted(value.items()))
     return ", ".join(map(tell_value, value)) if isinstance(value, list | tuple) else str(value)
+
+
+# -- Without folders of this machine
+
+
+def hide_folders(text: str) -> str:
+    """Absolute paths without their folders, which may hold names of people and projects.
+
+    >>> hide_folders("no such file: /home/ada/secret/cats.tsv (see https://example.org/a/b)")
+    'no such file: cats.tsv (see https://example.org/a/b)'
+    """
+    return _PATH.sub(r"\1", text)
+
+
+def hide_all_folders(value: Any, names: Mapping[str, str]) -> Any:
+    """The same value of JSON without folders in any text, and with other names for runs, which are paths."""
+    if isinstance(value, Mapping):
+        return {hide_all_folders(key, names): hide_all_folders(one, names) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [hide_all_folders(one, names) for one in value]
+    return names.get(value) or hide_folders(value) if isinstance(value, str) else value
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is an absolute path and nothing else."""
+    return text[:1] in "/~" and _PATH.fullmatch(text) is not None
+
+
+def name_run(folder: Path, model: str, shown: str) -> str:
+    """The name of a run's folder, with the name of its model as it is shown.
+
+    >>> name_run(Path("runs/q/hf-home-me-step-9-1a2b3c4d"), "hf//home/me/step-9", "hf/step-9")
+    'hf-step-9-1a2b3c4d'
+    """
+    return folder.name if shown == model else f"{make_file_name(shown)}-{folder.name.rpartition('-')[2]}"

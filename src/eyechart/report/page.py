@@ -28,6 +28,7 @@ import msgspec
 import pybase64
 
 from eyechart.files import atomic_write
+from eyechart.report.conditions import hide_folders
 
 ASSETS = Path(__file__).parent / "assets"
 # In the order of their imports; the last one starts the page.
@@ -113,7 +114,7 @@ def _write_head(title: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="eyechart">
-<title>{html.escape(title)}</title>
+<title>{html.escape(hide_folders(title))}</title>
 <style>{_read_style()}</style>
 </head>
 <body>

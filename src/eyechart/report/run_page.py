@@ -23,6 +23,7 @@ import msgspec
 
 from eyechart.data.images.boxes import Box, describe_boxes, read_boxes
 from eyechart.models.prices import Price, format_usd
+from eyechart.report.conditions import hide_folders, is_path
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
 from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
@@ -52,11 +53,6 @@ CODES = {outcome: code for code, outcome in enumerate((*OUTCOMES, PENDING))}
 _TOLD_BY_ANSWERS = frozenset({"correct", "wrong", "partial"})
 # What makes a text differ from its source when Markdown and formulas are shown.
 _MARKDOWN = re.compile(r"\*\*|__|`|\$|\\[(\[]|^ *(?:#{1,6}|[-*+>]|\d+[.)]) |^ *\|", re.MULTILINE)
-# Also behind a provider's name and a slash, and behind "python:" and "file://".
-_PATH = re.compile(
-    r"""(?:(?<![\w.:/\\])|(?<=\w/)|(?<=python:)|(?<=file://))"""
-    r"""(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'"()]+[/\\])+([^\s/\\:'"()]*)"""
-)
 _NOT_SENT = ("none", "caption", "ocr")  # inputs without an image
 
 
@@ -305,7 +301,7 @@ class SampleBlocks:
         if read_look(result) is not None:
             detail.turns = [(role, self._cut(text)) for role, text in list_turns(result)]
         if score is not None:
-            detail.read, detail.route = score.read, score.route
+            detail.read, detail.route = score.read, hide_folders(score.route)
             detail.place = _find_place(score.detail.get("evidence"))
         if outcome not in _TOLD_BY_ANSWERS or (score is not None and "fields" in score.detail):
             detail.why = hide_folders(_shorten(explain_outcome(result), 1000))
@@ -373,19 +369,9 @@ def _find_place(evidence: Any) -> str:
     return evidence if isinstance(evidence, str) and len(evidence) <= _MOST_CHARS else ""
 
 
-def hide_folders(text: str) -> str:
-    """Absolute paths without their folders, which may hold names of people and projects.
-
-    >>> hide_folders("no such file: /home/ada/secret/cats.tsv (see https://example.org/a/b)")
-    'no such file: cats.tsv (see https://example.org/a/b)'
-    """
-    return _PATH.sub(r"\1", text)
-
-
 def _hide_path(value: Any) -> Any:
     """A column's value; of one that is an absolute path the name of the file."""
-    is_path = isinstance(value, str) and value[:1] in "/~" and _PATH.fullmatch(value)
-    return hide_folders(value) if is_path else value
+    return hide_folders(value) if isinstance(value, str) and is_path(value) else value
 
 
 def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -460,11 +446,11 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
     levels = [Level(name="chance", score=overall.chance)] if overall.chance is not None else []
     return {
         "benchmark": summary.benchmark,
-        "model": summary.model,
+        "model": hide_folders(summary.model),
         "about": hide_folders(str(facts.manifest.get("about") or "")),
         "name": facts.name,
         "overall": overall.to_json(),
-        "also": {name: group.to_json() for name, group in summary.also.items()},
+        "also": {hide_folders(name): group.to_json() for name, group in summary.also.items()},
         "by": {
             key: {value: group.to_json() for value, group in groups.items()}
             for key, groups in summary.by.items()

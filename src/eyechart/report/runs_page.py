@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eyechart.report.conditions import hide_folders
 from eyechart.report.page import open_page
-from eyechart.report.run_page import RUN, RunFacts, SampleBlocks, describe_run, hide_folders, write_images
+from eyechart.report.run_page import RUN, RunFacts, SampleBlocks, describe_run, write_images
 from eyechart.types import Result
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 
 from eyechart.errors import UsageError, join_names, shorten
 from eyechart.option import list_options
-from eyechart.report.conditions import list_options_apart, tell_judges
+from eyechart.report.conditions import hide_folders, list_options_apart, tell_judges
 from eyechart.report.voting import is_voted
 from eyechart.runs.options import BENCHMARK, DATA, IMAGES, LOOK, PROMPT, Options
 from eyechart.runs.results import Run
@@ -25,7 +25,7 @@ _CONTEXT = 30  # characters around the first difference of two prompts
 
 def label_runs(runs: Sequence[Run]) -> list[str]:
     """A short name for each run: its model, with the end of its folder's name where models occur twice."""
-    models = [str(run.manifest.get("model", "")) for run in runs]
+    models = [hide_folders(str(run.manifest.get("model", ""))) for run in runs]
     labels = [
         model if models.count(model) == 1 else f"{model} ({run.folder.name.rpartition('-')[2]})"
         for model, run in zip(models, runs, strict=True)

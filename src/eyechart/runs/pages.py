@@ -14,7 +14,7 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import StoreError
 from eyechart.files import read_json
 from eyechart.option import list_options
-from eyechart.report.conditions import list_options_apart, read_options
+from eyechart.report.conditions import hide_folders, list_options_apart, name_run, read_options
 from eyechart.report.run_page import Level, RunFacts, SampleFacts, write_run_page
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.options import IMAGES, Options
@@ -59,9 +59,9 @@ def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePo
 
 def gather_facts(run: Run) -> RunFacts:
     """What the page says besides the summary and the samples."""
-    first = next(run.journal.samples(), None)
+    first, model = next(run.journal.samples(), None), str(run.manifest.get("model") or "")
     return RunFacts(
-        name=run.folder.name,
+        name=name_run(run.folder, model, hide_folders(model)),
         manifest=run.manifest,
         summary=run.summary,
         conditions=run.conditions,

@@ -22,13 +22,11 @@ from eyechart.data.files.hub import HubSpec, is_hub, parse_hub
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import atomic_write
 from eyechart.option import list_options
-from eyechart.report.conditions import describe_conditions
-from eyechart.report.run_page import hide_folders
+from eyechart.report.conditions import describe_conditions, hide_folders, name_run
 from eyechart.runs.listing import tell_selection
 from eyechart.runs.options import Options
 from eyechart.runs.results import Run
 from eyechart.runs.sources import make_benchmark
-from eyechart.store.folder import make_file_name
 from eyechart.types import OUTCOMES, Result
 
 _COMMIT = re.compile("[0-9a-f]{40}")
@@ -136,13 +134,9 @@ def name_model(manifest: Mapping[str, Any]) -> str:
     return provider + slash + rest
 
 
-def name_run(folder: Path, manifest: Mapping[str, Any]) -> str:
-    """The name of a run's folder, without folders of this machine in it.
-
-    >>> name_run(Path("runs/q/hf-home-me-step-9-1a2b3c4d"), {"model": "hf//home/me/step-9"})
-    'hf-step-9-1a2b3c4d'
-    """
-    return f"{make_file_name(name_model(manifest))}-{folder.name.rpartition('-')[2]}"
+def share_name(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """The name of a run's folder, without folders of this machine in it."""
+    return name_run(folder, str(manifest.get("model") or ""), name_model(manifest))
 
 
 def share_conditions(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -160,7 +154,7 @@ class SharedRun(Run):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run.folder)
-        self.folder = run.folder.with_name(name_run(run.folder, run.manifest))
+        self.folder = run.folder.with_name(share_name(run.folder, run.manifest))
         self.manifest["model"] = name_model(run.manifest)
 
     @property

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from extras.browser.conftest import find_violations
-from eyechart.report.run_page import hide_folders
+from eyechart.report.conditions import hide_folders
 from eyechart.runs.api import run
 from eyechart.runs.comparison import compare
 from eyechart.runs.comparison_pages import write_audit_html, write_comparison_html, write_runs_html

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.report.compare import Comparison
-from eyechart.report.run_page import hide_folders
-from eyechart.runs.publish import SharedRun, name_run, share_conditions
+from eyechart.report.conditions import hide_folders
+from eyechart.runs.publish import SharedRun, share_conditions, share_name
 from eyechart.runs.results import Run
 from eyechart.types import Snapshot
 
@@ -43,7 +43,7 @@ class Tracker(ABC):
     def on_run_start(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         benchmark = str(manifest.get("benchmark") or "eyechart")
         parameters = {"benchmark": benchmark, **share_conditions(manifest)}
-        self.begin(benchmark, name_run(folder, manifest), parameters, folder)
+        self.begin(benchmark, share_name(folder, manifest), parameters, folder)
 
     def on_progress(self, snapshot: Snapshot) -> None:
         known = {name: getattr(snapshot, name) for name in ("done", "score", "failed", "tokens")}
