@@ -234,3 +234,12 @@ def test_a_run_that_stops_gives_all_back(budget: MemoryBudget) -> None:
         if thread.name.startswith("eyechart-prefetch"):
             thread.join(10)
     assert budget.n_bytes == 0
+
+
+def test_an_image_claims_bytes_of_the_one_budget(budget: MemoryBudget) -> None:
+    with memory.claim_image():
+        claim = memory.current_claim.get()
+        assert claim is not None
+        claim.acquire_blocking(1000)
+        assert budget.n_bytes == 1000
+    assert budget.n_bytes == 0

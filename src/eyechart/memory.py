@@ -186,7 +186,7 @@ def mark_claim_idle() -> None:
 @contextmanager
 def claim_image(budget: MemoryBudget | None = None) -> Iterator[None]:
     """A claim for the block; for a thread that reads one image after the other."""
-    claim = Claim("image", budget)
+    claim = Claim("image", budget or MEMORY_BUDGET)
     before = current_claim.set(claim)
     try:
         yield
