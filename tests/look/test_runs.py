@@ -123,6 +123,8 @@ def test_several_images_are_searched_by_their_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_model_that_never_answers_is_cut_off_without_an_answer(tmp_path: Path, protocol: str) -> None:
     result, server = play(tmp_path, protocol, stuck, max_looks=2)
+    stop = "no valid reply" if protocol == "search" else "max_assistant_turns"
+    assert (told(result)["stop"], result.score and result.score.route) == (stop, f"look:{stop}")
     assert (result.outcome, result.score and result.score.value) == ("unparsed", 0.0)
     assert told(result)["answered"] is False
     assert sum(not is_searcher(asked) for asked in server.asked) == (7 if protocol == "search" else 3)
@@ -138,6 +140,7 @@ BAD = {
     "outside": [2000, 2000, 3000, 3000],
     "tiny": [1, 1, 1.01, 1.01],
     "infinite": [0, 0, 1e999, 5],
+    "calls without an end": "<tool_call>" * 5000,
     "another tool": "<tool_call>{\"name\": \"python\", \"arguments\": {}}</tool_call>",
 }  # fmt: skip
 
@@ -321,6 +324,18 @@ def test_killed_in_the_middle_of_dialogues_and_resumed(tmp_path: Path) -> None:
     assert done.json["score"] == 1.0
     again = sum(count - 1 for count in Counter(json.dumps(one.body) for one in server.asked).values())
     assert again <= in_flight  # of the requests that were answered, none is asked again
+
+
+def test_an_audit_looks_only_where_there_is_an_image(tmp_path: Path) -> None:
+    def player(card: Card, asked: Asked) -> Answer | str:
+        return perfect(card, asked) if pictures(asked) and TOOL in texts(asked) else write_answer("A")
+
+    with Server(Table(write_cards(tmp_path, 4), player)) as server:
+        options: dict[str, Any] = {"base_url": server.base_url, "out": tmp_path / "runs", "progress": False}
+        found = ec.audit(tmp_path / "cards.jsonl", "openai/m", look="zoom", max_looks=2, **options)
+    looks = {name: run.manifest["options"].get("look") for name, [run] in found.runs.items()}
+    assert looks == {"image": "zoom", "none": None, "blank": None, "shuffled": "zoom"}
+    assert found.runs["image"][0].score == 1.0
 
 
 def test_shards_of_a_look_run_make_the_same_run(tmp_path: Path) -> None:

@@ -239,9 +239,11 @@ class _Conversation:
         """The reply with the answer as its text: what official scorers see is the whole turn around it."""
         rules, said = self.looker.rules, [turn for turn in outcome.turns if turn.role == "assistant"]
         n_tried = sum(bool(turn.calls) or CALL in str(turn.parts[0]) for turn in said)
+        # A request that fails is the failure of the sample: the authors' name is left for bad replies.
+        stop = "no valid reply" if outcome.stop == "request failed" else outcome.stop or ""
         facts = {
             "protocol": rules.protocol,
-            "stop": outcome.stop or "",
+            "stop": stop,
             "reasons": list(outcome.reasons),
             "critical": outcome.is_critical,
             "limit": rules.max_looks,

@@ -17,6 +17,7 @@ from eyechart.circular import rotate_sample
 from eyechart.data.wrappers import ChangedSource
 from eyechart.errors import UsageError
 from eyechart.files import atomic_write
+from eyechart.option import list_option_names
 from eyechart.prompt import inputs
 from eyechart.registry import suggest_name
 from eyechart.report import audit as report
@@ -37,7 +38,7 @@ from eyechart.runs.estimate import Estimate, drop_keys, estimate
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.inputs import IN_PLACE, check_input
 from eyechart.runs.models import choose_models
-from eyechart.runs.options import SET_BY_CONDITIONS, Options
+from eyechart.runs.options import LOOK, SET_BY_CONDITIONS, Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run, iterate_values
 from eyechart.store.folder import prepare_folder, write_json
@@ -246,6 +247,9 @@ def _list_options(condition: str, common: Options, texts: Mapping[str, Any]) -> 
     """The options of the runs of one condition, as ``eyechart run`` would have them."""
     if condition in _TEXT_ONLY:  # as in a run of their own, where options for images are refused
         common = replace(common, max_pixels=None, max_side=None, jpeg_quality=None, pass_urls=False)
+    if condition in (*_TEXT_ONLY, "blank"):  # there is nothing to look at
+        usual = Options()
+        common = replace(common, **{name: getattr(usual, name) for name in list_option_names(Options, LOOK)})
     if condition == IMAGE:
         yield common
     elif condition == "rotations":
