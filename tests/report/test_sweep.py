@@ -59,7 +59,7 @@ def test_the_best_may_be_the_cheapest_or_alone() -> None:
     cheap = write_verdict([cell("a", cost=1.0), cell("b", cost=2.0)], pairs, scores)
     assert cheap.startswith("x=a is highest, at 1.00 USD, and the cheapest")
     dear = write_verdict([cell("a", cost=3.0), cell("b", cost=2.0)], pairs, scores)
-    assert "none that takes less is indistinguishable" in dear
+    assert "every cheaper setting is worse" in dear
     unknown = write_verdict([cell("a", cost=None), cell("b", cost=2.0)], pairs, scores)
     assert unknown == "x=a is better than every other setting (simultaneously over 1 pair)"
     near = write_verdict([cell("a", cost=None), cell("b", cost=2.0)], [pair("a", "b", 0.02, 0.1)], scores)

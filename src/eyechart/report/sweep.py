@@ -207,7 +207,7 @@ def write_verdict(cells: Sequence[Cell], pairs: Sequence[CellPair], scores: Mapp
     least = "fastest" if measure == "latency" else "cheapest"
     if cheapest == best:
         is_least = price[best] == min(price.values())
-        rest = f"and the {least}" if is_least else "and none that takes less is indistinguishable from it"
+        rest = f"and the {least}" if is_least else f"and every {least.removesuffix('est')}er setting is worse"
         return f"{best} is highest, at {taken[best]} {unit}, {rest} ({simultaneous})"
     loses = f"it could lose at most {format_points(losses[cheapest])} points ({simultaneous})"
     return (
