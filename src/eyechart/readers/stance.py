@@ -9,9 +9,9 @@ answer counts more than one that is only named.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import pairwise
 
 import msgspec
 
@@ -93,7 +93,6 @@ def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[
                 and one.strength <= IMPLIED
                 and found
                 and found[-1].kind == "denied"
-                and not clause.starts_sentence
             ):
                 one = msgspec.structs.replace(one, kind="mentioned")  # "A is wrong because July has 31 days."
             found.append(msgspec.structs.replace(one, kind="listed") if is_item else one)
@@ -133,24 +132,15 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
             continue
         if not clause.starts_sentence or (clause.start and clause.before not in "\n;."):
             continue
-        if (
-            number
-            and clauses[number - 1].roles & (r.ANSWER | r.RIGHT | r.CHOOSE)
-            and _is_heading(tokens, clauses[number - 1])
-        ) and not clauses[number - 1].roles & (r.LISTING | r.NOT | r.WRONG):
+        if number and clauses[number - 1].roles & r.ANSWER and _is_heading(tokens, clauses[number - 1]):
             continue
         after = place + 1
         while after < clause.end and tokens[after].is_mark:
             after += 1
-        if (
-            after >= clause.end
-            or after > place + 1
-            or tokens[place].is_bracketed
-            or tokens[after].letters is not None
-        ):
+        if after >= clause.end or after > place + 1:
             found[number] = tokens[place].word
     letters = list(found.values())
-    is_numbered = tokens[clauses[0].start].word.isdecimal() if clauses else False
+    is_numbered = bool(clauses) and tokens[clauses[0].start].word.isdecimal()
     if len(letters) > 1 and 0 in found and ord(letters[1]) != ord(letters[0]) + 1 and not is_numbered:
         paired.pop(0, None)
         del found[0]  # the answer, before the others are gone through
@@ -179,20 +169,16 @@ def _find_verdict(tokens: Sequence[Token], clause: Clause) -> int:
         return r.WRONG
     if clause.roles & r.RIGHT:
         return r.WRONG if clause.roles & (r.NOT | r.NOT_NEXT) else r.RIGHT
-    if clause.roles & r.BUT and clause.roles & r.NOT and len(part) < 7:
+    if clause.roles & r.BUT and clause.roles & r.NOT:
         return r.BUT  # "B looks right but isn't"
-    if clause.roles & (r.BUT | r.NOT_NEXT) and len(part) < 8:
-        unknown = [place for place, token in enumerate(part) if not token.roles and not token.is_mark]
-        is_other = unknown == [len(part) - 1] and len(part) > 3 and part[-2].roles & r.ARTICLE
-        if (not unknown and clause.roles & (r.NOT | r.NOT_NEXT)) or (is_other and clause.roles & r.BE):
-            return r.WRONG  # "but it isn't one", "but it is a wolf"
-    return 0
+    unknown = [token for token in part if not token.roles and not token.is_mark]
+    is_other = clause.roles & r.BUT and clause.roles & r.BE and unknown == [part[-1]]
+    is_denied = clause.roles & r.NOT_NEXT and not unknown
+    return r.WRONG if is_denied or is_other else 0  # "but it isn't one", "but it is a wolf"
 
 
 def _pronounce(statement: Statement, verdict: int) -> Statement:
     if statement.kind not in ("asserted", "mentioned", "listed", "possible"):
-        return statement
-    if statement.strength > CONCLUDED and verdict != r.BUT:
         return statement
     if verdict in (r.WRONG, r.BUT):
         return msgspec.structs.replace(statement, kind="denied")
@@ -227,18 +213,10 @@ def _judge(
             yield Statement("but", (), span)
         return
     _deny(part, groups)
-    is_turn, is_change = bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
-    is_turn = (
-        is_turn
-        or bool(
-            (clause.roles | (clauses[number - 1].roles if number else 0)) & r.TOTAL
-            and part[groups[0].places[0]].keys
-        )
-        or any(_is_result(part, one) for one in groups[-1:])
-    )
-    is_turn = is_turn or (
-        len(groups) == 1 and groups[0].is_alone and _is_last_line(tokens, clauses, number, clause)
-    )
+    near = clause.roles | (clauses[number - 1].roles if number else 0)
+    is_sum = bool(near & r.TOTAL and part[groups[0].places[0]].keys)  # "Total: 7"
+    is_last = groups[0].is_alone and _is_last_line(tokens, clauses, number, clause)
+    is_turn, is_change = is_sum or is_last or bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
     found: list[Statement] = []
     for group in groups:
         kind = _find_context(part, group, clause)
@@ -250,19 +228,17 @@ def _judge(
             group.is_bare
             and not number
             and len(clauses) > 1
-            and (tokens[clauses[1].start].roles & r.LOOK or tokens[clauses[1].start].word.startswith("let"))
+            and tokens[clauses[1].start].word.startswith("let")
         )
-        if kind == "asserted" and is_talk and not group.is_letter and not first.roles:
+        if kind == "asserted" and is_talk:
             kind = "considered"  # "Right, let's see."
         elif (
             kind == "asserted"
             and not group.is_letter
             and strength < STATED
             and _is_one_of_several(part, group)
-        ):
+        ) or (kind == "asserted" and group.is_joined):
             kind = "several"
-        elif kind == "asserted" and group.is_joined:
-            kind = "listed" if len(group.letters) > 3 and not clause.roles & r.RIGHT else "several"
         elif kind == "asserted" and not group.letters:
             kind = "contradiction" if len(group.places) > 1 else "not-an-option"
         elif kind == "asserted" and strength == NAMED and not group.is_letter and _is_aside(part, group):
@@ -288,10 +264,6 @@ def _judge(
         found = [msgspec.structs.replace(one, kind="also") if one.kind in said else one for one in found]
     span = (part[0].start, part[-1].end)
     yield from _settle(found, span)
-    if clause.roles & r.NONE:
-        yield Statement("none", (), span)
-    elif is_withdrawn and part[-1].letters is None and not clause.roles & r.SO:
-        yield Statement("withdrawn", (), span)
 
 
 def _restate(one: Statement, subject: Statement) -> Statement:
@@ -428,9 +400,7 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
             if place and part[place - 1].roles & r.AND:
                 since = []  # "nine birds and no cats"
         elif roles & r.WRONG:
-            if last_not >= 0 and place - last_not < 4:
-                is_denied, last_not = False, -1  # "not wrong"
-            elif since and is_except:
+            if since and is_except:
                 since[-1].is_denied, since[-1].is_left = False, True  # "everything except C is wrong"
             elif since:
                 _deny_all(since)
@@ -441,9 +411,6 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
                 _deny_all(since)  # "A is too wide"
             else:
                 is_wrong = True
-        elif roles & r.BUT:
-            is_denied = is_wrong = False
-            since = []
         elif roles & r.BE and 0 <= last_not < place - 1 and has_noun and _is_in_phrase(part, last_not):
             is_denied, last_not = False, -1  # "the functions with no zeros are B"
         has_noun = has_noun or (last_not >= 0 and not token.is_mark and not roles)
@@ -494,8 +461,6 @@ def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
             return "considered"
     if group.is_letter and group.is_alone and part[0].word in _SEQUENCE:
         return "considered"  # "Next, B."
-    if clause.roles & r.LISTING and not clause.roles & (r.RIGHT | r.CHOOSE):
-        return "listed"
     return "asserted"
 
 
@@ -516,7 +481,7 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
         return False
     before = part[max(0, places[0] - 3) : places[0]]
     is_round = bool(first.keys) and first.keys[0].endswith("0")
-    if part[0].roles & r.BOUND and places[0] < MAX_LEAD:
+    if part[0].roles & r.BOUND:
         return True
     before = [token for token in before if token.word not in OPERATORS]
     if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in before):
@@ -524,11 +489,7 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     if before and before[-1].roles & r.LABEL and not before[-1].roles & (r.BE | r.NO):
         return before[-1].word != "number"
     after = part[places[-1] + 1 : places[-1] + 3]
-    is_bound = any(
-        token.roles & (r.BOUND | r.ABOUT)
-        and (r.is_unspaced(token.word[0]) or token.word[:3] in ("or ", "and"))
-        for token in after
-    )
+    is_bound = any(token.roles & (r.BOUND | r.ABOUT) for token in after)
     return is_bound or bool(after and after[0].word in ("ish", "o'clock", "o", "th", "rd", "st", "nd"))
 
 
@@ -550,19 +511,10 @@ def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:
 
 def _is_subject(part: Sequence[Token], group: Group) -> bool:
     """Whether a mention begins its clause and something is said of it: "B has long ears"."""
-    if group.places[0] > MAX_LEAD:
-        return False
     before, after = part[: group.places[0]], part[group.places[-1] + 1 : group.places[-1] + MAX_LEAD]
-    begins = all(
-        token.is_mark or (token.roles & _BEFORE_SUBJECT and not token.roles & r.BE) for token in before
-    )
-    follows = [token for token in after if not token.is_mark]
-    return (
-        begins
-        and sum(not token.is_mark for token in before) < 3
-        and bool(follows)
-        and not follows[0].roles & (r.BECAUSE | r.BE_LAST | r.AND | r.OR)
-    )
+    begins = all(token.is_mark or token.roles & _BEFORE_SUBJECT for token in before)
+    follows = next((token for token in after if not token.is_mark), None)
+    return begins and follows is not None and not follows.roles & (r.BECAUSE | r.AND | r.OR)
 
 
 _BEFORE_SUBJECT = r.ARTICLE | r.OPTION | r.ADJECTIVE | r.THOUGH | r.BECAUSE | r.SMALL | r.FUNCTION
@@ -592,9 +544,8 @@ def _is_loose(part: Sequence[Token], group: Group) -> bool:
         return True  # "Coal is 20, gas 29."
     if any(token.roles & r.SELF and token.word not in _OWN_WORDS for token in lead):
         return True
-    for token, following in itertools.pairwise(lead):
-        if token.word in ("to", "to be") and not following.roles & r.ARTICLE:
-            return True
+    if any(token.word == "to" and not after.roles & r.ARTICLE for token, after in pairwise(lead)):
+        return True
     joints = (place for place, token in enumerate(rest) if token.roles & r.AND and not token.is_mark)
     return bool(part[first].keys) and any(
         after.keys or after.word.endswith(("others", "more"))
@@ -606,15 +557,10 @@ def _is_loose(part: Sequence[Token], group: Group) -> bool:
 _OWN_WORDS = ("i", "we", "let's", "i'd", "i'm", "we'd")
 
 
-_SUPERLATIVE = r.words("most least best worst more less only largest")
-
-
 def _is_general(part: Sequence[Token], group: Group) -> bool:
     """Whether a subject is any of its kind: "A bus has ...", "Trucks carry ..."."""
     first, last = group.places[0], group.places[-1]
     rest = part[last + 1 : last + 1 + MAX_LEAD]
-    if any(token.word.endswith("est") or token.word in _SUPERLATIVE for token in rest):
-        return False
     if not part[first].keys and not rest[0].roles and rest[0].word.endswith("s"):
         return True  # "The nucleus stores DNA."
     if first == 0 and part[first].word.endswith("s") and not part[first].keys and rest[0].roles & r.BE:
@@ -656,10 +602,6 @@ def _find_strength(
     """How strongly a mention is asserted, by the words before it and after it."""
     if group.is_left:
         return STATED
-    if part[group.places[0]].roles & (r.YES | r.NO) and all(
-        token.is_mark for token in part[: group.places[0]]
-    ):
-        return CONCLUDED  # "No, it is not."
     clause = clauses[number]
     lead = tail = heading = 0
     place = group.places[0] - 1
@@ -668,18 +610,15 @@ def _find_strength(
         place -= 1
     place = group.places[-1] + 1
     while place < len(part) and part[place].letters is None:
-        tail |= part[place].roles & ~r.RIGHT if _is_side(part, place) else part[place].roles
+        tail |= _find_role_after(part, place)
         place += 1
     before = clauses[number - 1] if number else None
     if before is not None and group.places[0] <= 3 and not is_item and _is_heading(tokens, before):
         heading = before.roles
-        if heading & (r.LISTING | r.NOT | r.LOOK | r.WRONG):
+        if heading & (r.LISTING | r.NOT | r.WRONG):
             return NAMED
         is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT)
-        is_open = is_open or (heading & r.CHOOSE and heading & r.SELF)
-        if heading & r.TOTAL and part[group.places[0]].keys:
-            return CONCLUDED
-        heading = heading if is_open and not _is_own_heading(part, tokens, clause, group) else 0
+        heading = heading if is_open else 0
     if heading & r.ANSWER or (
         lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD and group.places[0] < 4
     ):
@@ -692,10 +631,8 @@ def _find_strength(
         return CONCLUDED if lead & r.SO or part[group.places[0]].keys else IMPLIED
     if lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION | r.ANSWER):
         return STATED
-    if (
-        tail & (r.RIGHT | r.ANSWER)
-        and not _is_asked_for(part, group)
-        and (tail & (r.BE | r.BE_LAST) or group.is_letter or not part[-1].word[-1].isalpha())
+    if tail & (r.RIGHT | r.ANSWER) and (
+        tail & (r.BE | r.BE_LAST) or group.is_letter or not part[-1].word[-1].isalpha()
     ):
         return STATED
     if tail & r.CHOOSE and _is_chosen(part, group):
@@ -713,11 +650,11 @@ def _find_strength(
         return CONCLUDED
     if (
         lead & (r.THINK | r.ONLY)
-        or (group.is_letter and lead & r.IT and lead & r.BE and _has_it_is(part, group))
+        or (group.is_letter and _has_it_is(part[: group.places[0]]))
         or tail & r.BE_LAST
     ):
         return IMPLIED
-    if part[group.places[0]].keys and (_is_total(part, group) or _is_result(part, group)):
+    if part[group.places[0]].keys and _is_result(part, group):
         return CONCLUDED
     if lead & r.BE and not part[group.places[0]].is_letter and _is_complement(part, group):
         return IMPLIED
@@ -739,30 +676,20 @@ def _find_strength(
     return NAMED
 
 
-def _is_asked_for(part: Sequence[Token], group: Group) -> bool:
-    """Whether "answer" is a verb: "compare B and C before you answer"."""
-    rest = part[group.places[-1] + 1 : group.places[-1] + 1 + MAX_LEAD]
-    at = next((place for place, token in enumerate(rest) if token.roles & r.ANSWER), 0)
-    return bool(at) and rest[at - 1].word in ("you", "i", "to")
-
-
-def _is_side(part: Sequence[Token], place: int) -> bool:
-    """Whether "right" is a side: "on the right", not "the right answer"."""
-    if part[place].word != "right" or not place or not part[place - 1].roles & r.ARTICLE:
-        return False
-    return place + 1 == len(part) or not part[place + 1].roles & (r.ANSWER | r.OPTION | r.CHOOSE)
+def _find_role_after(part: Sequence[Token], place: int) -> int:
+    """What a word after an answer does; "right" may be a side ("on the right"), "answer" a verb."""
+    word, previous = part[place], part[place - 1]
+    if word.word == "right" and previous.roles & r.ARTICLE:
+        is_side = place + 1 == len(part) or not part[place + 1].roles & (r.ANSWER | r.OPTION | r.CHOOSE)
+        return word.roles & ~r.RIGHT if is_side else word.roles
+    return word.roles & ~r.ANSWER if previous.word in ("you", "i", "to") else word.roles
 
 
 def _is_chosen(part: Sequence[Token], group: Group) -> bool:
     """Whether the writer chooses a mention: "B is selected", not "B was chosen by most"."""
     rest = part[group.places[-1] + 1 : group.places[-1] + 1 + MAX_LEAD]
     words = [token for token in rest if not token.is_mark]
-    if words and words[-1].roles & r.CHOOSE and group.is_letter and words[-1].end == part[-1].end:
-        return True  # in languages that put the verb last
-    for place, token in enumerate(rest[1:], start=1):
-        if token.roles & r.CHOOSE and rest[place - 1].roles & (r.BE | r.SMALL):
-            return not any(after.word == "by" for after in rest[place:])
-    return False
+    return bool(words) and bool(words[-1].roles & r.CHOOSE) and group.is_letter
 
 
 def _is_last_line(tokens: Sequence[Token], clauses: Sequence[Clause], number: int, clause: Clause) -> bool:
@@ -775,41 +702,10 @@ def _is_last_line(tokens: Sequence[Token], clauses: Sequence[Clause], number: in
     return tokens[place].is_mark and tokens[place].word in ".!?:。！？"
 
 
-def _has_it_is(part: Sequence[Token], group: Group) -> bool:
-    """Whether "it is", "that's" or the like leads to a mention."""
-    for place in range(max(0, group.places[0] - MAX_LEAD), group.places[0]):
-        roles = part[place].roles
-        if roles & r.IT and (roles & r.BE or _is_be(part, place + 1)):
-            return True
-    return False
-
-
-def _is_be(part: Sequence[Token], place: int) -> bool:
-    while place < len(part) and part[place].roles & (r.SMALL | r.WOULD) and not part[place].roles & r.BE:
-        place += 1
-    return place < len(part) and bool(part[place].roles & r.BE)
-
-
-def _is_own_heading(part: Sequence[Token], tokens: Sequence[Token], clause: Clause, group: Group) -> bool:
-    """Whether a mention is itself a heading: "Sample A:", and its own line."""
-    return (
-        group.places[-1] == len(part) - 1
-        and not group.is_letter
-        and clause.end + 1 < len(tokens)
-        and tokens[clause.end].word == ":"
-        and tokens[clause.end + 1].word == "\n"
-    )
-
-
-def _is_total(part: Sequence[Token], group: Group) -> bool:
-    """Whether a number is called the total: "the sum is 7"; not the 2 of "the sum of 2 and 5"."""
-    first, last = group.places[0], group.places[-1]
-    after = [
-        token for token in part[last + 1 : last + 4] if not token.roles & r.CHOOSE
-    ]  # "3 rows of 4 make 12"
-    near = [*part[max(0, first - 4) : first], *after]
-    at = next((place for place, token in enumerate(near) if token.roles & r.TOTAL), None)
-    return at is not None and not any(token.word in ("of", "from") for token in near[at + 1 : min(4, first)])
+def _has_it_is(lead: Sequence[Token]) -> bool:
+    """Whether "it is", "that's", "it would be" or the like leads to a mention."""
+    words = [token.roles for token in lead if token.roles & r.BE or not token.roles & (r.SMALL | r.WOULD)]
+    return any(one & r.IT and (one | other) & r.BE for one, other in pairwise([*words, 0]))
 
 
 def _is_result(part: Sequence[Token], group: Group) -> bool:
