@@ -43,7 +43,6 @@ from eyechart.replies import (
 
 MAX_CONTRADICTED_CHARS = 300
 MAX_BESIDE_CHARS = 40  # between containers that stand side by side
-MAX_ROW_CHARS = 20
 MIN_RESTATED = 7  # words of a sentence that says what was asked, without a yes or no
 MAX_NAMED_CHARS = 400  # a longer reply may speak of an option without choosing it
 
@@ -61,7 +60,6 @@ _STATED = re.compile(
 )
 _NOT_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[ ?\].*$", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[[xX✓✔]\]", re.MULTILINE)
-_NEXT_QUESTION = re.compile(r"\n\s{0,4}(?:question|q)\s{0,2}\d{0,3}\s{0,2}:", re.IGNORECASE)
 
 
 def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None = None) -> Reading:
@@ -181,10 +179,6 @@ def read_content(content: str, options: Options) -> Reading:
 
 
 def _by_statements(reply: str, text: str, begin: int, options: Options) -> Reading:
-    following = _NEXT_QUESTION.search(text, begin + 20)
-    if following and text[begin : following.start()].strip():
-        text = text[: following.start()].rstrip()
-        reply = reply[: len(text)]
     held: list[Statement] = []
     for place in find_contained(reply, begin):
         inner = read_content(place.text(reply), options)
@@ -269,8 +263,6 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
     is_short = len(text) - begin < MAX_CONTRADICTED_CHARS
     for one in statements:
         kind = one.kind
-        if turned and kind == "mentioned":
-            kind, one = "asserted", msgspec.structs.replace(one, kind="asserted", strength=CONCLUDED)
         if is_none and kind == "asserted" and one.strength < HEADED and (one.is_change or not one.is_turn):
             continue
         if kind in ("asserted", "several", "contradiction", "not-an-option") and not (
@@ -320,21 +312,6 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
             return _reading(None, "ambiguous", current.span)
         if len(text) - begin > MAX_NAMED_CHARS + options.n_chars:
             return _reading(None, "unread", current.span)
-    if (
-        current is not None
-        and current.strength == CONCLUDED
-        and current.is_letter
-        and not current.is_turn
-        and not current.is_pair
-    ):
-        near = (
-            one for one in statements if one.is_letter and one.kind in ("mentioned", "asserted", "possible")
-        )
-        if any(
-            0 <= one.span[0] - current.span[1] < MAX_ROW_CHARS and one.letters != current.letters
-            for one in near
-        ):
-            return _reading(None, "ambiguous", current.span)  # "A: 40%, B: 60%"
     if (
         current is not None
         and turned
