@@ -95,15 +95,15 @@ class Image:
 
     @classmethod
     def encode(
-        cls, data: bytes, mime: str, size: tuple[int, int], *, base64: bytes = b"", **facts: Any
+        cls, data: bytes, mime: str, size: tuple[int, int], *, text: bytes = b"", **facts: Any
     ) -> Image:
-        """The image in an encoded file; `base64`: its text, if it is known."""
+        """The image in an encoded file, ready to send; `text`: its base64, if it is known."""
         import hashlib
 
         import pybase64
 
         return cls(
-            base64=base64 or pybase64.b64encode(data),
+            base64=text or pybase64.b64encode(data),
             mime=mime,
             width=size[0],
             height=size[1],

@@ -12,7 +12,7 @@ import pybase64
 from PIL import Image as Pictures
 from PIL import ImageDraw
 
-from eyechart.models.hf import HfModel
+from eyechart.models.hf.model import HfModel
 from eyechart.models.specs import make_model
 from eyechart.types import Image, Message, ModelSettings, Part, Reply, Request, Sample
 

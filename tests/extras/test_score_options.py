@@ -13,7 +13,7 @@ from transformers import AutoModelForImageTextToText
 import eyechart as ec
 from extras.questions import answer_all, mixed_questions, open_hf
 from eyechart.errors import UsageError
-from eyechart.models.hf import HfModel
+from eyechart.models.hf.model import HfModel
 from eyechart.types import Request
 
 CHOICES = {"A": "a red cat", "B": "two", "C": "green and blue", "D": "dog"}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
+import aiohttp
 import msgspec
 
 from eyechart.errors import ModelError, StoreError
@@ -29,8 +30,6 @@ from eyechart.models.specs import strip_password
 from eyechart.types import Reply
 
 if TYPE_CHECKING:
-    import aiohttp
-
     from eyechart.models.chat import ChatEndpoint
 
 T = TypeVar("T")
@@ -161,8 +160,6 @@ class BatchApi(ABC):
 
     @contextlib.asynccontextmanager
     async def _send(self, method: str, path: str, **body: Any) -> AsyncIterator[aiohttp.ClientResponse]:
-        import aiohttp
-
         endpoint = self.endpoint
         try:
             async with self._connect().request(
@@ -211,8 +208,6 @@ class BatchApi(ABC):
 
     async def _read_explanation(self, response: aiohttp.ClientResponse) -> bytes:
         """The body of an error, as far as it can be read: the status alone says enough."""
-        import aiohttp
-
         content = b""
         with contextlib.suppress(ModelError, aiohttp.ClientError, TimeoutError, OSError):
             async for piece in self._read_body(response, _PIECE):
@@ -220,8 +215,6 @@ class BatchApi(ABC):
         return content
 
     def _connect(self) -> aiohttp.ClientSession:
-        import aiohttp
-
         if self._session is None:
             is_safe = self.endpoint.base_url.startswith("https:")
             self._session = aiohttp.ClientSession(
@@ -312,8 +305,6 @@ class OpenAIBatches(BatchApi):
         return [head.encode(), *body, b"}"]
 
     async def upload(self, path: Path, name: str) -> str:
-        import aiohttp
-
         with path.open("rb") as file:
             form = aiohttp.FormData()
             form.add_field("purpose", "batch")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from eyechart.data.images.loading import ImageLoader, Measurer
+from eyechart.errors import ImageError
 from eyechart.types import Sample
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -55,9 +57,6 @@ def scale_box(box: list[float], meta: Mapping[str, Any], *, to_pixels: bool) -> 
 
 def measure(sample: Sample) -> dict[str, int]:
     """Width and height of the image; nothing if it cannot be read, which the run reports."""
-    from eyechart.data.images.loading import ImageLoader, Measurer
-    from eyechart.errors import ImageError
-
     if not sample.images:
         return {}
     loader = ImageLoader(allow_urls=False)

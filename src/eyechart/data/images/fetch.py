@@ -46,6 +46,11 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = MAX_DOWNLOAD_BYTES
     timeout_s: float = DOWNLOAD_TIMEOUT_S
 
+    @staticmethod
+    def lock(url: str) -> threading.Lock:
+        """The lock for downloads of a URL, so that a second one finds what the first has cached."""
+        return _URL_LOCKS[hash(url) % len(_URL_LOCKS)]
+
     def read_cached(self, url: str) -> bytes | None:
         if self.cache_dir is None:
             return None
@@ -163,11 +168,6 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
                 hint="for your own server: --allow-private-urls",
             )
         return addresses[0]
-
-
-def get_url_lock(url: str) -> threading.Lock:
-    """The lock for downloads of a URL, so that a second one finds what the first has cached."""
-    return _URL_LOCKS[hash(url) % len(_URL_LOCKS)]
 
 
 def is_public(address: str) -> bool:

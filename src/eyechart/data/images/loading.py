@@ -184,7 +184,7 @@ class ImageLoader:
             if len(raw.data) > MAX_SENT_BYTES:
                 raise _too_large(what, len(raw.data))
             return Image.encode(
-                raw.data, MIME[header.format], size, base64=raw.base64, origin=what, path=raw.path
+                raw.data, MIME[header.format], size, text=raw.base64, origin=what, path=raw.path
             )
         new = reencode(
             raw.data,
@@ -201,13 +201,12 @@ class ImageLoader:
 
     def _fetch_once(self, ref: ImageRef) -> _Raw:
         """An image from a URL, cached if it is valid; of several threads, one fetches it."""
-        from eyechart.data.images.fetch import get_url_lock
-
-        with get_url_lock(ref.location) if self.cache_dir else nullcontext():
+        fetcher = self._fetcher()
+        with fetcher.lock(ref.location) if self.cache_dir else nullcontext():
             raw = self._read(ref)
             if raw.is_fetched:
                 inspect(raw.data, str(ref))
-                self._fetcher().write_cached(ref.location, raw.data)
+                fetcher.write_cached(ref.location, raw.data)
         return raw
 
     def is_cached(self, ref: ImageRef) -> bool:

@@ -21,18 +21,27 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+import torch
+
 from eyechart.errors import ModelError, UsageError
-from eyechart.models.hf import HfModel, open_single
+from eyechart.models.hf.kept import has_lent_model
+from eyechart.models.hf.model import HfModel, open_single
 from eyechart.models.python import Threads
 from eyechart.types import ModelSettings, Reply, Request, Sample
 
 _TRIES = 2  # copies that may die with a request before the request is given up
 
 
+def open_replicas(where: str, name: str, settings: ModelSettings) -> HfModel | ReplicatedModel:
+    """The model in this process, or as many copies of it as there are GPUs or the user wants."""
+    local = open_single(where, name, settings)
+    devices = choose_devices(local.options.replicas, local.options.device)
+    is_single = len(devices) == 1 or has_lent_model()
+    return local if is_single else ReplicatedModel(where, local, settings, devices)
+
+
 def choose_devices(replicas: int | None, device: str | None) -> list[str]:
     """The device of each copy; one copy per GPU if the user says nothing, one where a device is given."""
-    import torch
-
     n_gpus = torch.cuda.device_count()
     if device is None and n_gpus:
         n = n_gpus if replicas is None else replicas
