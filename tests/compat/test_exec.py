@@ -102,6 +102,8 @@ def test_the_checker_of_infochartqa_is_there(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "Acc: 100.0% 1\n"), done.err
     assert "eyechart: checker: provided by eyechart" in done.err
     assert (tmp_path / "results.json").is_file()
+    lacking = run(tmp_path, "from checker import nope\n")
+    assert "eyechart provides it here, with build_question, evaluate\n" in lacking.err
     (tmp_path / "checker.py").write_text("def evaluate(*files):\n    print('their own')\n")
     activate.deactivate()
     own = run(tmp_path, EVALUATES)

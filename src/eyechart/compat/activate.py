@@ -70,6 +70,7 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "vlmeval.dataset.utils": (_BRIDGE, "DEBUG_MESSAGE build_judge"),
     "vlmeval.dataset.utils.judge_util": (_BRIDGE, "DEBUG_MESSAGE build_judge"),
     "vlmeval.utils": (_BRIDGE, "track_progress_rich"),
+    "checker": ("eyechart.compat.infochartqa", "build_question evaluate"),
 }
 
 
@@ -186,9 +187,7 @@ class _Loader(Loader):
             source, names = _PARTS[name][0], _PARTS[name][1].split()
             module.__dict__.update({one: getattr(import_module(source), one) for one in names}, __all__=names)
         else:
-            is_checker = name == "checker"
-            source = "eyechart.pipelines.infochartqa.report" if is_checker else f"eyechart.compat.{name}"
-            module = sys.modules[name] = import_module(source)
+            module = sys.modules[name] = import_module(f"eyechart.compat.{name}")
         _list_names(module, name)
 
 
