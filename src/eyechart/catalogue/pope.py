@@ -53,8 +53,8 @@ def count_yes(rows: Sequence[ScoredRow]) -> Counts:
     """True and false positives and negatives; anything but a yes counts as no yes."""
     found: Counter[Hashable] = Counter()
     for row in rows:
-        is_yes, said_yes = _says(row.golds, "yes"), (row.read or "").lower() == "yes"
-        said_no = (row.read or "").lower() == "no"
+        is_yes = any(gold.strip().lower() == "yes" for gold in row.golds)
+        said_yes, said_no = ((row.read or "").lower() == word for word in ("yes", "no"))
         categories = [one for one in get_column(row, "category").split(",") if one]
         for group in categories:
             found[group, "n"] += 1
@@ -68,10 +68,6 @@ def count_yes(rows: Sequence[ScoredRow]) -> Counts:
             found[group, "fn"] += is_yes and not said_yes
             found[group, "fn, said no"] += is_yes and said_no
     return found
-
-
-def _says(golds: Sequence[str], word: str) -> bool:
-    return any(gold.strip().lower() == word for gold in golds)
 
 
 def _combine_f1(missed: str) -> Callable[[Counts], MetricTable]:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
@@ -69,17 +70,9 @@ def list_expressions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def hide_pixels(sample: Sample) -> Sample:
-    """The gold box in pixels, for VLMEvalKit's rule."""
-    return _scale_gold(hide_box(sample), to_pixels=True)
-
-
-def hide_fractions(sample: Sample) -> Sample:
-    """The gold box as fractions, for lmms-eval's rule."""
-    return _scale_gold(hide_box(sample), to_pixels=False)
-
-
-def _scale_gold(sample: Sample, *, to_pixels: bool) -> Sample:
+def hide_gold(sample: Sample, *, to_pixels: bool) -> Sample:
+    """The gold box in pixels, for VLMEvalKit's rule, or as fractions, for lmms-eval's."""
+    sample = hide_box(sample)
     box = scale_box(read_numbers(sample.golds[0]) if sample.golds else [], sample.meta, to_pixels=to_pixels)
     return replace(sample, golds=(write_box(box),)) if len(box) == 4 else sample
 
@@ -111,14 +104,14 @@ Entry(
         for part in parts
     ],
     change_row=list_expressions,
-    prepare=hide_pixels,
+    prepare=partial(hide_gold, to_pixels=True),
     prompt=ask_with(ask_box),
     scorer="refcoco",
     kits={
         LMMS_EVAL: Kit(
             prompt=ask_with(ask_box),
             scorer="refcoco-lmms",
-            prepare=hide_fractions,
+            prepare=partial(hide_gold, to_pixels=False),
             aggregate="boxes-lmms",
             group_by=GROUPS,
         )

@@ -48,13 +48,8 @@ def _name_forms(qid: str) -> dict[str, str]:
     }
 
 
-def _find_category(row: ScoredRow) -> Sequence[str]:
-    category = get_column(row, "category")
-    return (category,) if category else ()
-
-
 def _count_forms(rows: Sequence[ScoredRow]) -> Counts:
-    found = Counter(count_by(_find_category)(rows))
+    found = Counter(count_by(lambda row: filter(None, (get_column(row, "category"),)))(rows))
     forms: dict[tuple[str, str], list[ScoredRow]] = {}
     known = {get_column(row, "qid"): get_column(row, "category") for row in rows}
     for row in rows:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from eyechart.registry import record_aggregate
+from eyechart.score.reading import find_text
 from eyechart.types import Aggregate, MetricTable, ScoredRow
 
 Counts = Mapping[Hashable, float]
@@ -35,11 +36,7 @@ def add_up(values: Iterable[float | None]) -> float | None:
 
 def get_column(row: ScoredRow, *names: str) -> str:
     """The first of these columns that the row has, as text."""
-    for name in names:
-        value = row.meta.get(name)
-        if value is not None and value == value:
-            return str(value)
-    return ""
+    return find_text(names, row.meta)
 
 
 # -- Means by group

@@ -14,7 +14,7 @@ from eyechart.errors import API_FAILURE
 from eyechart.registry import JudgingFunction, judge_prompt, judged_scorer
 from eyechart.replies import check_finish_reason, to_outcome
 from eyechart.score.judged import UNREADABLE
-from eyechart.score.reading import score_official
+from eyechart.score.reading import find_text, score_official
 from eyechart.score.text import yes_no
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
@@ -26,12 +26,7 @@ MAX_JSON_CHARS = 100_000
 
 def get_fact(sample: Sample, *names: str) -> str:
     """The first of these columns that the sample has; columns that give the answer away are withheld."""
-    for name in names:
-        for facts in (sample.meta, sample.withheld):
-            value = facts.get(name)
-            if value is not None and value == value:
-                return str(value)
-    return ""
+    return find_text(names, sample.meta, sample.withheld)
 
 
 def ask_judge(

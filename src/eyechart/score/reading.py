@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from eyechart.replies import check_finish_reason, is_abstention, to_outcome
 from eyechart.types import Outcome, Reply, Sample, Score
+
+
+def find_text(names: Iterable[str], *several: Mapping[str, Any]) -> str:
+    """The first of these facts that is known, as text; NaN is not."""
+    known = (facts.get(name) for name in names for facts in several)
+    return next((str(value) for value in known if value is not None and value == value), "")
 
 
 def score_official(

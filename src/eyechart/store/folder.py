@@ -126,9 +126,9 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(handle)
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any], *, indent: int = 2) -> None:
     """Write a JSON file atomically."""
-    text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    text = msgspec.json.format(msgspec.json.encode(content), indent=indent)
     with atomic_write(path) as place:
         place.write_bytes(text + b"\n")
 

@@ -158,7 +158,7 @@ def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
 
 
 def _choice(gold: str, reply: str) -> OfficialVerdict:
-    wanted, said = read_gold(gold), read_reply(reply)
+    wanted, said = _read(gold.upper()), read_reply(reply)
     is_same = wanted.letters == said.letters
     # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
     if is_same and wanted.is_partly_unread and said.is_partly_unread:
@@ -434,11 +434,6 @@ def read_reply(reply: str) -> Letters:
     (['A', 'C'], True)
     """
     return _read(reply[-_TAIL:] if len(reply) > _LONG else reply)
-
-
-def read_gold(gold: str) -> Letters:
-    """The letters of a gold, in either case."""
-    return _read(gold.upper())
 
 
 def _read(text: str) -> Letters:

@@ -15,12 +15,11 @@ import msgspec
 from eyechart.data.files.formats import resolve_origin
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
-from eyechart.files import atomic_write
 from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, read_pairs
 from eyechart.pipelines.multi.select import InputType, Numbering, Selection, read_codes
 from eyechart.registry import suggest_name
-from eyechart.store.folder import make_file_name
+from eyechart.store.folder import make_file_name, write_json
 
 PREDICTION_FILE = "prediction.json"
 TYPES = range(5)  # of questions, as `questions_type` numbers them
@@ -351,6 +350,4 @@ def list_differences(arguments: MultiArguments, before: MultiArguments) -> list[
 
 def write_arguments(arguments: MultiArguments, folder: Path) -> None:
     """Write args.json, without the key."""
-    text = msgspec.json.format(msgspec.json.encode(arguments.to_json(folder)), indent=4)
-    with atomic_write(folder / ARGS_FILE) as place:
-        place.write_bytes(text + b"\n")
+    write_json(folder / ARGS_FILE, arguments.to_json(folder), indent=4)

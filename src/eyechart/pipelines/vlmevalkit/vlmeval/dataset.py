@@ -244,12 +244,10 @@ def _column(cells: Sequence[list[str]], data: Frame) -> Any:
 
 def find_images(places: Sequence[str], rules: PathRules) -> list[str]:
     """Paths resolved to files if these exist; URLs unchanged."""
-    return [place if place.startswith(ADDRESSES) else _followed(place, rules) for place in places]
-
-
-def _followed(place: str, rules: PathRules) -> str:
-    ref = rules.to_ref(place)
-    return place if ref.refused else ref.location
+    refs = [None if place.startswith(ADDRESSES) else rules.to_ref(place) for place in places]
+    return [
+        place if ref is None or ref.refused else ref.location for place, ref in zip(places, refs, strict=True)
+    ]
 
 
 def write_images(
