@@ -296,13 +296,22 @@ def test_options_that_make_no_gate(folder: Path) -> None:
             ask(file, "a", **options)
 
 
-def test_a_baseline_of_other_questions_is_refused_before_anything_is_asked(folder: Path) -> None:
+@pytest.mark.parametrize("stop_when", ["decided", None])
+def test_a_baseline_of_other_questions_is_refused_before_anything_is_asked(
+    folder: Path, stop_when: str | None
+) -> None:
     old = ask(write(folder, 20), "old")
     rows = [json.loads(line) for line in (folder / "q.jsonl").read_text(encoding="utf-8").splitlines()]
     file = jsonl(folder / "other.jsonl", [{**row, "A": "zero"} for row in rows])
     count_asked(folder)
-    with pytest.raises(UsageError, match="another question in the baseline"):
-        ask(file, "new", baseline=old.folder, stop_when="decided")
+    others = jsonl(folder / "others.jsonl", [{**row, "id": f"other-{row['id']}"} for row in rows])
+    for path, baseline, said in (
+        (file, old.folder, "another question in the baseline"),
+        (others, old.folder, "no question of this run was scored in the baseline"),
+        (file, "nowhere", "no run named 'nowhere'"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            ask(path, "new", baseline=baseline, stop_when=stop_when)
     assert count_asked(folder) == 0
 
 
@@ -324,4 +333,8 @@ def test_run_prints_what_its_gate_says(folder: Path) -> None:
     write(folder, 100)
     done = eyechart("run", "q.jsonl", "-m", "python:m.py:Mine", "--at-least", "80", "-q", cwd=folder)
     assert done.code == 0
-    assert "passed: 100.0 %" in done.err
+    assert "\npassed: 100.0 %" in done.err
+    models = ("-m", "python:m.py:Mine", "-m", "baseline/random")
+    several = eyechart("run", "q.jsonl", *models, "--at-least", "80", "-q", cwd=folder)
+    assert "q · python:m.py:Mine: passed: 100.0 %" in several.err
+    assert "q · baseline/random: failed: " in several.err

@@ -14,6 +14,7 @@ from eyechart.option import list_option_names, read_given_options
 from eyechart.registry import Execute, command, models
 from eyechart.runs.models import ModelChoice, choose_models
 from eyechart.runs.options import GATE, Options
+from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from eyechart.catalogue.suites import Suite
@@ -146,7 +147,7 @@ def execute(args: argparse.Namespace) -> int:
         _print_with_more(args, suite, runs, len(models))
     for done in runs:
         if not done.is_interrupted:
-            _print_gate(done, options)
+            _print_gate(done, options, is_named=len(runs) > 1)
     return max((done.exit_code for done in runs), default=0)  # interrupted before failed before success
 
 
@@ -173,7 +174,7 @@ def _print_with_more(args: argparse.Namespace, suite: Suite | None, runs: list[R
         print_more(suite, results, beside, is_beside=args.beside is not None)
 
 
-def _print_gate(done: Run, options: Mapping[str, Any]) -> None:
+def _print_gate(done: Run, options: Mapping[str, Any], *, is_named: bool) -> None:
     """What --baseline or --at-least says of a run."""
     names = list_option_names(Options, GATE)
     given = {name: options[name] for name in names if options.get(name) is not None}
@@ -181,7 +182,8 @@ def _print_gate(done: Run, options: Mapping[str, Any]) -> None:
         from eyechart.runs.gate import gate
 
         found = gate(done, **given, ask=False)
-        note(f"{found.result}: {found.verdict}")
+        name = f"{done.summary.benchmark} · {done.summary.model}: " if is_named else ""
+        note(to_one_line(f"{name}{found.result}: {found.verdict}"))
 
 
 def _estimate(args: argparse.Namespace, config: Config | None, suite: Suite | None = None) -> int:

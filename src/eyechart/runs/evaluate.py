@@ -187,14 +187,14 @@ async def _drive(
 async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, session: Session) -> None:
     """Ask, then score. An error of a model that has answered before ends the asking, not the run."""
     trials, together = plan.options.trials, has_shared_requests(plan)
-    if plan.options.stop_when:
+    tasks = journal.tasks(trials, together=together)
+    if plan.options.stop_when or plan.options.baseline:
         from eyechart.runs.sequential import watch_run
 
-        watch = watch_run(plan, journal)
-        executor.progress.on_outcome = watch.note
-        tasks = watch.until_decided(journal.tasks(trials, together=together, order=watch.order))
-    else:
-        tasks = journal.tasks(trials, together=together)
+        watch = watch_run(plan)  # which refuses a baseline that cannot be compared
+        if plan.options.stop_when:
+            executor.progress.on_outcome = watch.note
+            tasks = watch.until_decided(journal.tasks(trials, together=together, order=watch.order))
     try:
         await executor.run(tasks)
     except ModelError as err:

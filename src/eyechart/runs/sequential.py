@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eyechart.runs.plan import Plan
-    from eyechart.store.reader import JournalReader, Task
+    from eyechart.store.reader import Task
 
 _SEED = 33  # of the order; the replies must not depend on it, nor it on the replies
 _NO_SCORE = Failure(stage="score", reason="no score")
@@ -61,7 +61,7 @@ class Goal:
         return cls(limit=-max_drop, baseline=known)
 
 
-def watch_run(plan: Plan, journal: JournalReader) -> Watch:
+def watch_run(plan: Plan) -> Watch:
     """The watch of a run that is about to ask, with what an earlier start has asked."""
     options, scorer = plan.options, plan.scorer.name
     goal = Goal.of(
@@ -157,16 +157,23 @@ def _shuffle(run: Run, goal: Goal) -> tuple[list[list[int]], float]:
     clusters = find_clusters(run.journal.belongings(with_sent=False), rules) if rules else {}
     groups: dict[str | int, list[int]] = {}
     weights: dict[str | int, dict[str, float]] = {}
+    is_shared = goal.baseline is None
     for where, sample in zip(run.journal.belongings(with_sent=False), run.journal.samples(), strict=True):
         cluster = clusters.get(where.position, where.position)
         groups.setdefault(cluster, []).append(where.position)
         weights.setdefault(cluster, {})[sample.circle or sample.id] = sample.weight
         theirs = None if goal.baseline is None else goal.baseline.get(sample.id)
+        is_shared |= theirs is not None
         if theirs and theirs[0] != compute_digest(sample):
             raise UsageError(
                 f"sample {sample.id} is another question in the baseline",
                 hint="compare runs of the same file; ids that only number the rows change with the file",
             )
+    if not is_shared:
+        raise UsageError(
+            "no question of this run was scored in the baseline",
+            hint="compare runs of one benchmark; eyechart runs lists them",
+        )
     order = list(groups.values())
     random.Random(_SEED).shuffle(order)  # noqa: S311 - the same order at every start
     return order, max((math.fsum(own.values()) for own in weights.values()), default=0.0)
