@@ -198,7 +198,7 @@ def write_flags(page: str) -> str:
         for action in parser._actions:
             helps |= action.left_out if isinstance(action, HelpAll) else {}
         flags = [
-            write_flag(parser, action)
+            write_flag(action)
             for action, told in helps.items()
             if set(action.option_strings) - set(_EVERYWHERE)
             and told not in map(shared.get, action.option_strings)
@@ -216,12 +216,9 @@ def list_parsers(parser: ArgumentParser) -> Iterator[ArgumentParser]:
             yield from list_parsers(below)
 
 
-def write_flag(parser: ArgumentParser, action: Action) -> str:
-    """A flag with its other names and its value."""
-    formatter = parser._get_formatter()
-    value = "" if action.nargs == 0 else " " + formatter._format_args(action, action.dest.upper())
-    *names, last = action.option_strings
-    return ", ".join(f"`{flag}`" for flag in [*names, last + value]).replace("|", "\\|")
+def write_flag(action: Action) -> str:
+    """A flag with its other names; `--help` has the values."""
+    return ", ".join(f"`{flag}`" for flag in action.option_strings)
 
 
 def link_pages(row: str) -> str:
