@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.readers.answers import find_slots, judge_kind
+from eyechart.readers.default import matches
 from eyechart.readers.wording import is_same_wording, normalise
 from eyechart.score.text import exact
 from eyechart.types import Reply, Sample
@@ -99,3 +100,4 @@ SIGNED = ["(4, 1)", "(-4, 1)", "y=7", "y=-7", "p/q", "p*q", "(1, 9)", "[1, 9]", 
 @given(st.sampled_from(SIGNED), st.sampled_from(SIGNED))
 def test_signs_operators_and_brackets_distinguish_answers(said: str, gold: str) -> None:
     assert is_same_wording(said, gold) == (said == gold)
+    assert matches(said, gold) == (said == gold)

@@ -358,8 +358,9 @@ def _read_number(slot: Slot, golds: Sequence[str], tolerance: float = TOLERANCE)
     asides = [found.span() for found in re.finditer(r"\([^()\n]{0,200}\)", text)]
     outside = [span for span in spans if not any(first <= span[0] < last for first, last in asides)]
     reading = _decide_spans(text, tokens, outside or spans, "number")
-    is_named = reading.rule.endswith("option-text") and slot.kind == "stated" and len(labels) > 1
-    if reading.answer is None or is_named:
+    is_named = reading.rule.endswith("option-text")
+    is_change = is_named and _CHANGE.match(text.strip()) is not None
+    if reading.answer is None or is_change or (is_named and slot.kind == "stated" and len(labels) > 1):
         return Verdict(Reading(None, reading.rule))
     said = labels[int(reading.answer)]
     at = slot.start
@@ -377,6 +378,10 @@ def _read_number(slot: Slot, golds: Sequence[str], tolerance: float = TOLERANCE)
     )
 
 
+_CHANGE = re.compile(  # "8% decrease" is not 8%
+    r"[-+\d.,\s]{1,20}[%‰] (?:decrease|increase|drop|rise|decline|lower|higher|less|more|fewer)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 _IN_BRACKETS = re.compile(r"\(\s?([\d.,]+)\s?\)")
 _OF_ALL = re.compile(r"\b(?:out of|of the|of all)\s(?:the\s)?$")
