@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from eyechart.errors import DataError, UsageError, translate_hint
 from eyechart.models.redact import redact_parameters
-from eyechart.option import REQUIRED, argument
+from eyechart.option import REQUIRED, argument, check_limits
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH
 
 DEFAULT_FIELDS: Mapping[str, Any] = {"max_completion_tokens": 16384}
@@ -82,14 +82,15 @@ class Arguments:
     judge_api_base_url: str | None = _judging(None, metavar="URL", help="default: OPENAI_BASE_URL")
     judge_api_key: str | None = _judging(None, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True)
     output_dir: str = _run("./outputs/eval", metavar="DIR", help="default: ./outputs/eval")
-    num_trials: int = _run(1, metavar="K", help="ask each question K times (default: 1)")
+    num_trials: int = _run(1, metavar="K", at_least=1, help="ask each question K times (default: 1)")
     separate_trial_requests: bool = _run(
         False, help="one request per trial, for endpoints that return one answer"
     )
-    concurrency: int = _run(128, metavar="N", help="concurrent requests (default: 128)")
+    concurrency: int = _run(128, metavar="N", at_least=1, help="concurrent requests (default: 128)")
     max_answer_length: int = _judging(
         MAX_ANSWER_LENGTH,
         metavar="N",
+        at_least=1,
         help="last characters of an answer that the judge is shown (default: 1000)",
     )
     judge_prompts: str | None = _judging(
@@ -171,9 +172,7 @@ def check_arguments(arguments: Arguments) -> None:
     _check_name(arguments.eval_name)
     if not arguments.model:
         raise UsageError("model is empty", hint="give the name under which the model is served")
-    for flag in ("num_trials", "concurrency", "max_answer_length"):
-        if getattr(arguments, flag) < 1:
-            raise UsageError(f"{flag} is {getattr(arguments, flag)}, but must be at least 1")
+    check_limits(arguments)
     if arguments.img_max_pixels < 0:
         raise UsageError(f"img_max_pixels is {arguments.img_max_pixels}", hint="0 removes the limit")
     if "n" in arguments.chat_completion_kwargs:

@@ -22,7 +22,7 @@ import msgspec
 import yaml
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
-from eyechart.files import atomic_write
+from eyechart.files import atomic_write, read_json
 from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import list_option_names
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
@@ -142,13 +142,8 @@ def _stamped(root: Path) -> Iterator[Path]:
 def _earlier(root: Path, identity: str, stack: ExitStack, *, with_done: bool) -> Path | None:
     """The newest folder of the same task that is not done and not in use by another process."""
     for folder in _stamped(root):
-        try:
-            said = msgspec.json.decode((folder / MARKER).read_bytes())
-        except (OSError, msgspec.DecodeError):
-            continue  # not the folder of a task, or older than markers
-        if not isinstance(said, Mapping) or said.get("task") != identity:
-            continue
-        if said.get("state") == "done" and not with_done:
+        said = read_json(folder / MARKER, dict[str, Any]) or {}  # none: no task, or older than markers
+        if said.get("task") != identity or (said.get("state") == "done" and not with_done):
             continue
         with suppress(StoreError):  # in use
             stack.enter_context(lock_folder(folder))
@@ -234,7 +229,7 @@ class StatusFile:
 
     def is_done(self, data: str) -> bool:
         """Whether a dataset is done since an earlier run."""
-        said = _datasets(_earlier_status(self._path)).get(data)
+        said = _datasets(read_json(self._path, dict[str, Any]) or {}).get(data)
         return isinstance(said, Mapping) and said.get("status") == "done"
 
     def say(self, data: str, status: State, **fields: Any) -> None:
@@ -254,7 +249,7 @@ class StatusFile:
             fields["error_message"] = hide_keys(str(error), self._task)
         prepare_folder(self._path.parent)
         with _alone(self._path.parent):
-            earlier = _earlier_status(self._path)
+            earlier = read_json(self._path, dict[str, Any]) or {}
             kept = {name: earlier[name] for name in ("eval_id", "created_at") if earlier.get(name)}
             line = {"status": status, **usual, **fields, "updated_at": _now()}
             datasets = {**_datasets(earlier), data: line}
@@ -314,14 +309,6 @@ def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
                 except (TypeError, ValueError):
                     continue
     return found
-
-
-def _earlier_status(path: Path) -> Mapping[str, Any]:
-    try:
-        said = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return {}
-    return said if isinstance(said, Mapping) else {}
 
 
 def _datasets(said: Mapping[str, Any]) -> Mapping[str, Any]:
