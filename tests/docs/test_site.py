@@ -123,6 +123,7 @@ def test_a_slip_is_answered_with_the_nearest_page(tmp_path: Path) -> None:
     for asked, hint in (
         ("intervls", "did you mean intervals?"),
         ("Wilson", "pages that mention it: intervals"),
+        ("Sweep", "sections about it: compare#sweeps-comparing-settings"),
         ("data#columms", "sections: columns"),
         ("../pyproject.toml", "See: eyechart docs"),
     ):

@@ -77,9 +77,20 @@ def find_page(name: str) -> Path:
         return known[wanted]
     near = find_near_names(wanted, list(known))
     hint = f"did you mean {' or '.join(near)}?" if near else ""
-    if not near and (pages := [page for page, path in known.items() if _mentions(path, name)]):
+    if not near and (
+        sections := [one for page, path in known.items() for one in _find_sections(page, path, wanted)]
+    ):
+        hint = f"sections about it: {', '.join(sections[:8])}."
+    elif not near and (pages := [page for page, path in known.items() if _mentions(path, name)]):
         hint = f"pages that mention it: {', '.join(pages[:8])}."
     raise UnknownName(f"no page named {name!r}", hint=f"{hint} See: eyechart docs".lstrip())
+
+
+def _find_sections(page: str, path: Path, word: str) -> Iterator[str]:
+    """The sections with this word in their heading."""
+    for _, head in _headings(path.read_text(encoding="utf-8").splitlines()):
+        if word in (anchor := _make_anchor(head[2])).split("-") or f"{word}s" in anchor.split("-"):
+            yield f"{page}#{anchor}"
 
 
 def _mentions(path: Path, word: str) -> bool:
