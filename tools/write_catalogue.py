@@ -1,21 +1,17 @@
-"""Write the tables in docs that follow from declarations: benchmarks, stages of judging, options and flags.
+"""Write the tables in docs that follow from declarations: benchmarks, stages of judging, options.
 
     python tools/write_catalogue.py          (make catalogue)
 
-docs/catalogue.md has the benchmarks, docs/judges.md their prompts, docs/command-line.md the options
-and flags, and docs/runs.md what options affect. A test compares the tables with the declarations.
+docs/catalogue.md has the benchmarks, docs/judges.md their prompts, docs/command-line.md the options,
+and docs/runs.md what they affect. A test compares the tables with the declarations.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from argparse import Action, ArgumentParser
-from collections.abc import Iterator
 from pathlib import Path
 
-from eyechart.cli.main import build_parser
-from eyechart.console import HelpAll
 from eyechart.option import Option, list_file_keys, list_options
 from eyechart.registry import judge_prompts, read_announced, scorers
 from eyechart.runs.options import Options
@@ -127,23 +123,21 @@ def write_stages() -> str:
     return put_between(JUDGES, "stages", lines)
 
 
-def put_between(page: Path | str, name: str, lines: list[str]) -> str:
-    """The text of a page, or this text, with these lines between its two marks."""
+def put_between(page: Path, name: str, lines: list[str]) -> str:
+    """The text of a page with these lines between its two marks."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    text = page.read_text(encoding="utf-8") if isinstance(page, Path) else page
+    text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(begin)
     return before + begin + "\n".join(lines) + "\n\n" + end + rest.partition(end)[2]
 
 
-# -- Options and flags
+# -- Options
 
 REFERENCE = PAGE.with_name("command-line.md")
-_OF_OTHER_TOOLS = ("evalscope", "insight", "multi", "multi-metrics", "vlmeval")  # on the pages of these tools
-_EVERYWHERE = ("-h", "--help", "--help-all", "--json")
 
 
-def write_options(page: str) -> str:
-    """The page with the table of options, under the headings of the help."""
+def write_options() -> str:
+    """The text of docs/command-line.md with the table of options, under the headings of the help."""
     lines = ["", "", "| option | meaning | default |", "|---|---|---|"]
     group = ""
     for one in list_options(Options).values():
@@ -151,7 +145,7 @@ def write_options(page: str) -> str:
             lines.append(f"| **{one.group}** | | |")
             group = one.group
         lines.append(write_option(one))
-    return put_between(page, "options", lines)
+    return put_between(REFERENCE, "options", lines)
 
 
 def write_option(one: Option) -> str:
@@ -186,39 +180,6 @@ def shorten(told: str) -> str:
         return told
     pages = re.findall(r"\beyechart docs \w[\w-]*(?:#[\w-]+)?", told.removeprefix(first))
     return " ".join([first, *(f"({page})" for page in pages)])
-
-
-def write_flags(page: str) -> str:
-    """The page with the flags of all commands that are not options of a run."""
-    lines = ["", "", "| command | flags |", "|---|---|"]
-    shared = {flag: one.help for one in list_options(Options).values() for flag in one.flags}
-    for parser in list_parsers(build_parser()):
-        name = parser.prog.removeprefix("eyechart").strip()
-        helps = {one: one.help for one in parser._actions}
-        for action in parser._actions:
-            helps |= action.left_out if isinstance(action, HelpAll) else {}
-        flags = [
-            write_flag(action)
-            for action, told in helps.items()
-            if set(action.option_strings) - set(_EVERYWHERE)
-            and told not in map(shared.get, action.option_strings)
-        ]
-        if flags and name and name.split(" ")[0] not in _OF_OTHER_TOOLS:
-            lines.append(f"| `{name}` | {', '.join(flags)} |")
-    return put_between(page, "flags", lines)
-
-
-def list_parsers(parser: ArgumentParser) -> Iterator[ArgumentParser]:
-    """A parser and those of its commands."""
-    yield parser
-    for action in parser._actions:
-        for below in dict.fromkeys(action.choices.values()) if isinstance(action.choices, dict) else ():
-            yield from list_parsers(below)
-
-
-def write_flag(action: Action) -> str:
-    """A flag with its other names; `--help` has the values."""
-    return ", ".join(f"`{flag}`" for flag in action.option_strings)
 
 
 def link_pages(row: str) -> str:
@@ -265,7 +226,7 @@ def write_all() -> dict[Path, str]:
     return {
         PAGE: write_page(),
         JUDGES: write_stages(),
-        REFERENCE: write_flags(write_options(REFERENCE.read_text(encoding="utf-8"))),
+        REFERENCE: write_options(),
         PAGE.with_name("runs.md"): write_identity(),
     }
 
