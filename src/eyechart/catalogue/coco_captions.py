@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask, ask_with
@@ -194,16 +195,13 @@ def compute_cider(pairs: Sequence[tuple[str, Sequence[str]]]) -> float:
     return total / len(pairs)
 
 
-def _count_pair(prepare: Callable[[str], str]) -> Callable[[Sequence[ScoredRow]], Mapping[Hashable, float]]:
-    def count(rows: Sequence[ScoredRow]) -> Mapping[Hashable, float]:
-        found: Counter[Hashable] = Counter()
-        for row in rows:
-            answers = list_accepted(row.golds[0] if len(row.golds) == 1 else row.golds)
-            caption = str(row.detail.get("caption", row.read or ""))
-            found[prepare(caption), tuple(map(prepare, answers))] += 1
-        return found
-
-    return count
+def _count_pair(rows: Sequence[ScoredRow], *, prepare: Callable[[str], str]) -> Mapping[Hashable, float]:
+    found: Counter[Hashable] = Counter()
+    for row in rows:
+        answers = list_accepted(row.golds[0] if len(row.golds) == 1 else row.golds)
+        caption = str(row.detail.get("caption", row.read or ""))
+        found[prepare(caption), tuple(map(prepare, answers))] += 1
+    return found
 
 
 def _combine_captions(total: Mapping[Hashable, float]) -> MetricTable:
@@ -226,7 +224,7 @@ for _name, _prepare, _how in (
     declare_aggregate(
         _name,
         f"CIDEr, ROUGE-L and BLEU over the whole set, {_how}",
-        _count_pair(_prepare),
+        partial(_count_pair, prepare=_prepare),
         headline="CIDEr",
         parity="official" if _name == "captions" else "",
         has_interval=False,

@@ -6,7 +6,8 @@ Accuracy by question (aAcc), by figure (fAcc), by question over figures (qAcc); 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
@@ -109,31 +110,28 @@ def _read_hallusion(row: ScoredRow, *, is_lmms: bool) -> tuple[str, str, str, st
     return finer, parts[3], parts[4], parts[5]
 
 
-def _count_hallusion(*, is_lmms: bool, keeps_all: bool = False) -> Callable[[Sequence[ScoredRow]], Counts]:
-    def count(rows: Sequence[ScoredRow]) -> Counts:
-        found: Counter[Hashable] = Counter()
-        figures: dict[tuple[str, ...], list[ScoredRow]] = {}
-        for row in rows:
-            finer, part, figure, question = _read_hallusion(row, is_lmms=is_lmms)
-            coarse = get_column(row, "category")
-            for group in dict.fromkeys((ALL, coarse, finer)):
-                if row.is_scored:
-                    found[group, "n"] += 1
-                    found[group, "value"] += row.value  # type: ignore[assignment]
-                prefix = (coarse,) if is_lmms else ()
-                key = (group, *prefix, finer, part)
-                has_figure = not (is_lmms and coarse == "VS" and figure == "0")
-                if keeps_all or has_figure:
-                    figures.setdefault((*key, "f", figure), []).append(row)
-                figures.setdefault((*key, "q", question), []).append(row)
-        for place, members in figures.items():
-            if all(row.is_scored for row in members):
-                group, kind = place[0], place[-2]
-                found[group, kind, "n"] += 1
-                found[group, kind, "all"] += all(row.value >= 1 for row in members)
-        return found
-
-    return count
+def _count_hallusion(rows: Sequence[ScoredRow], *, is_lmms: bool, keeps_all: bool = False) -> Counts:
+    found: Counter[Hashable] = Counter()
+    figures: dict[tuple[str, ...], list[ScoredRow]] = {}
+    for row in rows:
+        finer, part, figure, question = _read_hallusion(row, is_lmms=is_lmms)
+        coarse = get_column(row, "category")
+        for group in dict.fromkeys((ALL, coarse, finer)):
+            if row.is_scored:
+                found[group, "n"] += 1
+                found[group, "value"] += row.value  # type: ignore[assignment]
+            prefix = (coarse,) if is_lmms else ()
+            key = (group, *prefix, finer, part)
+            has_figure = not (is_lmms and coarse == "VS" and figure == "0")
+            if keeps_all or has_figure:
+                figures.setdefault((*key, "f", figure), []).append(row)
+            figures.setdefault((*key, "q", question), []).append(row)
+    for place, members in figures.items():
+        if all(row.is_scored for row in members):
+            group, kind = place[0], place[-2]
+            found[group, kind, "n"] += 1
+            found[group, kind, "all"] += all(row.value >= 1 for row in members)
+    return found
 
 
 def _combine_hallusion(total: Counts) -> MetricTable:
@@ -156,19 +154,19 @@ for _name, _unit, _count, _about in (
     (
         "hallusion",
         lambda row: _read_hallusion(row, is_lmms=False)[:2],
-        _count_hallusion(is_lmms=False),
+        partial(_count_hallusion, is_lmms=False),
         "accuracy by question, by figure, and by question over its figures",
     ),
     (
         "hallusion-lmms",
         _find_hallusion_set,
-        _count_hallusion(is_lmms=True),
+        partial(_count_hallusion, is_lmms=True),
         "as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
     ),
     (
         "hallusion-yes-lmms",
         _find_hallusion_set,
-        _count_hallusion(is_lmms=True, keeps_all=True),
+        partial(_count_hallusion, is_lmms=True, keeps_all=True),
         "as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
     ),
 ):

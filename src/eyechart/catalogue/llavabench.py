@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
@@ -119,25 +120,22 @@ def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
-def _combine_grades(decimals: int | None) -> Callable[[Counts], MetricTable]:
-    def combine(total: Counts) -> MetricTable:
-        table = {}
-        for group, n in (
-            (str(key[0]), n) for key, n in total.items() if isinstance(key, tuple) and key[1] == "n"
-        ):
-            if not n:  # a category that a resample does not contain
-                continue
-            mine, theirs = (total[group, name] / n for name in ("grade", "reference grade"))
-            if decimals is not None:
-                mine, theirs = round(mine, decimals), round(theirs, decimals)
-            table[group] = {
-                "relative": 100 * mine / theirs if theirs else None,
-                "grade": 10 * mine,
-                "reference grade": 10 * theirs,
-            }
-        return table
-
-    return combine
+def _combine_grades(total: Counts, *, decimals: int | None) -> MetricTable:
+    table = {}
+    for group, n in (
+        (str(key[0]), n) for key, n in total.items() if isinstance(key, tuple) and key[1] == "n"
+    ):
+        if not n:  # a category that a resample does not contain
+            continue
+        mine, theirs = (total[group, name] / n for name in ("grade", "reference grade"))
+        if decimals is not None:
+            mine, theirs = round(mine, decimals), round(theirs, decimals)
+        table[group] = {
+            "relative": 100 * mine / theirs if theirs else None,
+            "grade": 10 * mine,
+            "reference grade": 10 * theirs,
+        }
+    return table
 
 
 for _name, _decimals, _note in (
@@ -150,7 +148,7 @@ for _name, _decimals, _note in (
         _count_grades,
         headline="relative",
         scale="points",
-    )(_combine_grades(_decimals))
+    )(partial(_combine_grades, decimals=_decimals))
 
 
 # Two grades on the first line, the reference's and the model's.

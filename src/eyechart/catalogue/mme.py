@@ -6,7 +6,8 @@ categories.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask, ask_with
@@ -69,46 +70,38 @@ def _find_image(row: ScoredRow) -> tuple[str, str]:
     return get_column(row, "category"), get_column(row, "image_path", "question_id") or row.cluster or row.id
 
 
-def _count_image(*, exactly: bool) -> Callable[[Sequence[ScoredRow]], Counts]:
-    def count(rows: Sequence[ScoredRow]) -> Counts:
-        category, image = _find_image(rows[0])
-        if len(rows) < 2 or (exactly and len(rows) > 2):
-            raise CannotAggregate(
-                f"MME: {len(rows)} questions on the image {image!r} of {category!r}, not two",
-                hint="--limit must not cut an image in half",
-            )
-        if not all(row.is_scored for row in rows):
-            return dict.fromkeys(((category, name) for name in ("n", "value", "images", "both")), 0)
-        values = [row.value for row in rows]
-        return {
-            (category, "n"): len(rows),
-            (category, "value"): sum(values),
-            (category, "images"): 1,
-            (category, "both"): values[0] * values[1],  # as published: a third question is not looked at
-        }
-
-    return count
-
-
-def _combine_mme(rest: str) -> Callable[[Counts], MetricTable]:
-    def combine(total: Counts) -> MetricTable:
-        points: dict[str, float | None] = {}
-        for one in dict.fromkeys(key[0] for key in total if isinstance(key, tuple)):
-            rows = divide(100 * total[one, "value"], total[one, "n"])
-            images = divide(100 * total[one, "both"], total[one, "images"])
-            points[str(one)] = None if rows is None or images is None else rows + images
-        perception = add_up(value for one, value in points.items() if one in PERCEPTION)
-        reasoning = add_up(
-            value
-            for one, value in points.items()
-            if (one in REASONING if not rest else one not in PERCEPTION)
+def _count_image(rows: Sequence[ScoredRow], *, exactly: bool) -> Counts:
+    category, image = _find_image(rows[0])
+    if len(rows) < 2 or (exactly and len(rows) > 2):
+        raise CannotAggregate(
+            f"MME: {len(rows)} questions on the image {image!r} of {category!r}, not two",
+            hint="--limit must not cut an image in half",
         )
-        whole = {
-            "total": add_up((perception, reasoning)), "perception": perception, "reasoning": reasoning,
-        }  # fmt: skip
-        return {ALL: whole, **{one: {"acc + acc+": value} for one, value in points.items()}}
+    if not all(row.is_scored for row in rows):
+        return dict.fromkeys(((category, name) for name in ("n", "value", "images", "both")), 0)
+    values = [row.value for row in rows]
+    return {
+        (category, "n"): len(rows),
+        (category, "value"): sum(values),
+        (category, "images"): 1,
+        (category, "both"): values[0] * values[1],  # as published: a third question is not looked at
+    }
 
-    return combine
+
+def _combine_mme(total: Counts, *, rest: str) -> MetricTable:
+    points: dict[str, float | None] = {}
+    for one in dict.fromkeys(key[0] for key in total if isinstance(key, tuple)):
+        rows = divide(100 * total[one, "value"], total[one, "n"])
+        images = divide(100 * total[one, "both"], total[one, "images"])
+        points[str(one)] = None if rows is None or images is None else rows + images
+    perception = add_up(value for one, value in points.items() if one in PERCEPTION)
+    reasoning = add_up(
+        value for one, value in points.items() if (one in REASONING if not rest else one not in PERCEPTION)
+    )
+    whole = {
+        "total": add_up((perception, reasoning)), "perception": perception, "reasoning": reasoning,
+    }  # fmt: skip
+    return {ALL: whole, **{one: {"acc + acc+": value} for one, value in points.items()}}
 
 
 for _name, _about, _exactly, _rest in (
@@ -121,6 +114,6 @@ for _name, _about, _exactly, _rest in (
     ),
 ):
     declare_aggregate(
-        _name, _about, _count_image(exactly=_exactly), unit=_find_image, headline="total", scale="points",
+        _name, _about, partial(_count_image, exactly=_exactly), unit=_find_image, headline="total", scale="points",
         sees_unscored=True,
-    )(_combine_mme(_rest))  # fmt: skip
+    )(partial(_combine_mme, rest=_rest))  # fmt: skip

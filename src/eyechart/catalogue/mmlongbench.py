@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from eyechart.catalogue.entry import LMMS_EVAL, Apart, Entry, Kit
 from eyechart.prompt.published import ask
@@ -283,20 +284,17 @@ def _list_evidence(row: ScoredRow) -> Iterable[str]:
     ]
 
 
-def _count_answerable(is_none: Callable[[str], bool]) -> Callable[[Sequence[ScoredRow]], Counts]:
-    def count(rows: Sequence[ScoredRow]) -> Counts:
-        found = dict(count_by(_list_evidence)(rows))
-        for row in rows:
-            for name, is_answered in (
-                ("answerable", not any(map(is_none, row.golds))),
-                ("answered", not is_none(row.read or "")),
-            ):
-                if is_answered:
-                    found[name, "rows"] = found.get((name, "rows"), 0) + 1
-                    found[name, "total"] = found.get((name, "total"), 0) + row.value
-        return found
-
-    return count
+def _count_answerable(rows: Sequence[ScoredRow], *, is_none: Callable[[str], bool]) -> Counts:
+    found = dict(count_by(_list_evidence)(rows))
+    for row in rows:
+        for name, is_answered in (
+            ("answerable", not any(map(is_none, row.golds))),
+            ("answered", not is_none(row.read or "")),
+        ):
+            if is_answered:
+                found[name, "rows"] = found.get((name, "rows"), 0) + 1
+                found[name, "total"] = found.get((name, "total"), 0) + row.value
+    return found
 
 
 def _says_none(text: str) -> bool:
@@ -323,7 +321,7 @@ for _name, _is_none, _note in (
     declare_aggregate(
         _name,
         f"F1 of recall (answerable questions) and precision (answered ones){_note}",
-        _count_answerable(_is_none),
+        partial(_count_answerable, is_none=_is_none),
         headline="F1",
     )(_combine_answerable)
 

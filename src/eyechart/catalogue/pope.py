@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
@@ -70,29 +71,26 @@ def count_yes(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
-def _combine_f1(missed: str) -> Callable[[Counts], MetricTable]:
-    def combine(total: Counts) -> MetricTable:
-        table = {}
-        for group, one in average(total).items():
-            get = {name: total.get((group, name), 0) for name in ("tp", "fp", "yes", "n")}
-            precision = divide(get["tp"], get["tp"] + get["fp"]) or 0.0
-            recall = divide(get["tp"], get["tp"] + total.get((group, missed), 0)) or 0.0
-            f1 = divide(2 * precision * recall, precision + recall) or 0.0
-            table[group] = {
-                "F1": f1, "accuracy": one["accuracy"], "precision": precision, "recall": recall,
-                "yes of golds": divide(get["yes"], get["n"]),
-            }  # fmt: skip
-        return table
-
-    return combine
+def _combine_f1(total: Counts, *, missed: str) -> MetricTable:
+    table = {}
+    for group, one in average(total).items():
+        get = {name: total.get((group, name), 0) for name in ("tp", "fp", "yes", "n")}
+        precision = divide(get["tp"], get["tp"] + get["fp"]) or 0.0
+        recall = divide(get["tp"], get["tp"] + total.get((group, missed), 0)) or 0.0
+        f1 = divide(2 * precision * recall, precision + recall) or 0.0
+        table[group] = {
+            "F1": f1, "accuracy": one["accuracy"], "precision": precision, "recall": recall,
+            "yes of golds": divide(get["yes"], get["n"]),
+        }  # fmt: skip
+    return table
 
 
 declare_aggregate(
     "pope-f1", "F1 of yes over all rows, repeated per category (VLMEvalKit)", count_yes, headline="F1"
-)(_combine_f1("fn"))
+)(partial(_combine_f1, missed="fn"))
 declare_aggregate(
     "pope-f1-lmms",
     "F1 of yes; replies that are neither yes nor no are left out of the recall (lmms-eval)",
     count_yes,
     headline="F1",
-)(_combine_f1("fn, said no"))
+)(partial(_combine_f1, missed="fn, said no"))

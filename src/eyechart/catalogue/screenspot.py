@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -79,15 +79,11 @@ _PLATFORMS = {
 }
 
 
-def choose_platform(part: str) -> Callable[[Mapping[str, Any]], list[dict[str, Any]]]:
+def choose_platform(row: Mapping[str, Any], *, part: str) -> list[dict[str, Any]]:
     """The rows of one platform, which the source of a screenshot tells."""
-
-    def change(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        if str(row["data_source"]).lower() not in _PLATFORMS[part]:
-            return []
-        return [{"question": row["instruction"], "instruction": None, "corners": row["bbox"], "bbox": None}]
-
-    return change
+    if str(row["data_source"]).lower() not in _PLATFORMS[part]:
+        return []
+    return [{"question": row["instruction"], "instruction": None, "corners": row["bbox"], "bbox": None}]
 
 
 def hide_side_box(sample: Sample) -> Sample:
@@ -116,7 +112,7 @@ for _set, _title, _count, _place in (
             file=f"{_set}_{_part}",
             hub=f"{_place}:test",
             is_subset=True,
-            change_row=choose_platform(_part),
+            change_row=partial(choose_platform, part=_part),
             prepare=hide_side_box,
             prompt=click,
             scorer="screenspot",
@@ -127,15 +123,11 @@ for _set, _title, _count, _place in (
         ).register()
 
 
-def choose_group(part: str) -> Callable[[Mapping[str, Any]], list[dict[str, Any]]]:
+def choose_group(row: Mapping[str, Any], *, part: str) -> list[dict[str, Any]]:
     """The rows of one group of programs."""
-
-    def change(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        if not part.startswith(str(row["group"])):  # Dev is Development
-            return []
-        return [{"question": row["instruction"], "instruction": None, "id": None, "category": row["group"]}]
-
-    return change
+    if not part.startswith(str(row["group"])):  # Dev is Development
+        return []
+    return [{"question": row["instruction"], "instruction": None, "id": None, "category": row["group"]}]
 
 
 for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
@@ -150,7 +142,7 @@ for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
         hub="TIGER-Lab/ScreenSpot-Pro:test",
         also_hub=["lmms-lab/ScreenSpot-Pro:train"],
         is_subset=True,
-        change_row=choose_group(_part),
+        change_row=partial(choose_group, part=_part),
         prepare=hide_box,
         prompt=click,
         scorer="screenspot-pro",

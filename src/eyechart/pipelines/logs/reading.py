@@ -229,23 +229,22 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] | None = None
 
 
+def _read_own(metadata: Any, kind: type[T], where: str) -> T | None:
+    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
+    return None if record is None else convert_entry(record, kind, f"{where}, {MARK}")
+
+
 def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:
     """The reply with all its fields, from a file that eyechart exported; None for other files."""
-    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
-    if record is None:
+    if (found := _read_own(metadata, _Facts, where)) is None:
         return None
-    with report_field_errors(f"{where}, {MARK}"):
-        found = msgspec.convert(record, _Facts)
     return Reply(text=text, **msgspec.structs.asdict(found))
 
 
 def read_own_sample(metadata: Any, where: str) -> Sample | None:
     """The sample with all its fields, from a file that eyechart exported; None for other files."""
-    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
-    if record is None:
+    if (found := _read_own(metadata, _Record, where)) is None:
         return None
-    with report_field_errors(f"{where}, {MARK}"):
-        found = msgspec.convert(record, _Record)
     fields = msgspec.structs.asdict(found)
     if cluster := fields.pop("cluster"):
         fields["withheld"] = {**found.withheld, OF_RUN: cluster}
