@@ -139,24 +139,27 @@ REFERENCE = PAGE.with_name("command-line.md")
 def write_options() -> str:
     """The text of docs/command-line.md with the table of options, under the headings of the help."""
     lines = ["", "", "| option | meaning | default |", "|---|---|---|"]
+    options = list_options(Options)
     group = ""
-    for one in list_options(Options).values():
+    for one in options.values():
         if one.group != group:
             lines.append(f"| **{one.group}** | | |")
             group = one.group
-        lines.append(write_option(one))
+        role, _, rest = one.name.partition("_")
+        if not (role in _ROLES and rest in options):
+            lines.append(write_option(one))
+        elif rest == "base_url":
+            alike = [f"{role}_{name}" for name in options if f"{role}_{name}" in options]
+            names = ", ".join(name_option(options[name]) for name in alike)
+            lines.append(f"| {names} | as the model's options of these names, for the {role} | |")
     return put_between(REFERENCE, "options", lines)
+
+
+_ROLES = ("judge", "searcher")  # models beside the one that is evaluated
 
 
 def write_option(one: Option) -> str:
     """A line of the table: the flag, its name in files where that is another, how the help begins."""
-    known = list_file_keys(Options).items()
-    spelled = [flag.lstrip("-").replace("-", "_") for flag in one.flags]
-    keys = [key for key, meant in known if meant.option == one.name and not meant.is_inverted]
-    value = one.metavar or "|".join(one.choices)
-    value = f"[={value}]" if one.bare else f" {value}" if one.kind is not bool else ""
-    names = f"`{'`, `'.join(one.flags)}{value}`"
-    others = [f"`{key}`" for key in dict.fromkeys([one.name, *keys]) if key not in spelled]
     told, default = one.help, ""
     if found := re.search(r" \(default: (.*)\)$", told):
         told, default = told[: found.start()], found[1]
@@ -168,8 +171,19 @@ def write_option(one: Option) -> str:
         told = f"`{one.name}: false`: {told}"
     elif one.is_repeatable:
         told += "; repeatable"
-    cells = [names + (f" ({', '.join(others)})" if others else ""), told, default]
+    cells = [name_option(one), told, default]
     return link_pages(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+
+
+def name_option(one: Option) -> str:
+    """The flags of an option with its value, and its name in files where that is another."""
+    known = list_file_keys(Options).items()
+    spelled = [flag.lstrip("-").replace("-", "_") for flag in one.flags]
+    keys = [key for key, meant in known if meant.option == one.name and not meant.is_inverted]
+    value = one.metavar or "|".join(one.choices)
+    value = f"[={value}]" if one.bare else f" {value}" if one.kind is not bool else ""
+    others = [f"`{key}`" for key in dict.fromkeys([one.name, *keys]) if key not in spelled]
+    return f"`{'`, `'.join(one.flags)}{value}`" + (f" ({', '.join(others)})" if others else "")
 
 
 def shorten(told: str) -> str:
