@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
+import sqlite3
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 
 from eyechart.errors import UsageError
 from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
+from eyechart.runs.options import Options
+from eyechart.runs.rescore import rescore
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import Choice, Pages, clean_query, show_text
 from support.files import choice_tsv, jsonl, picture
@@ -76,8 +80,8 @@ def test_hostile_text_is_inert_on_every_page(pages: Pages) -> None:
         pages.render_index(),
         pages.render_index(clean_query(EVIL)),
         pages.render_error(404, EVIL, EVIL),
-        pages.render_comparison(names[0], names[1], "flips", 1),
-        pages.render_pair(names[0], names[1], sample, EVIL),
+        pages.render_comparison(names[:2], "flips", 1),
+        pages.render_pair(names[:2], sample, EVIL),
     ]
     for name in names:
         made.append(pages.render_run(name, Choice()))
@@ -138,12 +142,12 @@ def test_a_sample_knows_its_neighbours(many: Pages) -> None:
 
 def test_flips_come_first(many: Pages) -> None:
     a, b = (run.name for run in many.library.list_runs())
-    page = many.render_comparison(a, b, "", 1)
+    page = many.render_comparison([a, b], "", 1)
     assert "flips <b>60</b>" in page
     assert list_ids(page)[:4] == ["0", "1", "4", "5"]
-    assert list_ids(many.render_comparison(a, b, "wrong", 2))[-1] == "119"
+    assert list_ids(many.render_comparison([a, b], "wrong", 2))[-1] == "119"
     with pytest.raises(UsageError, match="not compared with itself"):
-        many.render_comparison(a, a, "", 1)
+        many.render_comparison([a, a], "", 1)
 
 
 def test_the_leaderboard_has_models_by_benchmarks(many: Pages, tmp_path: Path) -> None:
@@ -158,6 +162,69 @@ def test_the_leaderboard_has_models_by_benchmarks(many: Pages, tmp_path: Path) -
         ("baseline/random", 2),
     ]
     assert "No run matches" in Pages(Library(tmp_path / "runs")).render_index("nothing")
+
+
+def always_a(text: str, images: object) -> str:
+    return "A"
+
+
+def always_b(text: str, images: object) -> str:
+    return "B"
+
+
+def always_right(text: str, images: object) -> str:
+    return "ABCD"[int(text.split("Question ")[1].partition("?")[0]) % 4]
+
+
+def read_index(folder: Path) -> str:
+    return Pages(Library(folder / "runs")).render_index()
+
+
+def test_no_score_is_best_across_scorers_or_unfinished_runs(tmp_path: Path) -> None:
+    runs = {
+        (name, model): run_here(choice_tsv(tmp_path / f"{name}.tsv", 8), model).folder
+        for name in ("one", "two")
+        for model in (always_a, always_right)
+    }
+
+    def list_best() -> set[str]:
+        return {*re.findall(r'href="/run/([^/]+)/[^"]*" class="best"', read_index(tmp_path))}
+
+    assert list_best() == {"one", "two"}
+    rescore(runs["one", always_a], Options(scorer="exact"))[0].write_summary()
+    assert list_best() == {"two"}
+    with contextlib.closing(sqlite3.connect(runs["two", always_a] / "run.sqlite")) as db, db:
+        for table in ("replies", "scores"):
+            db.execute(f"DELETE FROM {table} WHERE sample = '7'")
+    (runs["two", always_a] / "summary.json").unlink()
+    assert not list_best()
+
+
+def test_the_trend_of_a_benchmark(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 8)
+    for model in (always_a, always_b):
+        run_here(file, model)
+    assert 'class="trend"' not in read_index(tmp_path)
+    run_here(file, always_right)
+    trend = read_index(tmp_path).partition('class="trend"')[2].partition("</figure>")[0]
+    assert (trend.count("<circle"), trend.count("<polyline")) == (3, 0)
+    assert [trend.index(name) for name in ("always_a", "always_b", "always_right")] == sorted(
+        trend.index(name) for name in ("always_a", "always_b", "always_right")
+    ), "the oldest first"
+
+
+def test_sides_and_signs_are_those_of_the_runs_as_chosen(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 8)
+    names = [f"q/{run_here(file, model).folder.name}" for model in (always_right, always_b, always_a)]
+    pages = Pages(Library(tmp_path / "runs"))
+    page = " ".join(re.sub(r"<[^>]+>", " ", pages.render_comparison(names, "a", 1)).split())
+    assert "B minus A: −75.0 points" in page
+    assert "only A right 6 only B right 0" in page
+    assert "even 4 100.0 0.0 −100.0" in page
+    assert "each sample shows the reply of C: " in page
+    pair = pages.render_pair(names, "0", "a")
+    assert all(f'class="side {side}"' in pair for side in "abc")
+    assert "Show" in pages.render_comparison(names[:2], "a", 1), "a third can be chosen"
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ DESCRIPTION = """\
 Serve web pages with the runs in and below a folder: scores by benchmark and model, every sample with its
 image as it was sent, two runs side by side, and the progress of current runs.
 
-The server only reads. It listens on this machine only (127.0.0.1) unless --host names another address; then
-everyone who can reach it can read the runs. From another machine, use a tunnel:
-ssh -L 2020:localhost:2020 MACHINE.
+The server only reads, unless --write adds a button that deletes a run. It listens on this machine only
+(127.0.0.1) unless --host names another address; then everyone who can reach it can read the runs. From
+another machine, use a tunnel: ssh -L 2020:localhost:2020 MACHINE.
 """
 
 
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="NAME",
         help="also answer requests to this name, e.g. of a proxy; repeatable",
     )
+    parser.add_argument("--write", action="store_true", help="runs can be deleted on their pages")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     return execute
 
@@ -61,13 +62,15 @@ def execute(args: argparse.Namespace) -> int:
         )
     from eyechart.view.server import make_server, open_socket, serve
 
-    server = make_server(folder, allowed=[name.lower() for name in args.allow_host])
+    allowed = [name.lower() for name in args.allow_host]
+    server = make_server(folder, allowed=allowed, writes=args.write)
     listening = open_socket(args.host, args.port)
     port = listening.getsockname()[1]
     shown = f"[{args.host}]" if ":" in args.host else args.host
     print_text(f"http://{shown}:{port}/")
     if args.host not in ("127.0.0.1", "::1", "localhost"):
-        note(f"everyone who can reach {args.host}:{port} can read the runs in {folder}")
+        can = "read and delete" if args.write else "read"
+        note(f"everyone who can reach {args.host}:{port} can {can} the runs in {folder}")
     note("Ctrl-C stops it")
     if args.open:
         import webbrowser

@@ -97,8 +97,9 @@ class Choice:
 class Pages:
     """Renders the pages of a library."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, token: str = "") -> None:
         self.library = library
+        self.token = token  # with which runs may be deleted; empty: they may not
 
     def render_index(self, words: str = "") -> str:
         """All runs: what is running, scores by benchmark and model, and a table per benchmark."""
@@ -118,6 +119,7 @@ class Pages:
             n_hidden=len(found) - len(shown),
             sections=sections,
             matrix=_make_matrix(found),
+            trends={name: _draw_trend(several) for name, several in sections.items()},
             running=[run for run in shown if run.state == "running"],
             audits=self.library.list_audits(),
             root=self.library.shown_root,
@@ -146,11 +148,8 @@ class Pages:
             start=start,
             n_pages=n_pages,
             with_trial=run.trials > 1,
-            others=[
-                one
-                for one in self.library.list_runs()
-                if one.benchmark == line.benchmark and one.name != name and one.state != "unreadable"
-            ],
+            others=self._list_others([name]),
+            token=self.token,
             audit=self._find_audit(name),
             downloads=[file for file in ("report.html",) if self.library.find_file(name, file)],
         )
@@ -173,9 +172,13 @@ class Pages:
             calls=[call for call in calls if call.purpose.startswith("judge:")],
         )
 
-    def render_comparison(self, a: str, b: str, kind: str, page: int) -> str:
-        """Two runs: the verdict, the groups, and the samples, those that flipped first."""
-        runs = (self.library.find(a), self.library.find(b))
+    def render_comparison(self, names: Sequence[str], kind: str, page: int) -> str:
+        """Two runs: the verdict, the groups, and the samples, those that flipped first.
+
+        A third one is only shown with the samples.
+        """
+        runs = [self.library.find(name) for name in names]
+        a, b = names[:2]
         found = self.compare(a, b)
         kinds = _sort_questions(found)
         kind = kind if kind in kinds else "flips"
@@ -187,6 +190,8 @@ class Pages:
         return self._render(
             "compare.html",
             runs=runs,
+            link=_link(names),
+            others=self._list_others(names),
             found=found,
             pair=found.pairs[0],
             kinds={name: len(several) for name, several in kinds.items()},
@@ -198,20 +203,22 @@ class Pages:
             n_pages=n_pages,
         )
 
-    def render_pair(self, a: str, b: str, sample: str, kind: str) -> str:
-        """One sample as two runs answered it."""
-        runs = (self.library.find(a), self.library.find(b))
-        ids = _sort_questions(self.compare(a, b)).get(kind) or []
+    def render_pair(self, names: Sequence[str], sample: str, kind: str) -> str:
+        """One sample as two or three runs answered it."""
+        runs = [self.library.find(name) for name in names]
+        ids = _sort_questions(self.compare(*names[:2])).get(kind) or []
         place = ids.index(sample) if sample in ids else -1
-        results = [self.library.read_sample(name, sample) for name in (a, b)]
+        results = [self.library.read_sample(name, sample) for name in names]
         cards = [
-            _make_card(name, result, self._load_images(name, result) if name == a else [])
-            for name, result in zip((a, b), results, strict=True)
+            _make_card(name, result, self._load_images(name, result) if name == names[0] else [])
+            for name, result in zip(names, results, strict=True)
         ]
         return self._render(
             "pair.html",
             runs=runs,
+            link=_link(names),
             cards=cards,
+            reads=[(card["read"], side) for card, side in zip(cards, "ABC", strict=False)],
             kind=kind,
             place=place,
             n_found=len(ids),
@@ -270,6 +277,15 @@ class Pages:
         )
         key = ("find", name, ",".join(choice.outcomes), choice.text, choice.key, choice.value)
         return self.library.compute(key, (name,), lambda: listed.find(wanted))
+
+    def _list_others(self, names: Sequence[str]) -> list[ListedRun]:
+        """The other runs of the benchmark of the first."""
+        benchmark = self.library.find(names[0]).benchmark
+        return [
+            one
+            for one in self.library.list_runs()
+            if one.benchmark == benchmark and one.name not in names and one.state != "unreadable"
+        ]
 
     def _find_audit(self, name: str) -> str | None:
         beside = f"{name}-audit"
@@ -410,20 +426,60 @@ def _contains(text: str) -> Any:
 
 
 def _make_matrix(runs: Sequence[ListedRun]) -> dict[str, Any] | None:
-    """Models by benchmark, where there are several of both; of several runs the whole benchmark's newest."""
+    """Models by benchmark, where there are several of both; of several runs the most complete.
+
+    A benchmark has a best score if all of its runs shown are finished and were scored in the same way.
+    """
     cells: dict[tuple[str, str], ListedRun] = {}
-    for run in sorted(runs, key=lambda run: (bool(run.selection), -run.changed)):
+
+    def rank(run: ListedRun) -> tuple[bool, int, bool, float]:
+        return not _is_finished(run), -run.n, bool(run.selection), -run.changed
+
+    for run in sorted(runs, key=rank):
         if run.score is not None:
             cells.setdefault((run.model, run.benchmark), run)
     benchmarks = sorted({benchmark for _, benchmark in cells})
     models = sorted({model for model, _ in cells})
     if len(benchmarks) < 2 or len(models) < 2:
         return None
-    best = {
-        benchmark: max(run.score or 0.0 for (_, one), run in cells.items() if one == benchmark)
-        for benchmark in benchmarks
-    }
+    best = {}
+    for benchmark in benchmarks:
+        several = [run for (_, one), run in cells.items() if one == benchmark]
+        if all(map(_is_finished, several)) and len({(_tell_scoring(run), run.n) for run in several}) == 1:
+            best[benchmark] = max(run.score or 0.0 for run in several)
     return {"benchmarks": benchmarks, "models": models, "cells": cells, "best": best}
+
+
+def _is_finished(run: ListedRun) -> bool:
+    return run.state in ("complete", "failures")
+
+
+def _tell_scoring(run: ListedRun) -> tuple[str, str]:
+    """The scorer with its version, and the judge."""
+    return run.conditions.get("scorer", "").partition(", parity")[0], run.conditions.get("judge", "")
+
+
+def _draw_trend(runs: Sequence[ListedRun]) -> dict[str, Any] | None:
+    """The scores of a benchmark over time, a line for each model: finished runs of the most questions.
+
+    None where there are fewer than three, or several ways of scoring.
+    """
+    n = max((run.n for run in runs), default=0)
+    several = sorted(
+        (run for run in runs if run.n == n and run.ci95 and run.score is not None and _is_finished(run)),
+        key=lambda run: run.at or run.changed,
+    )
+    if len(several) < 3 or len({_tell_scoring(run) for run in several}) > 1:
+        return None
+    lines: dict[str, list[tuple[float, ListedRun]]] = {}
+    for place, run in enumerate(several):
+        lines.setdefault(run.model, []).append(((place + 0.5) * 600 / len(several), run))
+    return {"runs": several, "lines": lines}
+
+
+def _link(names: Sequence[str]) -> str:
+    """The runs of a comparison in the query of a URL."""
+    return urlencode([("run", name) for name in names], quote_via=quote, safe="", errors="replace")
 
 
 def _list_facts(
@@ -577,7 +633,10 @@ def _find_neighbours(
 
 def _sort_questions(found: Comparison) -> dict[str, list[str]]:
     """The shared questions by how the two runs did on them."""
-    a, b = (standing.run for standing in sorted(found.standings, key=lambda one: one.run != found.pairs[0].a))
+    a, b = (
+        found.pairs[0].b,
+        found.pairs[0].a,
+    )  # the first run is the reference, the second is compared with it
     kinds: dict[str, list[str]] = {"flips": [], "a": [], "b": [], "wrong": [], "right": []}
     values = zip(found.questions.ids, found.questions.values[a], found.questions.values[b], strict=True)
     for one, mine, theirs in values:

@@ -1,9 +1,10 @@
 """The server of the web page: routes, live progress, and what keeps it safe.
 
-It reads and never writes, and answers GET alone. It listens on this machine unless told otherwise. A page of
-another site cannot read from it: the Host header must be an address or a name of this machine (against DNS
-rebinding), the Origin header, where a browser sends one, must be the server's own, and the content security
-policy allows nothing but the server's own scripts, styles and images. Replies and questions are text.
+It reads and answers GET alone; with `--write`, a form of its own pages may delete a run, with a token. It
+listens on this machine unless told otherwise. A page of another site cannot read from it: the Host header
+must be an address or a name of this machine (against DNS rebinding), the Origin header, where a browser sends
+one, must be the server's own, and the content security policy allows nothing but the server's own scripts,
+styles and images. Replies and questions are text.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ import ipaddress
 import json
 import os
 import re
+import secrets
 import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from eyechart.data.images.pixels import MIME, reencode
 from eyechart.errors import EyechartError, MissingExtra, UsageError
 from eyechart.memory import claim_image
 from eyechart.report.export import write_csv
 from eyechart.runs.sent import count_images, load_sent_image
+from eyechart.store.folder import remove_run
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
 
@@ -46,7 +50,7 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with none at all, the origin of a form would be null
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -92,11 +96,11 @@ def is_own_host(host: str, allowed: Collection[str] = ()) -> bool:
 
 
 def find_refusal(
-    method: str, headers: Mapping[str, str], allowed: Collection[str] = ()
+    method: str, headers: Mapping[str, str], allowed: Collection[str] = (), *, writes: bool = False
 ) -> tuple[int, str] | None:
     """Status and reason if a request must not be answered; None if it may be."""
     host = headers.get("host", "")
-    if method not in ("GET", "HEAD"):
+    if method not in ("GET", "HEAD", "POST" if writes else "GET"):
         return 405, "this page only reads: use GET"
     if not is_own_host(host, allowed):
         return 421, f"{host!r} is not a name of this server; start it with --allow-host NAME to add one"
@@ -112,9 +116,10 @@ def find_refusal(
 class Guard:
     """ASGI middleware: refuses what may not be asked, and adds the security headers to every answer."""
 
-    def __init__(self, app: App, allowed: Collection[str] = ()) -> None:
+    def __init__(self, app: App, allowed: Collection[str] = (), *, writes: bool = False) -> None:
         self.app = app
         self.allowed = allowed
+        self.writes = writes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -142,7 +147,7 @@ class Guard:
         for field, value in scope["headers"]:  # of a repeated header all values count
             name, text = (bytes(part).decode("latin-1") for part in (field, value))
             headers[name.lower()] = f"{headers[name.lower()]}, {text}" if name.lower() in headers else text
-        refusal = find_refusal(scope["method"], headers, self.allowed)
+        refusal = find_refusal(scope["method"], headers, self.allowed, writes=self.writes)
         if refusal is None:
             await self.app(scope, receive, send_safely)
             return
@@ -155,14 +160,14 @@ class Guard:
 # -- The application
 
 
-def make_app(root: str | Path, *, allowed: Collection[str] = ()) -> App:
-    """The ASGI application over the runs below a folder."""
+def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = False) -> App:
+    """The ASGI application over the runs below a folder; `writes`: runs can be deleted."""
     try:
         from starlette.applications import Starlette
         from starlette.routing import Route
     except ImportError as err:
         raise MissingExtra.named("view", needed_for="Web pages") from err
-    answers = _Answers(Library(root))
+    answers = _Answers(Library(root), secrets.token_urlsafe() if writes else "")
     routes = [
         Route("/", answers.index),
         Route("/run/{name:path}", answers.run),
@@ -173,19 +178,20 @@ def make_app(root: str | Path, *, allowed: Collection[str] = ()) -> App:
         Route("/judge/{name:path}", answers.judge),
         Route("/audit/{name:path}", answers.audit),
         Route("/download/{file}/{name:path}", answers.download),
+        Route("/delete/{name:path}", answers.delete, methods=["POST"]),
         Route("/events", answers.events),
         Route("/static/{file}", answers.static),
     ]
     handlers: dict[Any, Any] = {404: answers.not_found, Exception: answers.failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), allowed)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), allowed, writes=writes)
 
 
 class _Answers:
     """One method per route. Those that read files are plain functions, which run in threads."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, token: str = "") -> None:
         self.library = library
-        self.pages = Pages(library)
+        self.pages = Pages(library, token)
         self.pages.load_templates()
 
     def index(self, request: Any) -> Any:
@@ -203,12 +209,12 @@ class _Answers:
     def compare(self, request: Any) -> Any:
         query = request.query_params
         kind, page = query.get("show", ""), read_number(query.get("page"), 1)
-        return self._answer(lambda: self.pages.render_comparison(*_read_two(query), kind, page))
+        return self._answer(lambda: self.pages.render_comparison(_read_runs(query), kind, page))
 
     def pair(self, request: Any) -> Any:
         query = request.query_params
         sample, kind = query.get("id", ""), query.get("show", "flips")
-        return self._answer(lambda: self.pages.render_pair(*_read_two(query), sample, kind))
+        return self._answer(lambda: self.pages.render_pair(_read_runs(query), sample, kind))
 
     def judge(self, request: Any) -> Any:
         return self._answer(lambda: self.pages.render_judge(request.path_params["name"]))
@@ -280,6 +286,22 @@ class _Answers:
             return self._error(404, "no such file")
         path, mime = found
         return Response(path.read_bytes(), media_type=mime, headers={"cache-control": "private, max-age=60"})
+
+    async def delete(self, request: Any) -> Any:
+        """Delete a run: from a page of this server alone, which has the token, and confirmed there."""
+        from starlette.responses import RedirectResponse
+
+        token, sent = self.pages.token, parse_qs((await request.body())[:1000].decode("latin-1"))
+        if not token or not secrets.compare_digest(sent.get("token", [""])[0].encode(), token.encode()):
+            return self._error(403, "runs are deleted on their own pages, if the server has --write")
+        if sent.get("sure") != ["yes"]:
+            return self._error(400, "nothing was deleted: it was not confirmed")
+
+        def remove() -> Any:
+            remove_run(self.library.find(request.path_params["name"]).folder)
+            return RedirectResponse("/", status_code=303)
+
+        return await asyncio.to_thread(self._answer, remove)
 
     async def events(self, request: Any) -> Any:
         """Server-sent events: the state of every run that is going on, when it changes."""
@@ -354,11 +376,13 @@ def _read_index(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else -1
 
 
-def _read_two(query: Any) -> tuple[str, str]:
-    names = query.getlist("run")
-    if len(names) != 2:
-        raise UsageError("a comparison needs two runs", hint="choose two runs of one benchmark")
-    return names[0], names[1]
+def _read_runs(query: Any) -> list[str]:
+    names: list[str] = query.getlist("run")
+    if len(names) not in (2, 3) or len({*names}) < len(names):
+        raise UsageError(
+            "a comparison needs two or three runs", hint="choose different runs of one benchmark"
+        )
+    return names
 
 
 def _make_thumbnail(data: bytes) -> tuple[bytes, str]:
@@ -395,9 +419,9 @@ def open_socket(host: str, port: int | None) -> socket.socket:
     ) from trouble
 
 
-def make_server(root: str | Path, *, allowed: Collection[str] = ()) -> Any:
+def make_server(root: str | Path, *, allowed: Collection[str] = (), writes: bool = False) -> Any:
     """A server with everything imported, so that its first page does not wait for that."""
-    app = make_app(root, allowed=allowed)
+    app = make_app(root, allowed=allowed, writes=writes)
     try:
         import uvicorn
     except ImportError as err:

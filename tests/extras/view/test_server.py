@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
+import eyechart as ec
 from extras.view.conftest import Serve
 from eyechart.runs.listing import list_runs
 
@@ -111,6 +113,35 @@ def test_others_are_refused(address: str, name: str) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert get(address, "/", method=method)[0] == 405
     assert get(address, "/", method="HEAD")[0] == 200
+
+
+def test_a_run_is_deleted_with_the_token_of_its_page_alone(
+    tmp_path: Path, address: str, name: str, serve: Serve
+) -> None:
+    run = ec.run("demo", "baseline/random", out=tmp_path / "runs", limit=4, progress=False)
+    mine, own = serve(tmp_path / "runs", "--write"), f"demo/{run.folder.name}"
+
+    def post(where: str, name: str, body: str, **headers: str) -> int:
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        connection = http.client.HTTPConnection(where.removeprefix("http://"), timeout=30)
+        connection.request("POST", f"/delete/{name}", body=body, headers={"Origin": where, **kind, **headers})
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+    assert b"/delete/" not in get(address, f"/run/{name}")[2]
+    assert post(address, name, "token=&sure=yes") == 405, "without --write"
+    found = re.search(rb'name="token" value="([^"]+)"', get(mine, f"/run/{own}")[2])
+    assert found is not None
+    token = found[1].decode()
+    assert post(mine, own, "token=wrong&sure=yes") == 403
+    assert post(mine, own, "sure=yes") == 403
+    assert post(mine, own, f"token={token}") == 400
+    assert post(mine, own, f"token={token}&sure=yes", Origin="http://evil.example") == 403
+    assert post(mine, "demo/nothing", f"token={token}&sure=yes") == 404
+    assert run.folder.exists()
+    assert post(mine, own, f"token={token}&sure=yes") == 303
+    assert not run.folder.exists()
 
 
 def test_a_name_can_be_allowed(runs: Path, serve: Serve) -> None:

@@ -91,7 +91,7 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// -- Choosing two runs to compare: both of one benchmark
+// -- Choosing two or three runs to compare: all of one benchmark
 
 const compare = document.getElementById("compare");
 if (compare) {
@@ -99,9 +99,9 @@ if (compare) {
   const update = () => {
     const chosen = boxes.filter((box) => box.checked);
     const table = chosen[0]?.closest("table");
-    compare.disabled = chosen.length !== 2;
+    compare.disabled = chosen.length < 2;
     for (const box of boxes) {
-      if (!box.checked) box.disabled = chosen.length === 2 || (table && box.closest("table") !== table) || box.hasAttribute("data-unreadable");
+      if (!box.checked) box.disabled = chosen.length === 3 || (table && box.closest("table") !== table) || box.hasAttribute("data-unreadable");
     }
   };
   for (const box of boxes) {
