@@ -613,6 +613,29 @@ def test_insight_docs_files(tmp_path: Path) -> None:
     assert [one["role"] for one in first["conversation"]] == roles
 
 
+@pytest.mark.parametrize("protocol", ["zoom", "tools"])
+def test_insight_docs_samples_count_turns_as_the_authors_do(tmp_path: Path, protocol: str) -> None:
+    options: dict[str, Any] = {"exporters": ["insight-doc"], "max_looks": 3}
+    found = {}
+    for player in (perfect, stuck):
+        with Server(Table(write_cards(tmp_path, 1), player)) as server:
+            run = look(server, tmp_path, protocol, **options, cache=False, fresh=True)
+        found[player] = json.loads((run.folder / "insight-doc" / "samples.jsonl").read_text())
+        [result] = run.samples()
+        assert result.reply is not None
+        usage = result.reply.usage
+        assert usage is not None
+        assert usage.prompt_tokens > found[player]["prompt_tokens"] == 10  # of the first request
+        assert found[player]["response_tokens_total"] == 2
+    counted = {who: (one["num_turns"], one["n_tool_calls"]) for who, one in found.items()}
+    assert counted == {perfect: (4, 1), stuck: (8, 3)}  # the call at the limit is not followed
+    said = found[perfect]["solution_str"]
+    assert said.startswith("<tool_call>")
+    assert said.count("\nuser\n") == said.count("\nassistant\n") == 1
+    assert said.endswith("\nassistant\n" + write_answer(write_cards(tmp_path, 1)[0].letter))
+    assert found[stuck]["solution_str"].count(TOOL) == 4
+
+
 def test_a_dialogue_is_shown_turn_by_turn_with_its_boxes(tmp_path: Path) -> None:
     with Server(Table(write_cards(tmp_path, 2), perfect)) as server:
         run = look(server, tmp_path, "zoom")

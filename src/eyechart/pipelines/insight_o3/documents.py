@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from eyechart.files import make_folder
 from eyechart.look.crops import side_lengths
 from eyechart.look.evidence import summarize_cell
 from eyechart.look.records import type_reply, write_image_ref
+from eyechart.look.replies import write_tool_calls
 from eyechart.pipelines.logs.writing import encode_json_line
 from eyechart.registry import exporter
 from eyechart.report.looks import measure_dialogue, read_look
 from eyechart.report.rows import open_text_file, write_json_file
-from eyechart.types import Export, Result
+from eyechart.types import Export, Reply, Result
 
 _SCHEMA = "vreasoner_v2_conversation_v2"
 
@@ -67,9 +69,8 @@ def _name(export: Export, result: Result) -> str:
 
 def _write_sample(export: Export, result: Result) -> dict[str, Any]:
     reply, look = result.reply, read_look(result) or {}
-    said = [turn for turn in result.asked if turn["role"] == "assistant"]
-    n_turns = len(said) + sum(turn["role"] in ("user", "tool") for turn in result.asked[1:])
-    usage = reply.usage if reply else None
+    n_said = 0 if reply is None else 1 + sum(turn["role"] == "assistant" for turn in result.asked)
+    n_followed = max(n_said - 1, 0)  # every turn but the last has a result
     reasons = list(look.get("reasons") or ()) if reply else [f"query_api_failed:{_why(result)}"]
     return {
         "sample_index": result.position,
@@ -77,16 +78,46 @@ def _write_sample(export: Export, result: Result) -> dict[str, Any]:
         "uid": result.sample.id,
         "data_source": export.manifest.get("benchmark"),
         "ground_truth": result.sample.golds[0] if result.sample.golds else None,
-        "solution_str": reply.content if reply else "",
+        "solution_str": _join_dialogue(result.asked, reply) if reply else "",
         "response_truncated": bool(reply and reply.finish_reason == "length"),
         "critical_failure": bool(look.get("critical")) or reply is None,
         "failure_reasons": reasons if look.get("critical") or reply is None else [],
-        "num_turns": n_turns,
-        "n_tool_calls": look.get("calls", 0),
-        "prompt_tokens": usage.prompt_tokens if usage else 0,
-        "response_tokens_total": usage.completion_tokens if usage else 0,
-        "core_inference_time": reply.latency_s if reply else 0.0,
+        "num_turns": n_said + n_followed + 1,
+        "n_tool_calls": n_followed,
+        **_count_tokens(export, result),
         "score": {"accuracy_reward": result.score.value} if result.score else {},
+    }
+
+
+def _join_dialogue(asked: Sequence[Mapping[str, Any]], reply: Reply) -> str:
+    """All that was said after the first prompt, joined as verl joins the turns that it decodes."""
+    joined = ""
+    turns = dropwhile(lambda turn: turn["role"] != "assistant", asked)
+    for is_said, group in groupby(turns, key=lambda turn: turn["role"] == "assistant"):
+        text = "\n".join(write_tool_calls(_read_text(turn), _list_functions(turn)) for turn in group)
+        joined += text if is_said else f"\nuser\n{text}\nassistant\n"
+    calls = [{"function": {"name": one.name, "arguments": one.arguments}} for one in reply.calls]
+    return joined + write_tool_calls(reply.content, calls)
+
+
+def _read_text(turn: Mapping[str, Any]) -> str:
+    return "\n".join(part["text"] for part in turn["parts"] if "text" in part)
+
+
+def _list_functions(turn: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"function": one} for one in turn.get("calls") or ()]
+
+
+def _count_tokens(export: Export, result: Result) -> dict[str, Any]:
+    """The first prompt, all that came after it, and the time of the requests."""
+    rounds = [one.reply for one in export.find_calls(result) if one.purpose.startswith("round:")]
+    rounds = rounds or ([result.reply] if result.reply else [])
+    first, last = (rounds[at].usage if rounds else None for at in (0, -1))
+    prompt = first.prompt_tokens if first else 0
+    return {
+        "prompt_tokens": prompt,
+        "response_tokens_total": last.prompt_tokens + last.completion_tokens - prompt if last else 0,
+        "core_inference_time": sum(one.latency_s for one in rounds),
     }
 
 
@@ -143,7 +174,7 @@ def _write_messages(result: Result, last: str) -> Iterator[dict[str, Any]]:
     """The messages with their types; images by number."""
     n_images = n_users = 0
     for number, turn in enumerate(result.asked):
-        role, text = turn["role"], "\n".join(part["text"] for part in turn["parts"] if "text" in part)
+        role, text = turn["role"], _read_text(turn)
         message: dict[str, Any] = {"message_idx": number, "role": role}
         if role == "assistant":
             yield {**message, **type_reply(text)}
