@@ -18,6 +18,7 @@ from eyechart.look import dialogue as d
 from eyechart.look import evidence as e
 from eyechart.look import records as k
 from eyechart.look import replies as r
+from eyechart.pipelines.insight_o3 import report as o3
 from eyechart.types import ToolCall
 
 REFUSALS = (c.ProtocolError,)
@@ -321,19 +322,20 @@ def records(kind: str, input: dict[str, Any]) -> Any:
                 )
             )
         case "plain":
+            if input["fails"]:
+                return [o3.make_inference_result(fail_reason="api_error")]
             p = input["image"]
             view = c.present_whole((p["width"], p["height"]), input["max_pixels"] or 0)
-            image = k.image_part(view.encode(draw(**p)), view.mime, input["image_url_extra"])
-            return name_images(
-                k.write_results(
-                    input["model"],
-                    image,
-                    input["prompt"],
-                    input["choices"][: input["n"]],
-                    system=input["system"],
-                    failure="api_error" if input["fails"] else "",
-                )
-            )
+            image = k.image_part(view.encode(draw(**p)), view.mime, input["image_url_extra"])["image_url"]
+            asked = [("system", [{"text": input["system"]}])] if input["system"] else []
+            asked.append(("user", [{"image": {}}, {"text": input["prompt"]}]))
+            turns = [{"role": role, "parts": parts} for role, parts in asked]
+            results = []
+            for choice in input["choices"][: input["n"]]:
+                said = choice["message"]
+                talk = o3.make_conversation(input["model"], turns, iter([image]), said)
+                results.append(o3.make_inference_result([talk], choice["finish_reason"], said.get("content")))
+            return name_images(results)
 
 
 def encode(image: Image.Image, fmt: str) -> bytes:

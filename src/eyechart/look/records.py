@@ -18,33 +18,6 @@ def image_part(data: bytes, mime: str, extra: Mapping[str, Any] | None = None) -
     return {"type": "image_url", "image_url": {"url": url, **(extra or {})}}
 
 
-def write_results(
-    agent: str,
-    image: Mapping[str, Any],
-    prompt: str,
-    choices: Sequence[Mapping[str, Any]],
-    *,
-    system: str | None = None,
-    failure: str = "",
-) -> list[dict[str, Any]]:
-    """The `inference_result` of each reply, as `eval_records.jsonl` has them; one if the request failed."""
-    if failure:
-        nothing = {"conversations": [], "last_message_content": "", "finish_reason": ""}
-        return [{"success": False, "fail_reason": failure, **nothing}]
-    sent: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
-    sent.append({"role": "user", "content": [dict(image), {"type": "text", "text": prompt}]})
-    return [
-        {
-            "success": True,
-            "fail_reason": "",
-            "finish_reason": choice["finish_reason"],
-            "conversations": [{"agent": agent, "messages": [*sent, dict(choice["message"])]}],
-            "last_message_content": choice["message"].get("content"),
-        }
-        for choice in choices
-    ]
-
-
 def write_image_ref(
     number: int,
     kind: str,

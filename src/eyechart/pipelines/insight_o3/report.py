@@ -235,20 +235,9 @@ class Recorder:
     def _make_inference_result(self, result: Result) -> dict[str, Any]:
         reply = result.reply
         if reply is None or not _is_from_assistant(reply):
-            return {
-                "success": False,
-                "fail_reason": "failed_to_parse_response" if reply else "api_error",
-                "finish_reason": "",
-                "conversations": [],
-                "last_message_content": "",
-            }
-        return {
-            "success": True,
-            "fail_reason": "",
-            "finish_reason": reply.finish_reason or None,
-            "conversations": self._list_conversations(result, reply),
-            "last_message_content": _find_content(reply),
-        }
+            return make_inference_result(fail_reason="failed_to_parse_response" if reply else "api_error")
+        conversations = self._list_conversations(result, reply)
+        return make_inference_result(conversations, reply.finish_reason or None, _find_content(reply))
 
     def _list_conversations(self, result: Result, reply: Reply) -> list[dict[str, Any]]:
         """One per agent: the model's, then one for each region that a searcher was asked for."""
@@ -285,6 +274,23 @@ class Recorder:
         facts = {name: value for name, value in record.items() if name not in ("url", "origin")}
         place = record.get("url") or record.get("origin") or ""
         return {"url": place, **self.image_settings, **facts, **({"remark": remark} if remark else {})}
+
+
+def make_inference_result(
+    conversations: Sequence[Mapping[str, Any]] = (),
+    finish_reason: str | None = "",
+    content: str | None = "",
+    *,
+    fail_reason: str = "",
+) -> dict[str, Any]:
+    """The `inference_result` of a record; of a failed request only the reason."""
+    return {
+        "success": not fail_reason,
+        "fail_reason": fail_reason,
+        "finish_reason": finish_reason,
+        "conversations": list(conversations),
+        "last_message_content": content,
+    }
 
 
 def make_conversation(
