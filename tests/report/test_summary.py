@@ -235,14 +235,17 @@ def test_right_answers_in_other_words_vote_together() -> None:
 
 
 def test_a_few_samples_with_most_of_the_points_are_told() -> None:
-    def weighed(position: int, weight: float) -> Result:
+    def weighed(position: int, weight: float, cluster: str) -> Result:
         sample = Sample(id=str(position), question="?", golds=("a",), weight=weight)
         is_right = position % 3 > 0
         score = Score(outcome="correct" if is_right else "wrong", value=float(is_right))
-        return Result(sample=sample, position=position, score=score)
+        return Result(sample=sample, position=position, score=score, cluster=cluster)
 
-    for heavy, is_told in ((50.0, True), (2.0, False)):
-        results = [weighed(position, heavy if position < 2 else 1.0) for position in range(40)]
+    for heavy, per_image, is_told in ((50, 1, True), (50, 2, True), (2, 1, False), (2, 2, False)):
+        results = [
+            weighed(position, heavy if position < 2 else 1.0, str(position // per_image))
+            for position in range(40)
+        ]
         summary = summary_of(results)
         assert summary.overall.rests_on_few == is_told
         assert ("carry most of the points" in to_text(make_run_table(summary))) == is_told

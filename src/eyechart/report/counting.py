@@ -37,7 +37,7 @@ NO_GROUPS = "none"  # as a key: no groups
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
 MAX_TRIALS = 1000  # per sample, for pass@k and the like: binomial coefficients grow long
-_FEW = 15  # samples of equal weight that say as much
+_FEW = 25  # samples of equal weight
 MAX_VALUES = 200  # per key: a column of identifiers makes no table
 
 SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
@@ -92,9 +92,9 @@ class Group:
     def rests_on_few(self) -> bool:
         """Whether a few samples carry most of the points, so that no interval is sure to be long enough."""
         found = self.measured
-        if found is None or found.method not in ("wilson-weighted", "wilson-partial"):
+        if found is None or found.n_even is None:
             return False
-        return found.n_effective < min(_FEW, found.n / 3)
+        return found.n_even < min(_FEW, found.n / 3)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""

@@ -39,6 +39,7 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     stderr: float | None = None  # clustered, where there are clusters; None for a single unit
     n_effective: float = 0.0  # independent right-or-wrong samples that would say as much
+    n_even: float | None = None  # of a mean of samples: Kish's number of samples of equal weight
 
 
 def interval(
@@ -228,6 +229,7 @@ class Moments:
             method=method,
             stderr=None if units.variance is None else math.sqrt(units.variance),
             n_effective=effective,
+            n_even=units.kish_of_samples,
         )
 
     def _sum_alone(self) -> _PowerSums:
