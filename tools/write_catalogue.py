@@ -17,27 +17,12 @@ from eyechart.registry import judge_prompts, read_announced, scorers
 from eyechart.runs.options import Options
 from eyechart.runs.sources import list_setting_choices, make_benchmark
 from eyechart.score.judged import list_names
-from eyechart.types import Benchmark, ImageRef, JudgedScorer, Reply, Sample
+from eyechart.types import Benchmark, JudgedScorer, Reply, Sample
 
 PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 JUDGES = PAGE.with_name("judges.md")
-_IMAGE = ImageRef(kind="file", location="")
 _PACKAGE = "eyechart.catalogue."
 _APART = ("demo",)
-
-
-def is_choice(made: Benchmark) -> bool:
-    """Whether the options of a question are in columns."""
-    return made.scorer.startswith(("choice", "mmmu"))
-
-
-# The prompts that several benchmarks share, by what the column shows for them.
-_PROMPTS = {
-    "[image] Q": "Q",
-    "[image] Q\\nAnswer the question using a single word or phrase.": "S",
-    "[image] Question: Q\\nOptions:\\nA. a\\nB. b\\n"
-    "Please select the correct answer from the options above. \\n": "C",
-}
 
 
 def write_page() -> str:
@@ -52,13 +37,12 @@ def write_page() -> str:
     lines = [
         "",
         "",
-        "| name | size, paper | prompt | metric | parity |",
-        "|---|---|---|---|---|",
+        "| name | size, paper | metric | parity |",
+        "|---|---|---|---|",
     ]
     for group, rows in sorted(by_group.items()):
-        lines.append(f"| **{'VQA' if group == 'vqa' else group.capitalize()}** | | | | |")
+        lines.append(f"| **{'VQA' if group == 'vqa' else group.capitalize()}** | | | |")
         lines += [write_row(facts, members) for facts, members in rows.items()]
-    lines += ["", *(f"- {key}: `{prompt}`" for prompt, key in _PROMPTS.items())]
     return put_between(PAGE, "table", lines)
 
 
@@ -75,7 +59,7 @@ def describe(made: Benchmark) -> tuple[str, ...]:
         parity = named if is_all else f"{parity}: {named}"
     if words := name_judge_words(made):
         parity += f"; judge: {words}"
-    return card.paper, _PROMPTS.get(show_prompt(made), "own"), card.metric, parity
+    return card.paper, card.metric, parity
 
 
 def write_row(facts: tuple[str, ...], members: list[tuple[str, str]]) -> str:
@@ -100,16 +84,6 @@ def name_judge_words(made: Benchmark) -> str:
     if call is not None and call.prompt:
         return "the file's"
     return _AUTHORS[judge_prompts.get(call.stage).by if call is not None else "eyechart"]
-
-
-def show_prompt(made: Benchmark) -> str:
-    """The prompt of a short question, on one line."""
-    sample = Sample(
-        id="1", question="Q", images=(_IMAGE,), choices={"A": "a", "B": "b"} if is_choice(made) else {}
-    )
-    messages = made.prompt(sample)
-    texts = [part if isinstance(part, str) else "[image]" for one in messages for part in one.parts]
-    return " ".join(texts).replace("\n", "\\n")
 
 
 def write_stages() -> str:
