@@ -81,6 +81,7 @@ def test_a_run_stops_when_its_gate_is_decided_and_the_gate_agrees(folder: Path) 
     assert found.interval == "95 %, valid at every look"
     assert found.ci95 is not None
     assert found.ci95[1] < -0.05
+    assert any("was stopped when decided" in one for one in ec.compare(old, new).warnings)
     assert found.n_pending > 400
     assert "not asked" in found.verdict
     assert found.n <= n
@@ -125,6 +126,7 @@ def test_the_rest_can_be_asked_later(folder: Path) -> None:
     assert whole.summary.overall.pending == 0
     found = ec.gate(whole, at_least=0.9)
     assert (found.result, found.interval, found.n) == ("failed", "95 %", 300)
+    assert not any("stopped" in one for one in ec.compare(whole, ask(file, "b", wrong=3)).warnings)
 
 
 def test_questions_of_a_cluster_are_asked_together(folder: Path) -> None:

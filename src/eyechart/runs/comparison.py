@@ -31,6 +31,7 @@ from eyechart.report.compare import (
     compare_values,
     limit_groups,
 )
+from eyechart.report.conditions import read_options
 from eyechart.report.counting import (
     NO_GROUPS,
     bound_credit,
@@ -173,7 +174,7 @@ def compare_runs(
         raise
     joined = join_runs(runs, labels, name, by)
     shared = joined.share(runs)
-    missing = list(_warn_of_missing(joined, labels))
+    missing = list(_warn_of_missing(joined, runs, labels))
     if not shared.ids:
         names = sorted({str(run.manifest.get("benchmark")) for run in runs})
         different = [f"the runs are of different benchmarks: {', '.join(names)}"] if len(names) > 1 else []
@@ -481,10 +482,12 @@ def _refuse_other_question(
     )
 
 
-def _warn_of_missing(joined: _JoinedRuns, labels: Sequence[str]) -> Iterator[str]:
+def _warn_of_missing(joined: _JoinedRuns, runs: Sequence[Run], labels: Sequence[str]) -> Iterator[str]:
     """For each run, how many questions are left out because of it."""
-    for label, missing in zip(labels, joined.missing, strict=True):
+    for run, label, missing in zip(runs, labels, joined.missing, strict=True):
         if missing:
             described = ", ".join(f"{n:,} {why}" for why, n in missing.most_common())
             whole = f"{missing.total():,} of {len(joined.rows):,} questions"
             yield f"{label} has no score on {whole} ({described}): they are left out"
+        if missing["pending"] and read_options(run.manifest).get("stop_when"):
+            yield f"{label} was stopped when decided: intervals and p do not allow for it, eyechart gate does"
