@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from eyechart.types import Result
 
 
-def write_runs_html(runs: Sequence[Run], path: str | Path, *, full_images: bool = False) -> int:
+def write_runs_html(
+    runs: Sequence[Run], path: str | Path, *, full_images: bool = False, max_s: float | None = None
+) -> int:
     """Write several runs as one HTML file: their scores, what their comparisons say, and all samples.
 
-    Returns how many images could not be read.
+    `max_s`: for small copies of images. Returns how many images could not be read.
     """
     counted = [(run, gather_facts(run)) for run in runs]
     labels = label_runs(runs)
@@ -38,7 +40,8 @@ def write_runs_html(runs: Sequence[Run], path: str | Path, *, full_images: bool 
     ]
     loader = make_page_loader(runs[0])
     try:
-        return write_runs_page(path, several, list(_compare(runs)), loader, ImagePolicy(is_full=full_images))
+        policy = ImagePolicy(is_full=full_images, max_s=max_s)
+        return write_runs_page(path, several, list(_compare(runs)), loader, policy)
     finally:
         loader.close()
 

@@ -29,6 +29,10 @@ from eyechart.data.images.pixels import MIME, reencode
 from eyechart.errors import EyechartError, MissingExtra, UsageError
 from eyechart.memory import claim_image
 from eyechart.report.export import write_csv
+from eyechart.report.page import write_policy
+from eyechart.report.thumbnails import ImagePolicy
+from eyechart.runs.comparison_pages import write_runs_html
+from eyechart.runs.pages import write_html
 from eyechart.runs.sent import count_images, load_sent_image
 from eyechart.store.folder import remove_run
 from eyechart.view.library import Library, NotFound
@@ -37,6 +41,8 @@ from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
 PORT = 2020
 _TRIED_PORTS = 20  # from the default on, if it is taken
 _THUMBNAIL_SIDE = 120  # pixels
+_MOST_REPORTED = 10  # runs on one page
+_IMAGES_S = 5.0  # of small copies for such a page
 _POLL_S = 1.0
 _BEAT_S = 15.0  # a comment on a quiet stream, so that proxies keep it open
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -178,6 +184,7 @@ def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = 
         Route("/judge/{name:path}", answers.judge),
         Route("/audit/{name:path}", answers.audit),
         Route("/download/{file}/{name:path}", answers.download),
+        Route("/report", answers.report),
         Route("/delete/{name:path}", answers.delete, methods=["POST"]),
         Route("/events", answers.events),
         Route("/static/{file}", answers.static),
@@ -264,6 +271,30 @@ class _Answers:
             made = self._write_csv(name)
             remove = BackgroundTask(made.unlink, missing_ok=True)
             return FileResponse(made, media_type="text/csv", filename=file, background=remove)
+
+        return self._answer(send)
+
+    def report(self, request: Any) -> Any:
+        """report.html of one run or of several, made anew: all samples as a table to sort and filter."""
+        from starlette.background import BackgroundTask
+        from starlette.responses import FileResponse
+
+        names = request.query_params.getlist("run")
+        if not 1 <= len({*names}) <= _MOST_REPORTED:
+            hint = f"choose one to {_MOST_REPORTED} runs"
+            return self._error(400, "a page of samples is of one run or of a few", hint)
+
+        def send() -> Any:
+            runs = [self.library.open(name) for name in dict.fromkeys(names)]
+            handle, path = tempfile.mkstemp(prefix="eyechart-", suffix=".html")
+            os.close(handle)
+            remove = BackgroundTask(Path(path).unlink, missing_ok=True)
+            if len(runs) == 1:
+                write_html(runs[0], path, ImagePolicy(max_s=_IMAGES_S))
+            else:
+                write_runs_html(runs, path, max_s=_IMAGES_S)
+            headers = {"content-security-policy": write_policy()}
+            return FileResponse(path, media_type="text/html", headers=headers, background=remove)
 
         return self._answer(send)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+import eyechart as ec
 from extras.browser.conftest import find_violations
 from eyechart.report.conditions import hide_folders
 from eyechart.runs.api import run
@@ -318,6 +319,22 @@ def test_lines_of_the_list_run_from_right_to_left_where_their_text_does(
     page = open_page(done.folder / "report.html")
     title = page.locator(".row .title").first
     assert title.evaluate("line => getComputedStyle(line).direction") == "rtl"
+
+
+def test_two_runs_of_one_model_are_told_apart_in_the_scores(open_page: Open, tmp_path: Path) -> None:
+    rows = [{"id": f"q{k}", "question": f"{k}?", "answer": "A"} for k in range(500)]
+    file = jsonl(tmp_path / "q.jsonl", rows)
+    settings: dict[str, Any] = {"out": tmp_path / "runs", "progress": False}
+    two = [ec.run(file, "baseline/majority", system=one, **settings) for one in ("a", "b")]
+    write_runs_html(two, tmp_path / "all.html")
+    page = open_page(tmp_path / "all.html")
+    names = page.locator("#scores tbody th").all_inner_texts()
+    assert [name.partition(" (")[0] for name in names] == ["baseline/majority"] * 2
+    assert all(run.folder.name.rpartition("-")[2] in name for run, name in zip(two, names, strict=True))
+    page.get_by_role("button", name="Table").click()
+    for _ in range(6):  # whatever is scrolled to, of 1,000 samples
+        assert 0 < page.locator("#samples tr").count() <= 200
+        page.mouse.wheel(0, 5000)
 
 
 def test_several_runs_on_one_page(open_page: Open, runs: list[Run], tmp_path: Path) -> None:

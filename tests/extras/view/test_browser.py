@@ -147,6 +147,21 @@ def test_a_sample_shows_its_image(visit: Open, address: str, runs: Path) -> None
     wait_for(page, "!document.querySelector('dialog')")
 
 
+def test_samples_as_a_table_of_one_run_and_of_several(visit: Open, address: str, runs: Path) -> None:
+    page = visit(f"{address}/run/{find_name(runs, 'baseline/random')}")
+    page.get_by_role("link", name="Table of samples").click()
+    page.wait_for_selector("html[data-ready]")
+    page.get_by_role("button", name="Table").click()
+    assert page.locator("#samples tbody tr").count() > 5
+    page = visit(f"{address}/")
+    for box in page.locator("input[name=run]").all()[:2]:
+        box.check()
+    page.get_by_role("button", name="Samples").click()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#scores table").count() == 1
+    assert page.locator(".status").inner_text() == "120 samples"
+
+
 def test_a_hostile_reply_is_inert(visit: Open, address: str, runs: Path) -> None:
     name = find_name(runs, "python:Hostile")
     page = visit(address)

@@ -25,8 +25,8 @@ function scoresTable(runs) {
   const benchmarks = [...new Set(runs.map((run) => run.benchmark))];
   const lines = new Map();
   for (const run of runs) {
-    const isTaken = lines.get(run.model)?.has(run.benchmark);
-    const name = isTaken ? run.label : run.model;
+    const isOnlyOne = runs.filter((one) => one.model === run.model && one.benchmark === run.benchmark).length === 1;
+    const name = isOnlyOne ? run.model : run.label;
     if (!lines.has(name)) lines.set(name, new Map());
     lines.get(name).set(run.benchmark, run);
   }
