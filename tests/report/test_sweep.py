@@ -16,6 +16,7 @@ from eyechart.report.sweep import (
     compare_cells,
     find_dominated,
     make_sweep_table,
+    show_measure,
     write_verdict,
 )
 from eyechart.report.table import to_text
@@ -100,6 +101,11 @@ def test_a_narrow_table_leaves_out_first_what_is_the_same_in_all_rows() -> None:
     assert "truncated %" in texts[70].splitlines()[1]
     assert "not shown" not in texts[150]
     assert all("dominated by" in text.splitlines()[1] for text in texts.values())
+
+
+def test_short_times_are_told_apart() -> None:
+    shown = [show_measure("latency", seconds) for seconds in (12.345, 0.1, 0.026, 0.00041)]
+    assert shown == ["12.35", "0.10", "0.026", "0.00041"]
 
 
 def test_costs_are_compared_by_reply() -> None:

@@ -223,7 +223,9 @@ def show_measure(measure: str, value: float | None) -> str:
         return "—"
     if measure == "cost":
         return format_usd(value)
-    return f"{value:,.0f}" if measure == "tokens" else f"{value:,.2f}"
+    if measure == "tokens":
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if value >= 0.1 else f"{value:.2g}"
 
 
 def make_sweep_table(sweep: Sweep) -> PlainTable:
