@@ -37,9 +37,11 @@ from eyechart.look.wording import fill_words
 from eyechart.runs.look import make_rules
 
 LATENCY_S, LOOKS, AT_ONCE, THREADS = 0.05, 2, 64, 4
-BOX = [250, 250, 600, 600]
-CALL = {"name": TOOL, "arguments": {"bbox_2d": BOX, "label": "here", "img_idx": 0}}
-CALL_TEXT = f"<tool_call>{json.dumps(CALL)}</tool_call>"
+BOXES = [[250, 250, 600, 600], [300, 200, 650, 550]]  # others at each look: an equal crop is not cut again
+CALLS = [
+    {"name": TOOL, "arguments": {"bbox_2d": box, "label": "here", "img_idx": 0}} for box in BOXES[:LOOKS]
+]
+CALL_TEXTS = [f"<tool_call>{json.dumps(call)}</tool_call>" for call in CALLS]
 
 
 def draw(folder: Path, n: int, megapixels: float) -> None:
@@ -67,7 +69,7 @@ def serve() -> str:
         messages = msgspec.json.decode(await request.read())["messages"]
         n = sum(turn["role"] == "assistant" for turn in messages)
         await asyncio.sleep(LATENCY_S)
-        message = {"role": "assistant", "content": CALL_TEXT if n < LOOKS else "A"}
+        message = {"role": "assistant", "content": CALL_TEXTS[n] if n < LOOKS else "A"}
         return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}]})
 
     async def run() -> None:
@@ -88,16 +90,16 @@ def serve() -> str:
 # -- The bare client
 
 
-def cut(path: Path, crop: bool) -> str:
+def cut(path: Path, box: list[int] | None) -> str:
     """The image as it is presented, or the region, as a data URL."""
     image = Image.open(path).convert("RGB")
     width, height = round(image.width / 4), round(image.height / 4)
-    if crop:
+    if box is not None:
         left, top, right, bottom = (
-            round(v * side / 1000) for v, side in zip(BOX, image.size * 2, strict=True)
+            round(v * side / 1000) for v, side in zip(box, image.size * 2, strict=True)
         )
         image = image.crop((left, top, right, bottom))
-        width, height = round((BOX[2] - BOX[0]) * width / 500), round((BOX[3] - BOX[1]) * height / 500)
+        width, height = round((box[2] - box[0]) * width / 500), round((box[3] - box[1]) * height / 500)
     file = io.BytesIO()
     image.resize((width, height), Image.Resampling.LANCZOS).save(file, "PNG")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
@@ -112,7 +114,8 @@ async def play(folder: Path, url: str, n: int) -> None:
         for k in left:
             messages: list[dict[str, Any]] = [{"role": "system", "content": system}]
             for turn in range(LOOKS + 1):
-                seen = await loop.run_in_executor(threads, cut, folder / f"{k}.jpg", turn > 0)
+                box = BOXES[turn - 1] if turn else None
+                seen = await loop.run_in_executor(threads, cut, folder / f"{k}.jpg", box)
                 image = {"type": "image_url", "image_url": {"url": seen}}
                 messages.append({"role": "user", "content": [image, {"type": "text", "text": f"Which {k}?"}]})
                 body = msgspec.json.encode({"model": "m", "messages": messages})

@@ -23,6 +23,7 @@ from support.looks import (
     Play,
     Table,
     blind,
+    find,
     is_searcher,
     perfect,
     pictures,
@@ -115,6 +116,45 @@ def test_several_images_are_searched_by_their_numbers(tmp_path: Path) -> None:
             [result] = look(server, tmp_path, protocol).samples()
             assert result.outcome == "correct"
             assert [image["look"]["source"] for image in images_of(result)] == [0, 1, 1]
+
+
+ENDS = {  # of a blind model, one that is stuck and one whose replies are no calls and no answers
+    "search": (("correct", "answered"), ("unparsed", "no valid reply"), ("unparsed", "no valid reply")),
+    "several": (("correct", "answered"), ("unparsed", "no valid reply"), ("unparsed", "no valid reply")),
+    "zoom": (
+        ("correct", "no_tool_calls"),
+        ("unparsed", "max_assistant_turns"),
+        ("unparsed", "no_tool_calls"),
+    ),
+    "tools": (
+        ("correct", "no_tool_calls"),
+        ("unparsed", "max_assistant_turns"),
+        ("unparsed", "no_tool_calls"),
+    ),
+}
+
+
+def malformed(card: Card, asked: Asked) -> str:
+    return find(card, asked) if is_searcher(asked) else "<tool_call>{broken</tool_call>"
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_players_in_every_protocol(tmp_path: Path, name: str) -> None:
+    [card] = write_cards(tmp_path, 1)
+    assert card.letter == "A", "what the blind model says"
+    if name == "several":
+        row = json.loads((tmp_path / "cards.jsonl").read_text())
+        (tmp_path / "cards.jsonl").write_text(json.dumps({**row, "image": [row["image"]] * 2}) + "\n")
+    protocol = "search" if name == "several" else name
+    for player, end in zip((blind, stuck, malformed), ENDS[name], strict=True):
+        with Server(Table([card], player)) as server:
+            run = look(server, tmp_path, protocol, max_looks=2, out=tmp_path / player.__name__)
+        [result] = run.samples()
+        assert (result.outcome, told(result)["stop"]) == end
+        assert run.summary.looks is not None
+        figures = {key: one.value for key, one in run.summary.looks.figures.items()}
+        assert (figures["no_look"], figures["unanswered"]) == (player is not stuck, player is not blind)
+        assert figures.get("evidence") == (None if name == "several" else player is stuck)
 
 
 # -- Bad behaviour
