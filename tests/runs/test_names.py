@@ -89,6 +89,12 @@ def test_what_is_not_downloaded_says_where_it_is_published(name: str, address: s
     assert address in done.err
 
 
+def test_a_file_that_is_here_need_not_be_fetched(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "MMBench_DEV_EN.tsv", 2)
+    done = eyechart("data", "get", "mmbench-dev-en", cwd=tmp_path)
+    assert (done.code, "mmbench-dev-en is here: " in done.out) == (0, True)
+
+
 def test_the_folder_of_files_is_named_as_it_is_set(tmp_path: Path) -> None:
     words = ("data", "get", "ccbench")
     assert "-o $LMUData/CCBench.tsv" in eyechart(*words, cwd=tmp_path, LMUData=str(tmp_path)).err

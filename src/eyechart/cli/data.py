@@ -332,7 +332,7 @@ def _repositories(benchmark: Benchmark) -> list[str]:
 
 def execute_get(args: argparse.Namespace) -> int:
     """Download a data set, and print how to run it."""
-    from eyechart.data.files.download import choose_files, download, look_up, verify
+    from eyechart.data.files.download import choose_files, download, find_local, look_up, verify
     from eyechart.data.files.hub import is_hub, parse_hub
     from eyechart.runs.sources import make_benchmark
 
@@ -347,6 +347,10 @@ def execute_get(args: argparse.Namespace) -> int:
         name = next(iter(find_benchmark_names(args.name)), args.name)
         benchmarks.get(name)  # an unknown name is answered with similar ones
         card = make_benchmark(name, {}).card
+        if not card.hub and (here := find_local(card)):
+            print_text(f"{name} is here: {here}")
+            note(f"run it with: eyechart run {name} -m MODEL")
+            return 0
         if not card.hub:
             raise UsageError(f"{name} cannot be downloaded by this command", hint=_tell_source(name, card))
         place, licence = card.hub[0].partition(":")[0], card.licence
