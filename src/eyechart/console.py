@@ -275,6 +275,9 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
     elif n_failed := done.n_failed:
         what = "sample-trial" if done.trials > 1 else "sample"
         note("\n  ".join([f"{n_failed} {what}{'s' * (n_failed != 1)} failed", *_failures(done)]))
+    elif done.summary.is_stopped:
+        n = done.summary.overall.pending
+        note(f"decided with {n:,} not asked: the same command without --stop-when asks the rest")
     elif done.n_asked == 0 and done.trouble is None:
         note("no requests sent: all samples have replies (requests, tokens and cost are the whole run's)")
     if n_unjudged := done.n_unjudged:

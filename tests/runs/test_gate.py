@@ -340,3 +340,8 @@ def test_run_prints_what_its_gate_says(folder: Path) -> None:
     several = eyechart("run", "q.jsonl", *models, "--at-least", "80", "-q", cwd=folder)
     assert "q · python:m.py:Mine: passed: 100.0 %" in several.err
     assert "q · baseline/random: failed: " in several.err
+    stopping = ("run", "q.jsonl", "-m", "baseline/random", "--at-least", "90", "--stop-when", "decided", "-q")
+    for _ in range(2):
+        stopped = eyechart(*stopping, "--out", "stopped", "--concurrency", 2, cwd=folder)
+        assert "not asked: the same command without --stop-when asks the rest" in stopped.err
+        assert "no requests sent" not in stopped.err
