@@ -133,7 +133,7 @@ $(EXTRAS)/.done: pyproject.toml
 	$(PYTHON) -m venv $(EXTRAS)
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  "$(CPU_TORCH)" --editable ".[hf,ray,view,mlflow,wandb]" --group extras
+	  "$(CPU_TORCH)" --editable ".[hf,ray,mlflow,wandb]" --group extras
 	@touch $@
 
 # Only our own dependencies are held down: theirs, and the tools, are as new as these allow.

@@ -1,7 +1,7 @@
 """Draws the pictures of `eyechart view` in docs/: real runs of the demo's questions, in Debian's Chromium.
 
 .venv/bin/python tools/draw_view.py make FOLDER            # needs eyechart[ocr], for baseline/look
-.venv-extras/bin/python tools/draw_view.py draw FOLDER docs    # needs eyechart[view], Playwright, Chromium
+.venv-extras/bin/python tools/draw_view.py draw FOLDER docs    # needs Playwright, Chromium
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 
 import pytest
 
-from eyechart.errors import MissingExtra, UsageError
-from eyechart.view.server import find_refusal, is_own_host, make_app, open_socket
+from eyechart.errors import UsageError
+from eyechart.view.server import find_refusal, is_own_host, open_socket
 
 
 @pytest.mark.parametrize(
@@ -77,13 +76,6 @@ def test_reading_alone(method: str) -> None:
     refusal = find_refusal(method, {"host": "127.0.0.1:2020"})
     assert refusal is not None
     assert refusal[0] == 405
-
-
-def test_a_missing_extra_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "starlette.applications", None)
-    with pytest.raises(MissingExtra) as missing:
-        make_app(".")
-    assert missing.value.hint == "pip install 'eyechart[view]'"
 
 
 def test_a_port_that_is_taken_and_an_address_elsewhere_are_told() -> None:

@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from eyechart.data.images.pixels import MIME, reencode
-from eyechart.errors import EyechartError, MissingExtra, UsageError
+from eyechart.errors import EyechartError, UsageError
 from eyechart.memory import claim_image
 from eyechart.report.export import write_csv
 from eyechart.report.page import write_policy
@@ -168,11 +168,9 @@ class Guard:
 
 def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = False) -> App:
     """The ASGI application over the runs below a folder; `writes`: runs can be deleted."""
-    try:
-        from starlette.applications import Starlette
-        from starlette.routing import Route
-    except ImportError as err:
-        raise MissingExtra.named("view", needed_for="Web pages") from err
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
     answers = _Answers(Library(root), secrets.token_urlsafe() if writes else "")
     routes = [
         Route("/", answers.index),
@@ -452,11 +450,9 @@ def open_socket(host: str, port: int | None) -> socket.socket:
 
 def make_server(root: str | Path, *, allowed: Collection[str] = (), writes: bool = False) -> Any:
     """A server with everything imported, so that its first page does not wait for that."""
+    import uvicorn
+
     app = make_app(root, allowed=allowed, writes=writes)
-    try:
-        import uvicorn
-    except ImportError as err:
-        raise MissingExtra.named("view", needed_for="Web pages") from err
     config = uvicorn.Config(
         app,
         log_level="warning",
