@@ -1,4 +1,4 @@
-"""Write the tables in docs that follow from declarations: benchmarks, stages of judging, options.
+"""Write what follows from declarations in docs: tables of benchmarks and stages of judging, options.
 
     python tools/write_catalogue.py          (make catalogue)
 
@@ -111,13 +111,13 @@ REFERENCE = PAGE.with_name("command-line.md")
 
 
 def write_options() -> str:
-    """The text of docs/command-line.md with the table of options, under the headings of the help."""
-    lines = ["", "", "| option | meaning | default |", "|---|---|---|"]
+    """The text of docs/command-line.md with the list of options, under the headings of the help."""
+    lines = [""]
     options = list_options(Options)
     group = ""
     for one in options.values():
         if one.group != group:
-            lines.append(f"| **{one.group}** | | |")
+            lines += ["", f"**{one.group.capitalize()}**", ""]
             group = one.group
         role, _, rest = one.name.partition("_")
         if not (role in _ROLES and rest in options):
@@ -125,7 +125,7 @@ def write_options() -> str:
         elif rest == "base_url":
             alike = [f"{role}_{name}" for name in options if f"{role}_{name}" in options]
             names = ", ".join(name_option(options[name]) for name in alike)
-            lines.append(f"| {names} | as the model's options of these names, for the {role} | |")
+            lines.append(f"- {names}: as the model's options of these names, for the {role}")
     return put_between(REFERENCE, "options", lines)
 
 
@@ -133,11 +133,11 @@ _ROLES = ("judge", "searcher")  # models beside the one that is evaluated
 
 
 def write_option(one: Option) -> str:
-    """A line of the table: the flag, its name in files where that is another, how the help begins."""
+    """A line of the list: the flag, its name in files where that is another, how the help begins."""
     told, default = one.help, ""
     if found := re.search(r" \(default: (.*)\)$", told):
         told, default = told[: found.start()], found[1]
-    if isinstance(one.default, bool | int | float | str):
+    if one.default is not False and isinstance(one.default, bool | int | float | str):
         value = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
         default = f"`{value.lower()}`"
     told = shorten(told)
@@ -145,8 +145,7 @@ def write_option(one: Option) -> str:
         told = f"`{one.name}: false`: {told}"
     elif one.is_repeatable:
         told += "; repeatable"
-    cells = [name_option(one), told, default]
-    return link_pages(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return link_pages(f"- {name_option(one)}: {told}{f' (default: {default})' if default else ''}")
 
 
 def name_option(one: Option) -> str:
@@ -170,10 +169,10 @@ def shorten(told: str) -> str:
     return " ".join([first, *(f"({page})" for page in pages)])
 
 
-def link_pages(row: str) -> str:
+def link_pages(line: str) -> str:
     """A line in which the commands that show pages are links."""
-    row = re.sub(r"\beyechart docs (\w[\w-]*(?:#[\w-]+)?)", _link, row)
-    return row.replace("<", "&lt;").replace("*", "\\*").replace("\\*\\*", "**")
+    line = re.sub(r"\beyechart docs (\w[\w-]*(?:#[\w-]+)?)", _link, line)
+    return line.replace("<", "&lt;").replace("*", "\\*").replace("\\*\\*", "**")
 
 
 def _link(found: re.Match[str]) -> str:

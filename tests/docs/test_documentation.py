@@ -337,22 +337,25 @@ def is_written(flag: str, page: str) -> bool:
     return f"`{flag}" in page or f"{flag}`" in page or f", {flag}" in page
 
 
-def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
+def test_every_option_of_a_run_is_in_the_list_of_names() -> None:
     from eyechart.option import list_file_keys, list_options
     from eyechart.runs.options import Options
 
-    lines = [line for line in page_text("command-line.md").splitlines() if line.startswith("| `-")]
-    rows = [re.split(r"(?<!\\)\|", line) for line in lines]
-    named = [(name, row) for row in rows for name in row[1].split("`")[1::2]]
+    rows = [line for line in page_text("command-line.md").splitlines() if line.startswith("- `-")]
+    named = [(name, row) for row in rows for name in row.partition(": ")[0].split("`")[1::2]]
     named.sort(key=lambda pair: not pair[0].startswith("-"))  # a name in brackets is that of a file
     row_of = {re.split(r"[ \[]", name.lstrip("-"))[0].replace("-", "_"): row for name, row in named}
     for key, meant in list_file_keys(Options).items():
         if key not in ("api_key", "judge_api_key") and not meant.is_inverted:
-            assert row_of.get(key) is row_of.get(meant.option) is not None, f"{key} is not in the table"
+            assert row_of.get(key) is row_of.get(meant.option) is not None, f"{key} is not in the list"
     for name, option in list_options(Options).items():
-        if isinstance(option.default, bool | int | float | str) and name in row_of:
+        if (
+            option.default is not False
+            and isinstance(option.default, bool | int | float | str)
+            and name in row_of
+        ):
             default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
-            assert row_of[name][-2].strip(" `").lower() == default.lower(), f"{name}: another default"
+            assert row_of[name].endswith(f"(default: `{default.lower()}`)"), f"{name}: another default"
 
 
 def test_every_scorer_column_and_finding_is_on_its_page() -> None:
