@@ -30,6 +30,10 @@ class Spent:
     err: str
 
 
+# An installed package has its bytecode; without it, every process would compile all that it imports.
+_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+
+
 def spend(command: Sequence[str | Path], **environment: str) -> Spent:
     """Run a command to its end.
 
@@ -42,7 +46,7 @@ def spend(command: Sequence[str | Path], **environment: str) -> Spent:
             [str(part) for part in command],
             stdout=out,
             stderr=err,
-            env={**os.environ, **environment},
+            env={**os.environ, **_BYTECODE, **environment},
         )
         try:
             _, status, usage = os.wait4(child.pid, 0)

@@ -397,14 +397,15 @@ _LEAST_SIDE = 64
 def make_thumbnail(
     data: bytes, what: str, *, box: tuple[int, int, int, int] | None, max_side: int, max_bytes: int
 ) -> Encoded:
-    """A small copy for pages: the first frame, cropped to `box`, upright, as WebP of about `max_bytes`."""
+    """A small copy for pages: the first frame, cropped to `box`, upright, of about `max_bytes`."""
     from PIL.ImageOps import exif_transpose
 
     name, image = open_image(data, what)
     full = image.size
     if box is None and name == "JPEG":
         # Decodes at a half, a quarter or an eighth, if that is enough.
-        image.draft("RGB", fit_size(*full, None, max_side + max_side // 4))
+        margin = 0 if max_bytes < _LITTLE_ROOM else max_side // 4
+        image.draft("RGB", fit_size(*full, None, max_side + margin))
     decode(image, what)
     try:
         with suppress_warnings():
@@ -422,21 +423,30 @@ def make_thumbnail(
 
 
 def _save_thumbnail(image: PilImage, max_side: int, max_bytes: int) -> Encoded:
+    """As JPEG where there is little room, that is where there are many: WebP takes twenty times as long."""
     from PIL.Image import Resampling
+    from PIL.Image import new as new_image
 
     full, side = image.size, max_side
-    best = b""
-    for quality in _THUMBNAIL_QUALITIES[max_bytes < _LITTLE_ROOM :]:
+    is_small = max_bytes < _LITTLE_ROOM
+    if is_small and image.mode == "RGBA":
+        opaque = new_image("RGB", full, "white")
+        opaque.paste(image, mask=image.getchannel("A"))
+        image = opaque
+    best, format = b"", "JPEG" if is_small else "WEBP"
+    for quality in _THUMBNAIL_QUALITIES[is_small:]:
         size = fit_size(*full, None, side)
         if image.size != size:
-            image = image.resize(size, Resampling.BICUBIC, reducing_gap=2.0)
+            image = image.resize(
+                size, Resampling.BILINEAR if is_small else Resampling.BICUBIC, reducing_gap=2.0
+            )
         out = BytesIO()
-        image.save(out, "WEBP", quality=quality, method=2)
+        image.save(out, format, quality=quality, method=2)
         best = out.getvalue()
         if len(best) <= max_bytes:
             break
         side = max(_LEAST_SIDE, int(max(size) * min(0.95, sqrt(1.1 * max_bytes / len(best)))))
-    return Encoded(best, "WEBP", *image.size, image.size != full)
+    return Encoded(best, format, *image.size, image.size != full)
 
 
 # -- Parsing common JPEG and PNG headers
