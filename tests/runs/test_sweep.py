@@ -100,6 +100,8 @@ def test_a_larger_sweep_asks_only_what_is_new_and_shares_equal_requests(folder: 
     assert [cell.score for cell in again.cells] == [cell.score for cell in first.cells]
     ask({"max_pixels": ["1k", "1M", "4M", "default"]})
     assert count_asked(folder) == 0, "no image is larger than a megapixel: the same requests"
+    ask({"max_pixels": ["1k", "1M", "4M"]}, fresh=True)
+    assert count_asked(folder) == 2 * N, "all of it anew, but nothing twice"
 
 
 def test_a_sweep_over_prompts_and_parameters(folder: Path) -> None:

@@ -106,7 +106,7 @@ class ClusterExecutor(Executor):
             is_proven=self._has_answered,
             is_budget_limited=self._is_budget_limited,
             is_rate_limited=self._rates is not None,
-            looks_up=known.is_read and (known.responses is not None or known.earlier is not None),
+            looks_up=known.earlier is not None or (known.is_read and known.responses is not None),
             keeps=known.responses is not None,
             gather_s=choose_gather_s(len(links)),
         )

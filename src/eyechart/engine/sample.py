@@ -374,7 +374,7 @@ class KnownReplies(msgspec.Struct, frozen=True):
     A journal is searched as the run's own is on resume: by sample, trial and key. The response cache is for
     endpoints only, since a user's own class may change overnight. What this run itself has put there is not
     found by it: two samples that ask the same are two questions.
-    Not `is_read`: everything is asked anew, and takes the place of what was kept before.
+    Not `is_read`: what the response cache has is asked anew, and replaced.
     """
 
     responses: ResponseCache | None = None
@@ -391,13 +391,11 @@ class KnownReplies(msgspec.Struct, frozen=True):
         self, model: Model, key: str, sample: str, trial: int, is_cacheable: Callable[[], bool]
     ) -> Reply | None:
         """The same for a request that is in another process."""
-        if not self.is_read:
-            return None
         if self.earlier is not None and not _depends_on_selection(model):
             reply = self.earlier.find(sample, trial, key)
             if reply is not None:
                 return reply
-        if self.responses is None or not is_cacheable():
+        if not self.is_read or self.responses is None or not is_cacheable():
             return None
         return None if _short(key) in self._own else self.responses.find(key)
 

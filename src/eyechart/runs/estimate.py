@@ -226,7 +226,9 @@ def _prepared(
     with contextlib.ExitStack() as stack:
         earlier = None
         if not is_free(plan.model):
-            earlier = open_earlier(plan.folder, options, plan.model.identity, plan.earlier)
+            earlier = open_earlier(
+                plan.folder, options, plan.model.identity, () if options.fresh else plan.earlier
+            )
         if earlier is not None:
             stack.enter_context(contextlib.closing(earlier))
         own = None if options.fresh else plan.folder / FILE_NAME

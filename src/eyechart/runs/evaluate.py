@@ -127,7 +127,12 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
     session = Session()
     journal.start_session()
     _keep_logs(plan)
-    earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
+    earlier = open_earlier(
+        plan.folder,
+        plan.options,
+        plan.model.identity,
+        plan.fresh_from if plan.options.fresh else plan.earlier,
+    )
     known = open_known_replies(plan.options, earlier, plan.model, *plan.helpers.values())
     try:
         with _open_cluster(plan) as cluster:
@@ -334,8 +339,8 @@ def open_earlier(
     """Other runs of the same benchmark and model, and `journals`; close it at the end.
 
     A run with another selection or other settings has another folder; a request that both make is sent once.
+    With ``--fresh``, only `journals`.
     """
-    if options.fresh:
-        return None
     # Other shards are not searched: other machines may be writing them, and they hold other samples.
-    return EarlierRuns([*find_siblings(find_whole(folder) or folder), *journals], identity) or None
+    siblings = [] if options.fresh else find_siblings(find_whole(folder) or folder)
+    return EarlierRuns([*siblings, *journals], identity) or None

@@ -85,6 +85,7 @@ class Plan:
     source_spec: str = ""  # as the user gave the source, if by name
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
     earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
+    fresh_from: tuple[Path, ...] = ()  # the same with --fresh: of runs of the same command
     shares_budget: tuple[Path, ...] = ()  # journals of other runs whose spending counts against the limits
     look: LookSetup | None = None
 

@@ -200,10 +200,12 @@ def _tell(value: Any) -> str:
 
 def run_sweep(planned: Sequence[PlannedCell], *, html: str | Path | None = None) -> Sweep:
     """Run every cell, and compare them; the page goes beside the runs."""
-    runs = []
+    runs: list[Run] = []
     notes_shown: set[str] = set()
     for cell in planned:
-        done = evaluate(cell.plan, notes_shown=notes_shown)
+        # With --fresh, too, a request that cells share is sent once.
+        plan = replace(cell.plan, fresh_from=tuple(run.folder / FILE_NAME for run in runs))
+        done = evaluate(plan, notes_shown=notes_shown)
         if done.is_interrupted:
             raise KeyboardInterrupt("the same sweep again resumes")
         runs.append(done)
