@@ -29,6 +29,7 @@ from eyechart.runs.api import run  # noqa: E402
 from eyechart.runs.results import Run  # noqa: E402
 from support.command import environment, start  # noqa: E402
 from support.files import choice_tsv  # noqa: E402
+from support.looks import Table, perfect, write_cards  # noqa: E402
 from support.runs import right  # noqa: E402
 from support.server import Answer, Asked, Server  # noqa: E402
 
@@ -266,6 +267,19 @@ def test_the_rate_limit_is_that_of_the_cluster(cluster: Any, here: Path) -> None
     # 20 per second, and at most a second's worth made up for.
     busiest = max(sum(start <= one < start + 1 for one in at) for start in at)
     assert busiest <= 2 * 20 + 2
+
+
+def test_dialogues_with_a_searcher_on_workers(cluster: Any, here: Path) -> None:
+    cards = here / "cards.jsonl"
+    with Server(Table(write_cards(here, 4), perfect)) as server:
+        options = {"base_url": server.base_url, "look": "search", "searcher": f"openai/f@{server.base_url}"}
+        done = run_on_ray(cards, "openai/m", **options)
+        assert done.score == 1.0
+        n_asked = len(server.asked)
+        assert n_asked == 4 * 3  # two turns of the model, one of the searcher
+        again = run(cards, "openai/m", progress=False, **options)
+        assert (again.folder, len(server.asked)) == (done.folder, n_asked)
+        assert again.summary.looks.figures["evidence"].value == 1.0
 
 
 def test_local_weights_on_workers(cluster: Any, here: Path, llava: Path) -> None:
