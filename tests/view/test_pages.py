@@ -202,12 +202,12 @@ def test_no_score_is_best_across_scorers_or_unfinished_runs(tmp_path: Path) -> N
 
 def test_the_trend_of_a_benchmark(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 8)
-    for model in (always_a, always_b):
+    for model in (always_a, always_b, always_right):
         run_here(file, model)
     assert 'class="trend"' not in read_index(tmp_path)
-    run_here(file, always_right)
+    run_here(file, always_a, system="Be brief.")
     trend = read_index(tmp_path).partition('class="trend"')[2].partition("</figure>")[0]
-    assert (trend.count("<circle"), trend.count("<polyline")) == (3, 0)
+    assert (trend.count("<circle"), trend.count("<polyline")) == (4, 1)
     assert [trend.index(name) for name in ("always_a", "always_b", "always_right")] == sorted(
         trend.index(name) for name in ("always_a", "always_b", "always_right")
     ), "the oldest first"

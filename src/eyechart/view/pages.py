@@ -462,14 +462,14 @@ def _tell_scoring(run: ListedRun) -> tuple[str, str]:
 def _draw_trend(runs: Sequence[ListedRun]) -> dict[str, Any] | None:
     """The scores of a benchmark over time, a line for each model: finished runs of the most questions.
 
-    None where there are fewer than three, or several ways of scoring.
+    None where there are fewer than four, or several ways of scoring.
     """
     n = max((run.n for run in runs), default=0)
     several = sorted(
         (run for run in runs if run.n == n and run.ci95 and run.score is not None and _is_finished(run)),
         key=lambda run: run.at or run.changed,
     )
-    if len(several) < 3 or len({_tell_scoring(run) for run in several}) > 1:
+    if len(several) < 4 or len({_tell_scoring(run) for run in several}) > 1:
         return None
     lines: dict[str, list[tuple[float, ListedRun]]] = {}
     for place, run in enumerate(several):

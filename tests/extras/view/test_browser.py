@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+import eyechart as ec
+from extras.browser.conftest import find_violations
 from extras.view.conftest import Serve
 from eyechart.runs.listing import list_runs
 from support.command import start
@@ -174,6 +176,17 @@ def test_a_hostile_reply_is_inert(visit: Open, address: str, runs: Path) -> None
     reply = page.inner_text(".reply")
     assert "<script>document.title='owned'</script>" in reply
     assert "U+202E" in reply
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_a_trend(visit: Open, serve: Serve, tmp_path: Path, scheme: str) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 4)
+    for model in ("random", "majority"):
+        for system in ("a", "b"):
+            ec.run(file, f"baseline/{model}", system=system, out=tmp_path / "runs", progress=False)
+    page = visit(f"{serve(tmp_path / 'runs')}/", color_scheme=scheme)
+    assert page.locator(".trend polyline").count() == 2
+    assert find_violations(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
