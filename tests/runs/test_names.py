@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.files.formats import UnknownFile
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, UsageError
 from eyechart.registry import benchmarks, find_benchmark_names, read_announced
 from eyechart.runs.options import Options
 from eyechart.runs.sources import find_benchmark, resolve_name
@@ -58,6 +58,12 @@ def test_names_that_are_answered_with_the_nearest(given: str, near: list[str]) -
     assert "did you mean" in caught.value.hint
     for name in near:
         assert name in caught.value.hint
+
+
+def test_an_empty_name_is_not_the_current_folder(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 2)
+    with pytest.raises(UsageError, match="the source is an empty text"):
+        find_benchmark("", Options())
 
 
 def test_a_file_of_that_name_comes_first(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
                 "DataFrame, a list of dicts or of Sample",
             )
         return _rename(make_custom_benchmark(source), options)
+    if not str(source).strip():  # as a path it would be the current folder
+        raise UsageError("the source is an empty text", hint="give a path, or a name from eyechart data list")
     source = source if options.read_as else resolve_name(source)
     is_name = not Path(source).exists() and str(source) in benchmarks.names()
     read_as = options.read_as or (None if is_name else _find_published(source))
