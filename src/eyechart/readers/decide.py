@@ -263,6 +263,8 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
     is_short = len(text) - begin < MAX_CONTRADICTED_CHARS
     for one in statements:
         kind = one.kind
+        if turned and kind == "mentioned":  # "The answer is A. Wait, no: B."
+            kind, one = "asserted", msgspec.structs.replace(one, kind="asserted", strength=CONCLUDED)
         if is_none and kind == "asserted" and one.strength < HEADED and (one.is_change or not one.is_turn):
             continue
         if kind in ("asserted", "several", "contradiction", "not-an-option") and not (
