@@ -404,7 +404,7 @@ def _score_reply(data: bytes, folder: Path) -> str:
 
 @cache
 def _scorer_names() -> tuple[str, ...]:
-    return tuple(sorted(scorers.names()))
+    return tuple(sorted(name for name in scorers.names() if scorers.is_built_in(name)))
 
 
 _SPOKEN = (
