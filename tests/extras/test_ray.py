@@ -279,7 +279,9 @@ def test_dialogues_with_a_searcher_on_workers(cluster: Any, here: Path) -> None:
         assert n_asked == 4 * 3  # two turns of the model, one of the searcher
         again = run(cards, "openai/m", progress=False, **options)
         assert (again.folder, len(server.asked)) == (done.folder, n_asked)
-        assert again.summary.looks.figures["evidence"].value == 1.0
+        looks = again.summary.looks
+        assert looks is not None
+        assert looks.figures["evidence"].value == 1.0
 
 
 def test_local_weights_on_workers(cluster: Any, here: Path, llava: Path) -> None:
