@@ -259,17 +259,18 @@ def test_a_sweep_that_was_killed_goes_on(folder: Path) -> None:
     done = eyechart(*given, "-q", "--json", cwd=folder)
     assert done.code == 0
     assert [cell["n"] for cell in done.json["cells"]] == [N, N]
-    assert 2 * N <= count_asked(folder) <= 2 * N + 4, "the last replies were not on disk yet"
+    assert 2 * N <= count_asked(folder) < 2 * N + 40, "the second setting was asked from its start"
 
 
 KILLER = """
 
 class Killer(Mine):
     def generate(self, text, images):
-        import os
+        import os, time
         said = super().generate(text, images)
         with open("asked.txt", encoding="utf-8") as file:
             if len(file.read().split()) == int(os.environ.get("KILL_AT", 0)):
+                time.sleep(0.5)  # replies are stored every 10 ms
                 os._exit(9)
         return said
 """
