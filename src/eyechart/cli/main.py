@@ -156,10 +156,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.n_printed = 0
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        if os.environ.get("_EYECHART_COMPLETE"):
-            from eyechart.cli.completion import print_suggestions
+        if "_ARGCOMPLETE" in os.environ:
+            from eyechart.cli.completion import complete
 
-            return print_suggestions(words)
+            complete()
         if not words or words[0] == "help":
             words = [*words[1:2], "--help"]
         args, unknown = build_parser(_verb(*words)).parse_known_args(words)
