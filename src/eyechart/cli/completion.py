@@ -38,15 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the script."""
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    print_text(argcomplete.shellcode(["eyechart"], shell=args.shell).rstrip("\n"))
+    print_text(shellcode(["eyechart"], shell=args.shell).rstrip("\n"))
     return 0
 
 
 def complete() -> None:
     """Answer the shell, which describes the line in the environment, and exit."""
     import argcomplete
+    from argcomplete.completers import SuppressCompleter
 
     words = os.environ.get("COMP_LINE", "").split()[1:]
     name = ALIASES.get(words[0], words[0]) if words else ""
@@ -60,7 +61,7 @@ def complete() -> None:
                 action.restore()  # rare flags are suggested, too
             if completer := _choose_completer(action):
                 action.completer = completer  # type: ignore[attr-defined]
-    argcomplete.autocomplete(parser, default_completer=argcomplete.SuppressCompleter())
+    argcomplete.autocomplete(parser, default_completer=SuppressCompleter())
 
 
 def _list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
