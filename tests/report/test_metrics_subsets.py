@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.registry import aggregates
@@ -89,6 +89,7 @@ def make_rows(name: str, rng: random.Random) -> list[ScoredRow]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=min(40, settings().max_examples))  # of each of some fifty aggregates
 @given(seed=st.integers(0, 2**32))
 def test_any_part_of_a_benchmark_has_numbers_or_a_reason(name: str, seed: int) -> None:
     aggregate, rng = aggregates.get(name), random.Random(seed)
@@ -102,6 +103,7 @@ def test_any_part_of_a_benchmark_has_numbers_or_a_reason(name: str, seed: int) -
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=min(40, settings().max_examples))  # of each of some fifty aggregates
 @given(seed=st.integers(0, 2**32))
 def test_any_resample_has_numbers(name: str, seed: int) -> None:
     """Also one without some category or without anything: what a bootstrap draws of few images."""
