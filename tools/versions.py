@@ -81,7 +81,8 @@ def main() -> int:
         print(f"Python {name}: {python}", flush=True)
         inside = make_environment(python, name)
         command = [str(inside), "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
-        if subprocess.run([*command, *(args.pytest or ["-m", FAST])], cwd=ROOT, check=False).returncode != 0:
+        selected = args.pytest or ["--hypothesis-profile", "fast", "-m", FAST]
+        if subprocess.run([*command, *selected], cwd=ROOT, check=False).returncode != 0:
             failed.append(name)
     if failed:
         print(f"failed with Python {', '.join(failed)}")
