@@ -286,3 +286,46 @@ def test_boxes_are_drawn_on_the_image_of_a_sample(tmp_path: Path) -> None:
     ]
     assert places == [("other", "60.0", "10.0", "340.0", "30.0"), ("target", "0", "0", "50.0", "40.0")]
     assert "1 target box, 1 other box" in page
+
+
+def test_a_run_says_what_to_know_before_its_score(tmp_path: Path) -> None:
+    run_here(choice_tsv(tmp_path / "q.tsv", 8), StubModel("I see nothing of the kind."))
+    pages = Pages(Library(tmp_path / "runs"))
+    [run] = pages.library.list_runs()
+    page = pages.render_run(run.name, Choice())
+    assert "8 of 8 replies (100.0 %) have no answer that default reads" in page
+    assert "Between 0.0 and 100.0 % if every failed, unparsed and truncated sample" in page
+    assert page.index("8 of 8 replies") < page.index('aria-label="Score"')
+
+
+def test_no_page_has_a_folder_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(picture(size=(40, 30)))
+    (tmp_path / "own.py").write_text("def answer(text, images):\n    return 'A'\n")
+    row = {"id": "1", "question": "Which?", "image": "images/a.png", "A": "x", "B": "y", "answer": "A"}
+    questions = jsonl(tmp_path / "q.jsonl", [{**row, "page": "/home/ada/secret/7.pdf"}])
+    run_here(questions, f"python:{tmp_path}/own.py:answer", out=tmp_path / "runs")
+    shown = Pages(Library(tmp_path / "runs"))
+    [run] = shown.library.list_runs()
+    page = shown.render_sample(run.name, "1", 0, Choice())
+    for name in ("a.png", "7.pdf", "python:own.py:answer"):
+        assert name in page
+    for text in (page, shown.render_run(run.name, Choice())):
+        assert "ada" not in text
+        assert str(tmp_path) not in text
+
+
+def test_runs_of_one_model_are_told_apart_beside_each_other(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 8)
+    names = [f"q/{run_here(file, always_a, system=one).folder.name}" for one in ("Be brief.", "Be kind.")]
+    page = Pages(Library(tmp_path / "runs")).render_pair(names, "0", "a")
+    assert "system Be brief." in page
+    assert "system Be kind." in page
+
+
+def test_a_score_without_the_images_is_none_of_the_model(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 8)
+    for model in (always_a, always_b, always_right):
+        run_here(file, model)
+    run_here(file, always_a, input="none")
+    assert 'class="trend"' not in read_index(tmp_path)

@@ -22,6 +22,7 @@ _USUAL = {"parameters": "defaults", "images": "as published", "prompt": "the ben
           "selection": "all questions"}  # fmt: skip
 _IN_PLACE = {"none": "not sent", "blank": "replaced by blank ones", "caption": "replaced by captions",
              "ocr": "replaced by OCR texts", "shuffled": "replaced by those of other questions"}  # fmt: skip
+REPLACED = frozenset(_IN_PLACE.values())  # conditions under which the images were not those published
 _BRIEF_CHARS = 30
 # Also behind a provider's name and a slash, and behind "python:" and "file://".
 _PATH = re.compile(

@@ -34,7 +34,7 @@ from eyechart.report.rows import compute_cost, get_facts, to_json_text
 from eyechart.report.summary import Summary
 from eyechart.report.table import describe_tokens, list_metric_cells, list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
-from eyechart.types import OUTCOMES, ImageRef, Result, Sample
+from eyechart.types import OUTCOMES, ImageRef, Result, Sample, Score
 
 if TYPE_CHECKING:
     from eyechart.data.images.loading import ImageLoader
@@ -302,7 +302,7 @@ class SampleBlocks:
             detail.turns = [(role, self._cut(text)) for role, text in list_turns(result)]
         if score is not None:
             detail.read, detail.route = score.read, hide_folders(score.route)
-            detail.place = _find_place(score.detail.get("evidence"))
+            detail.place = find_place(score)
         if outcome not in _TOLD_BY_ANSWERS or (score is not None and "fields" in score.detail):
             detail.why = hide_folders(_shorten(explain_outcome(result), 1000))
         if result.failure is not None and result.failure.partial:
@@ -365,11 +365,13 @@ class SampleBlocks:
                 yield self.images.add(crop, is_right), tell_crop(place, shown)
 
 
-def _find_place(evidence: Any) -> str:
+def find_place(score: Score | None) -> str:
+    """The part of the reply that the answer was read from; empty if it is not known."""
+    evidence = score.detail.get("evidence") if score is not None else None
     return evidence if isinstance(evidence, str) and len(evidence) <= _MOST_CHARS else ""
 
 
-def _hide_path(value: Any) -> Any:
+def hide_path(value: Any) -> Any:
     """A column's value; of one that is an absolute path the name of the file."""
     return hide_folders(value) if isinstance(value, str) and is_path(value) else value
 
@@ -380,7 +382,7 @@ def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
         (kind := type(value)) is int or kind is float or (kind is str and len(value) <= _META_CHARS)
         for value in meta.values()
     ):
-        return {key: _hide_path(value) for key, value in meta.items()}
+        return {key: hide_path(value) for key, value in meta.items()}
     return {
         str(key): _shorten(value if isinstance(value, str) else to_json_text(value), _META_CHARS)
         for key, value in list(meta.items())[:_MAX_META]

@@ -290,6 +290,7 @@ class Summary:
             "judge": self.judge.to_json() if self.judge else None,
             **({"look": self.looks.to_json()} if self.looks else {}),
             **({"is_stopped": True} if self.is_stopped else {}),
+            "remarks": list(self.remarks),
         }
 
 

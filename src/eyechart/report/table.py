@@ -150,8 +150,9 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
             parts.append(Text(""))
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
-        parts.append(_draw_rows(_run_rows(runs), "model", hidden=hidden))
-        lines = [f"{run.model}: {remark}" for run in runs for remark in run.remarks]
+        names = _name_rows(runs)
+        parts.append(_draw_rows(_run_rows(runs, names), "model", hidden=hidden))
+        lines = [f"{name}: {line}" for name, run in zip(names, runs, strict=True) for line in run.remarks]
         parts += [Text(to_one_line(line)) for line in lines]
         methods = dict.fromkeys(run.overall.method for run in runs if run.overall.method)
         if methods:
@@ -181,19 +182,24 @@ def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -
     return "\n".join(line.rstrip() for line in caught.get().splitlines())
 
 
-def _run_rows(runs: Sequence[Summary]) -> list[_Row]:
+def _name_rows(runs: Sequence[Summary]) -> list[str]:
+    """The model of each run; two runs of one model differ in their settings, and so in their folders."""
+    models = [run.model for run in runs]
+    folders = [run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] for run in runs]
+    return [
+        f"{model} ({folder})" if folder and models.count(model) > 1 else model
+        for model, folder in zip(models, folders, strict=True)
+    ]
+
+
+def _run_rows(runs: Sequence[Summary], names: Sequence[str]) -> list[_Row]:
     """Chance first, as the floor for the scores: that of the run with the most samples."""
     rows: list[_Row] = []
     largest = max(runs, key=lambda run: run.n)
     if largest.overall.chance is not None:
         rows.append(_Row("(chance)", largest.overall, "dim", is_chance=True))
-    names = [run.model for run in runs]
-    for run in runs:
-        # Two runs of one model differ in their settings, and so in their folders.
-        folder = (
-            run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
-        )
-        rows.append(_Row(_make_name(f"{run.model} ({folder})" if folder else run.model), run.overall))
+    for name, run in zip(names, runs, strict=True):
+        rows.append(_Row(_make_name(name), run.overall))
         rows += [_Row(_make_name(name), group, "dim", indent=2) for name, group in run.also.items()]
     return rows
 

@@ -21,6 +21,7 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.files import read_json
+from eyechart.report.conditions import hide_folders
 from eyechart.runs.audit import AUDIT_NAME, BLIND_NAME
 from eyechart.runs.listing import ListedRun, find_folders, find_locked, is_running, list_run, tell_apart
 from eyechart.runs.results import Run
@@ -67,7 +68,10 @@ class Library:
             kept = self._lines.get(folder)
             if kept is None or kept[0] != sign:
                 line = list_run(folder, self.root, locked)
-                kept = self._lines[folder] = (sign, replace(line, name=_make_name(line.name)))
+                kept = self._lines[folder] = (
+                    sign,
+                    replace(line, name=_make_name(line.name), model=hide_folders(line.model)),
+                )
             lines.append(kept[1])
         found = sorted(tell_apart(lines), key=lambda run: (-run.changed, run.name))
         self._looked = (time.monotonic(), found)

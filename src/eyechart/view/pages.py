@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -23,11 +23,13 @@ from eyechart.data.images.boxes import describe_boxes
 from eyechart.errors import UsageError
 from eyechart.models.prices import format_usd
 from eyechart.report.compare import RIGHT, Comparison, format_points
+from eyechart.report.conditions import REPLACED, hide_folders
 from eyechart.report.counting import name_group
 from eyechart.report.live import format_duration
 from eyechart.report.looks import list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import to_json_text
+from eyechart.report.run_page import find_place, hide_path
 from eyechart.report.speed import Speed
 from eyechart.report.summary import Thoughts
 from eyechart.report.table import format_percent
@@ -140,6 +142,7 @@ class Pages:
             manifest=run.manifest,
             summary=summary,
             facts=_list_facts(line, run.manifest, summary),
+            notes=list(_list_notes(summary)),
             groups=_read_groups(summary),
             counts=listed.count(),
             choice=choice,
@@ -436,7 +439,7 @@ def _make_matrix(runs: Sequence[ListedRun]) -> dict[str, Any] | None:
         return not _is_finished(run), -run.n, bool(run.selection), -run.changed
 
     for run in sorted(runs, key=rank):
-        if run.score is not None:
+        if run.score is not None and _has_images(run):
             cells.setdefault((run.model, run.benchmark), run)
     benchmarks = sorted({benchmark for _, benchmark in cells})
     models = sorted({model for model, _ in cells})
@@ -454,6 +457,11 @@ def _is_finished(run: ListedRun) -> bool:
     return run.state in ("complete", "failures")
 
 
+def _has_images(run: ListedRun) -> bool:
+    """Whether the model was sent the images as published, not blank ones or none, as in an audit."""
+    return REPLACED.isdisjoint(run.conditions.get("images", "").split(", "))
+
+
 def _tell_scoring(run: ListedRun) -> tuple[str, str]:
     """The scorer with its version, and the judge."""
     return run.conditions.get("scorer", "").partition(", parity")[0], run.conditions.get("judge", "")
@@ -464,9 +472,9 @@ def _draw_trend(runs: Sequence[ListedRun]) -> dict[str, Any] | None:
 
     None where there are fewer than four, or several ways of scoring.
     """
-    n = max((run.n for run in runs), default=0)
+    n = max((run.n for run in runs if _has_images(run)), default=0)
     several = sorted(
-        (run for run in runs if run.n == n and run.ci95 and run.score is not None and _is_finished(run)),
+        (run for run in runs if run.n == n and run.ci95 and _is_finished(run) and _has_images(run)),
         key=lambda run: run.at or run.changed,
     )
     if len(several) < 4 or len({_tell_scoring(run) for run in several}) > 1:
@@ -489,7 +497,7 @@ def _list_facts(
     requests = summary.get("requests") if isinstance(summary.get("requests"), Mapping) else {}
     tokens = summary.get("tokens") if isinstance(summary.get("tokens"), Mapping) else {}
     facts = [
-        *((name.capitalize(), value) for name, value in line.conditions.items()),
+        *((name.capitalize(), hide_folders(value)) for name, value in line.conditions.items()),
         ("Thinking", _tell_thinking(summary.get("thinking"))),
         ("Started", _format_date(line.at)),
         ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),
@@ -501,6 +509,17 @@ def _list_facts(
         ("Folder", line.name),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _list_notes(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader must know before the score."""
+    yield from map(hide_folders, summary.get("remarks") or ())
+    worst, best = summary.get("bounds") or (None, None)
+    if worst is not None and best is not None and best > worst:
+        yield (
+            f"Between {format_percent(worst)} and {format_percent(best)} % if every failed, unparsed and "
+            "truncated sample had been wrong, or right."
+        )
 
 
 def _tell_speed(said: Any) -> str:
@@ -539,7 +558,7 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
         ("Latency", describe_speed(reply) if reply else ""),
         ("Tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out" if usage else ""),
         ("Answered by", reply.model if reply else ""),
-        *((str(key), _to_text(value)) for key, value in sample.meta.items()),
+        *((str(key), _to_text(hide_path(value))) for key, value in sample.meta.items()),
     ]
     return {
         "run": name,
@@ -554,11 +573,12 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
         "golds": list(sample.golds),
         "reply": tell_reply(result) if reply else None,
         "thinking": reply.thinking if reply else "",
-        "failure": result.failure.reason if result.failure else "",
+        "failure": hide_folders(result.failure.reason) if result.failure else "",
         "partial": result.failure.partial if result.failure else "",
         "read": score.read if score else None,
+        "place": find_place(score),
         "route": score.route if score else "",
-        "why": explain_outcome(result),
+        "why": hide_folders(explain_outcome(result)),
         "facts": [(key, value) for key, value in facts if value],
         "images": [_make_figure(number, found) for number, found in images],
         "asked": _make_messages(result),
@@ -584,7 +604,7 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
         "is_there": image is not None,
         "facts": " · ".join(told),
         "remark": found.remark,
-        "origin": str(record.get("origin", "")),
+        "origin": hide_folders(str(record.get("origin", ""))),
         "sha256": image.sha256 if image else "",
         "boxes": found.boxes,
         "width": width,

@@ -29,6 +29,7 @@ from eyechart.data.images.pixels import MIME, reencode
 from eyechart.errors import EyechartError, UsageError
 from eyechart.memory import claim_image
 from eyechart.report.export import write_csv
+from eyechart.report.page import ASSETS as PAGE_ASSETS
 from eyechart.report.page import write_policy
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.comparison_pages import write_runs_html
@@ -62,10 +63,13 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 ASSETS = {
-    "page.css": (HERE.parent / "report" / "assets" / "page.css", "text/css"),
+    "page.css": (PAGE_ASSETS / "page.css", "text/css"),
     "icon.svg": (HERE / "static" / "icon.svg", "image/svg+xml"),
     "view.css": (HERE / "static" / "view.css", "text/css"),
     "view.js": (HERE / "static" / "view.js", "text/javascript"),
+    "dom.js": (PAGE_ASSETS / "dom.js", "text/javascript"),
+    "text.js": (PAGE_ASSETS / "text.js", "text/javascript"),
+    "rich.js": (PAGE_ASSETS / "vendor" / "rich.js", "text/javascript"),
 }
 
 Scope = MutableMapping[str, Any]

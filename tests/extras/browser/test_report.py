@@ -158,7 +158,9 @@ def test_a_comparison_shows_a_flip_with_both_replies(
     found = compare(runs[0], runs[1])
     write_comparison_html(found, tmp_path / "compare.html")
     page = open_page(tmp_path / "compare.html")
-    assert hide_folders(found.verdict) in page.locator(".verdict").inner_text()
+    verdict, *notes = hide_folders(found.verdict).split("\n")
+    assert page.locator(".verdict").inner_text() == verdict
+    assert page.locator(".note").all_inner_texts()[: len(notes)] == notes
     flip = found.flipped[0]
     first = page.locator(".rows a").first
     assert flip.id in first.inner_text()

@@ -164,6 +164,21 @@ def test_samples_as_a_table_of_one_run_and_of_several(visit: Open, address: str,
     assert page.locator(".status").inner_text() == "120 samples"
 
 
+def test_a_reply_is_markdown_and_the_page_dark_by_hand(visit: Open, serve: Serve, tmp_path: Path) -> None:
+    def answer(text: str, images: object) -> str:
+        return "It is **bold** and $x^2$.\n\nThe answer is A."
+
+    run = ec.run(choice_tsv(tmp_path / "q.tsv", 4), answer, out=tmp_path / "runs", progress=False)
+    page = visit(f"{serve(tmp_path / 'runs')}/sample/q/{run.folder.name}?id=1")
+    page.locator(".reply strong", has_text="bold").wait_for()
+    assert page.locator(".reply.rich math").count() == 1
+    assert page.locator(".reply.rich mark").inner_text() == "A"
+    page.get_by_role("button", name="Dark").click()
+    page.reload()
+    page.get_by_role("button", name="Light").wait_for()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 28)"
+
+
 def test_a_hostile_reply_is_inert(visit: Open, address: str, runs: Path) -> None:
     name = find_name(runs, "python:Hostile")
     page = visit(address)
@@ -171,7 +186,7 @@ def test_a_hostile_reply_is_inert(visit: Open, address: str, runs: Path) -> None
         page.goto(f"{address}{path}")
         page.wait_for_load_state("load")
         assert "owned" not in page.title()
-        assert page.evaluate("document.scripts.length") == 1
+        assert page.evaluate("[...document.scripts].every((one) => one.src.startsWith(location.origin))")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     reply = page.inner_text(".reply")
     assert "<script>document.title='owned'</script>" in reply

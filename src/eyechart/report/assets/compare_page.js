@@ -18,12 +18,13 @@ export async function showComparison(root, data) {
     makeCard: (sample, row, tools) => pairCard(sample, data, data.kinds[index.outcomes[row]], tools),
     noun: "question", tellAnswers: (lines, row) => (lines.golds[row] ? `gold ${lines.golds[row]}` : ""),
   });
+  const [verdict, ...lines] = comparison.verdict.split("\n");
   const about = `${comparison.runs.length} runs compared on ${formatCount(comparison.n)} shared questions`;
   root.append(
     masthead(comparison.benchmark, null, about, [["differences", "Differences"], ["conditions", "Conditions"], ["samples", "Questions"]]),
     el("main", {},
-      el("section", { class: "panel", "aria-label": "Verdict" }, showText(comparison.verdict, { class: "verdict" }, "p"), el("div", { class: "pair section" }, standingsChart(data), standingsTable(data))),
-      comparison.warnings.map((warning) => showText(warning, { class: "note" }, "p")),
+      el("section", { class: "panel", "aria-label": "Verdict" }, showText(verdict, { class: "verdict" }, "p"), el("div", { class: "pair section" }, standingsChart(data), standingsTable(data))),
+      [...lines, ...comparison.warnings].map((warning) => showText(warning, { class: "note" }, "p")),
       section("differences", "Differences", "In points, with 95 % intervals, question by question. Filled: distinguishable from zero.", differences(data)),
       Object.entries(comparison.by).map(([key, groups], place) => groupSection(key, groups, data, place)),
       section("conditions", "Conditions", null, conditionsTable(data)),

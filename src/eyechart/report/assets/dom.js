@@ -100,3 +100,16 @@ export function checkBox(label, isChecked, on) {
   box.checked = isChecked;
   return el("label", {}, box, showText(label));
 }
+
+/** A button for light or dark whatever the system says; `keep` is told the choice, which a file cannot remember. */
+export function schemeSwitch(keep = () => {}) {
+  const root = document.documentElement;
+  const isDark = () => (root.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const name = () => (isDark() ? "Light" : "Dark");
+  const button = el("button", { class: "link small", type: "button", on: { click: () => {
+    root.dataset.scheme = isDark() ? "light" : "dark";
+    button.replaceChildren(name());
+    keep(root.dataset.scheme);
+  } } }, name());
+  return button;
+}

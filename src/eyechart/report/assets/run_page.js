@@ -1,25 +1,31 @@
 // The page of one run: the headline, the conditions, the groups, letters, latency, tokens, then the samples.
-import { OUTCOMES, chip, el, formatCount, formatFixed, formatPercent, formatRange, formatSeconds, showText } from "./dom.js";
+import { OUTCOMES, chip, el, formatCount, formatFixed, formatPercent, formatRange, formatSeconds, schemeSwitch, showText } from "./dom.js";
 import { factsList } from "./card.js";
 import { groupsChart, histogram, lettersChart, levelsChart, outcomeBar, tellSpread } from "./charts.js";
 import { Blocks, SampleBrowser, readLines } from "./samples.js";
 
 /** Fill the page with a run. */
 export async function showRun(root, data) {
+  const main = el("main", {},
+    data.notes.map((note) => showText(note, { class: "note" }, "p")),
+    headline(data),
+    groupsSections(data),
+    metricsSection(data));
+  root.append(masthead(data.benchmark, data.model, data.about, [["groups", "Categories"], ["samples", "Samples"], ["conditions", "Conditions"]]), main);
+  await untilPainted(); // the numbers first: the list of 60,000 samples takes longer
   const index = await readLines(data.index);
   const browser = new SampleBrowser({ index, page: data, blocks: new Blocks(index.starts, index.n), sorts: listSorts(index) });
-  root.append(
-    masthead(data.benchmark, data.model, data.about, [["groups", "Categories"], ["samples", "Samples"], ["conditions", "Conditions"]]),
-    el("main", {},
-      data.notes.map((note) => showText(note, { class: "note" }, "p")),
-      headline(data),
-      groupsSections(data),
-      metricsSection(data),
-      section("samples", "Samples", imagesNote(data), browser.build()),
-      el("div", { class: "pair" }, letters(data.letters), spread(index.latency, "Latency", "seconds per reply", formatSeconds), spread(index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
-      section("conditions", "Conditions", null, conditions(data))),
-    footer(data));
+  main.append(
+    section("samples", "Samples", imagesNote(data), browser.build()),
+    el("div", { class: "pair" }, letters(data.letters), spread(index.latency, "Latency", "seconds per reply", formatSeconds), spread(index.tokens, "Tokens", "tokens per reply, as the endpoint counted them", formatCount)),
+    section("conditions", "Conditions", null, conditions(data)));
+  root.append(footer(data));
   browser.start();
+}
+
+// A frame later; at once where nothing is painted, as in a page in the background.
+function untilPainted() {
+  return new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); setTimeout(resolve, 100); });
 }
 
 export function masthead(benchmark, model, about, links, main = "samples") {
@@ -29,18 +35,6 @@ export function masthead(benchmark, model, about, links, main = "samples") {
     el("nav", { class: "brand", "aria-label": "Parts of this page" }, links.flatMap(([id, name], place) => [place ? " · " : null, el("a", { href: `#${id}` }, name)])),
     schemeSwitch(),
     about ? showText(about, { class: "muted" }, "p") : null);
-}
-
-// Light or dark whatever the system says; a file cannot remember it, so that it holds until the page is closed.
-function schemeSwitch() {
-  const root = document.documentElement;
-  const isDark = () => (root.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const name = () => (isDark() ? "Light" : "Dark");
-  const button = el("button", { class: "link small", type: "button", on: { click: () => {
-    root.dataset.scheme = isDark() ? "light" : "dark";
-    button.replaceChildren(name());
-  } } }, name());
-  return button;
 }
 
 export function footer(data) {

@@ -7,13 +7,14 @@ import { footer, imagesNote, listSorts, masthead, section } from "./run_page.js"
 /** Fill the page with runs. */
 export async function showRuns(root, data) {
   const index = await readLines(data.index);
+  const notes = data.runs.flatMap((run) => run.notes.map((note) => `${run.label}: ${note}`));
   const browser = new SampleBrowser({ index, page: data, blocks: new Blocks(index.starts, index.n), sorts: listSorts(index) });
   root.append(
     masthead(`${data.runs.length} runs`, null, null, [["scores", "Scores"], ["samples", "Samples"], ["conditions", "Conditions"]]),
     el("main", {},
       section("scores", "Scores", "Percent, with 95 % intervals.", scoresTable(data.runs)),
-      data.runs.flatMap((run) => run.notes.map((note) => showText(`${run.label}: ${note}`, { class: "note" }, "p"))),
-      data.comparisons.length ? section("comparisons", "Comparisons", null, data.comparisons.map(showComparisonOf)) : null,
+      notes.map((note) => showText(note, { class: "note" }, "p")),
+      data.comparisons.length ? section("comparisons", "Comparisons", null, data.comparisons.map((one) => showVerdict(one, notes))) : null,
       section("samples", "Samples", imagesNote(data), browser.build()),
       section("conditions", "Conditions", null, data.runs.map((run) => el("details", {}, el("summary", {}, showText(run.label)), factsList(run.conditions))))),
     footer(data));
@@ -41,6 +42,9 @@ function scoreCell(run) {
   return el("td", { class: "number" }, el("b", {}, formatPercent(overall.score)), el("div", { class: "muted small" }, `${formatRange(overall.ci95)} · n ${formatCount(overall.n)}`), overall.pending ? el("div", { class: "small" }, `unfinished: ${formatCount(overall.pending)} to ask`) : null);
 }
 
-function showComparisonOf({ benchmark, verdict, warnings }) {
-  return el("div", { class: "panel" }, showText(benchmark, {}, "h3"), showText(verdict, {}, "p"), warnings.map((one) => showText(one, { class: "muted small" }, "p")));
+// The verdict, and below it what does not stand above already.
+function showVerdict({ benchmark, verdict, warnings }, notes) {
+  const [first, ...lines] = verdict.split("\n");
+  const further = [...lines, ...warnings].filter((line) => !notes.includes(line));
+  return el("div", { class: "panel" }, showText(benchmark, {}, "h3"), showText(first, {}, "p"), further.map((line) => showText(line, { class: "muted small" }, "p")));
 }

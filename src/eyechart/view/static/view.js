@@ -1,7 +1,28 @@
 // What the pages of `eyechart view` do besides being read: live progress, enlarged images, keys, choosing two runs.
 // Pages work without it. Text from the server is set as text, never as HTML.
 
+import { schemeSwitch } from "./dom.js";
+import { scrollToMarks, showReply } from "./text.js";
+
 const page = document.body.dataset.page;
+
+// -- Light or dark by hand, remembered
+
+if (localStorage.scheme) document.documentElement.dataset.scheme = localStorage.scheme;
+document.querySelector(".topbar").append(schemeSwitch((scheme) => { localStorage.scheme = scheme; }));
+
+// -- Replies as Markdown with formulas, opened at the place that the answer was read from
+
+const replies = document.querySelectorAll(".reply[data-place]");
+if (replies.length) {
+  const script = document.createElement("script");
+  script.addEventListener("load", () => {
+    for (const one of replies) one.replaceWith(showReply(one.textContent, one.dataset.place, one.getAttribute("aria-label")));
+    scrollToMarks(document);
+  });
+  script.src = "/static/rich.js";
+  document.head.append(script);
+}
 
 // -- Live progress: the server sends the state of every run that is going on
 
