@@ -64,6 +64,12 @@ def test_searchers_boxes_are_read_by_pythons_rules() -> None:
     assert adapter.calls("searcher", own) == (1, 2, 3, 4), "the closing tag may be missing"
 
 
+def test_descriptions_keep_their_blanks_and_a_box_ends_at_its_first_brace() -> None:
+    asked = {"reply": '<tool_call>{"region_description": "  price tag  ", "img_idx": 0}</tool_call>'}
+    assert adapter.calls("o3v2", asked) == {"description": "  price tag  ", "img_idx": 0}
+    assert adapter.answers("o3", {"reply": r"\boxed{a \boxed{b} c}"}) == r"a \boxed{b"
+
+
 def test_numbers_beyond_floats_are_no_box_and_those_beyond_python_an_exception() -> None:
     assert zoomed(call(bbox_2d=[0, 0, 10**400, 5])) == "empty_box"
     assert zoomed(call(bbox_2d=[0, 0, 1e308, 5])) == "exception"

@@ -85,7 +85,7 @@ def read_boxed(reply: str) -> str | None:
     >>> read_boxed(r"\boxed{\text{B}} or \boxed{C}")
     '\\text{B'
     """
-    return reply.split(_BOXED, 2)[1].split("}", 1)[0].strip() if _BOXED in reply else None
+    return reply.split(_BOXED, 1)[1].split("}", 1)[0].strip() if _BOXED in reply else None
 
 
 def read_feedback(reply: str) -> str | None:
@@ -127,7 +127,7 @@ def read_indexed_call(reply: str, *, strict: bool = False) -> Call | None:
     description, image = call.get("region_description"), call.get("img_idx")
     if not isinstance(description, str) or not isinstance(image, int):
         return None
-    return Call(description.strip(), int(image))
+    return Call(description, int(image))
 
 
 def read_last_answer(reply: str) -> str | None:
