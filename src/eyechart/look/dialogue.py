@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from eyechart.look.crops import (
     NOT_FOUND,
@@ -154,24 +155,9 @@ class Outcome:
         return [view for view in self.views if view.parent is not None]
 
 
-Dialogue: TypeAlias = Generator[Ask | Locate, Heard | Found | None, Outcome]
+# It is sent `Heard` (None: the request failed) after an `Ask`, `Found` (None: no box) after a `Locate`.
+Dialogue: TypeAlias = Generator[Ask | Locate, Any, Outcome]
 Wording: TypeAlias = Mapping[str, str]
-
-
-def _ask(
-    turns: Sequence[Turn], max_tokens: int | None = None
-) -> Generator[Ask | Locate, Heard | Found | None, Heard | None]:
-    heard = yield Ask(tuple(turns), max_tokens)
-    assert not isinstance(heard, Found)
-    return heard
-
-
-def _locate(
-    view: View, number: int, description: str
-) -> Generator[Ask | Locate, Heard | Found | None, Found | None]:
-    found = yield Locate(view, number, description)
-    assert not isinstance(found, Heard)
-    return found
 
 
 def _fill(text: str, number: int) -> str:
@@ -222,34 +208,46 @@ LIMITS_REACHED = ("max_assistant_turns", "max_user_turns", "over the limit")
 # -- Protocol A: one image, described regions.
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Round:
-    """One user turn and the attempts at a good reply to it."""
+    """What came of one user turn."""
 
     reply: str | None = None  # None: every attempt failed
     call: Call | None = None
     answer: str | None = None
-    reasons: list[str] = field(default_factory=list)
+    reasons: Sequence[str] = ()  # why attempts failed
 
 
-def _end(
-    stop: str,
-    last: _Round,
-    n_calls: int,
-    turns: Sequence[Turn],
-    views: Sequence[View],
-    feedback: Sequence[str],
-) -> Outcome:
+def _ask_round(
+    turns: list[Turn], rules: Rules, hint: str, read: Callable[[Heard], _Round], *, is_reset: bool = False
+) -> Generator[Ask | Locate, Any, _Round]:
+    """Ask until `read` has nothing against a reply. `is_reset`: bad replies are forgotten, without a hint."""
+    reasons: list[str] = []
+    for _ in range(rules.attempts):
+        heard: Heard | None = yield Ask(tuple(turns))
+        if heard is None:
+            reasons.append("query_api_failed")
+            continue
+        found = read(heard)
+        said = Turn("assistant", (found.reply or "",))
+        if not found.reasons:
+            turns.append(said)
+            return replace(found, reasons=reasons)
+        reasons += found.reasons
+        if not is_reset:
+            turns += [said, Turn("user", (hint,))]
+    return _Round(reasons=reasons)
+
+
+def _end(stop: str, last: _Round, turns: Sequence[Turn], **counts: Any) -> Outcome:
     return Outcome(
         stop=stop,
         answer=last.answer,
         is_critical=last.reply is None,
         reasons=last.reasons,
-        n_calls=n_calls,
         turns=turns,
-        views=views,
-        feedback=feedback,
         n_assistant=sum(turn.role == "assistant" for turn in turns),
+        **counts,
     )
 
 
@@ -258,30 +256,48 @@ def search_one(question: str, size: Size, rules: Rules, words: Wording) -> Dialo
     view = present_whole(size, rules.max_area)
     turns = [Turn("system", (words["system"],)), Turn("user", (view, question))]
     views, feedback, n_calls, is_last = [view], list[str](), 0, False
-    while True:
-        current = yield from _round_one(turns, rules, words, feedback, n_calls, is_last=is_last)
 
+    def end(stop: str) -> Outcome:
+        return _end(stop, current, turns, n_calls=n_calls, views=views, feedback=feedback)
+
+    while True:
+        read = partial(_read_described, rules=rules, has_called=n_calls > 0, is_last=is_last)
+        current = yield from _ask_round(turns, rules, words["format"], read, is_reset=is_last)
         if current.reply is None:
-            return _end("request failed", current, n_calls, turns, views, feedback)
+            return end("request failed")
+        if rules.feedback:
+            feedback.append(str(read_feedback(current.reply)))
         if current.call is None:
-            return _end("answered", current, n_calls, turns, views, feedback)
+            return end("answered")
         n_calls += 1  # as published, also the one that is not followed
         if n_calls > rules.max_looks:
-            return _end("over the limit", current, n_calls, turns, views, feedback)
-        found = yield from _locate(view, 0, current.call.description)
+            return end("over the limit")
+        found: Found | None = yield Locate(view, 0, current.call.description)
         if found is None and not rules.strict:
-            return _end("no box", current, n_calls, turns, views, feedback)
+            return end("no box")
         crop = _cut_found(found, size, rules)
         # As published, the tag counts and not the call: a malformed one uses up the limit too.
         said = sum(turn.role == "assistant" and CALL in str(turn.parts[0]) for turn in turns)
         is_last = (n_calls if rules.strict else said) >= rules.max_looks
         hint = words["last" if is_last else "not_found" if crop is None else "crop"]
-        if crop is None:
-            turns.append(Turn("user", (hint,)))
-        else:
-            crop = replace(crop, label=current.call.description)
-            views.append(crop)
-            turns.append(Turn("user", (crop, hint)))
+        shown = [] if crop is None else [replace(crop, label=current.call.description)]
+        views += shown
+        turns.append(Turn("user", (*shown, hint)))
+
+
+def _read_described(heard: Heard, *, rules: Rules, has_called: bool, is_last: bool) -> _Round:
+    described, answer = read_description(heard.text), read_boxed(heard.text)
+    wrong = []
+    if is_last and not answer:
+        wrong.append(f"no_answer_in_last_round({heard.finish})")
+    elif not is_last and not described and not answer:
+        wrong.append(f"no_tool_call_nor_answer({heard.finish})")
+    allowed = ("helpful", "unhelpful") if has_called else ("NA",)
+    if rules.feedback and read_feedback(heard.text) not in allowed:
+        wrong.append(f"no_feedback({heard.finish})")
+    is_answer = described is None or (rules.strict and bool(answer) and (is_last or not described))
+    call = None if is_answer else Call(described or "")
+    return _Round(heard.text, call, answer, ["+".join(wrong)] if wrong else ())
 
 
 def _cut_found(found: Found | None, size: Size, rules: Rules) -> View | None:
@@ -298,40 +314,6 @@ def _cut_found(found: Found | None, size: Size, rules: Rules) -> View | None:
         size, box, margin=rules.margin, min_side=rules.min_side, min_area=rules.min_area,
         max_area=rules.crop_max_area,
     )  # fmt: skip
-
-
-def _round_one(
-    turns: list[Turn], rules: Rules, words: Wording, feedback: list[str], n_calls: int, *, is_last: bool
-) -> Generator[Ask | Locate, Heard | Found | None, _Round]:
-    current = _Round()
-    for _ in range(rules.attempts):
-        heard = yield from _ask(turns)
-        if heard is None:
-            current.reasons.append("query_api_failed")
-            continue
-        described, answer = read_description(heard.text), read_boxed(heard.text)
-        wrong = []
-        if is_last and not answer:
-            wrong.append(f"no_answer_in_last_round({heard.finish})")
-        elif not is_last and not described and not answer:
-            wrong.append(f"no_tool_call_nor_answer({heard.finish})")
-        rating = read_feedback(heard.text)
-        if rules.feedback and rating not in (("helpful", "unhelpful") if n_calls else ("NA",)):
-            wrong.append(f"no_feedback({heard.finish})")
-        said = Turn("assistant", (heard.text,))
-        if not wrong:
-            turns.append(said)
-            if rules.feedback:
-                feedback.append(str(rating))
-            current.reply, current.answer = heard.text, answer
-            current.call = None if described is None else Call(described)
-            if rules.strict and answer and (is_last or not described):
-                current.call = None
-            return current
-        current.reasons.append("+".join(wrong))
-        if not is_last:
-            turns += [said, Turn("user", (words["format"],))]
-    return current
 
 
 # -- Protocol A2: several images, crops have numbers too.
@@ -357,31 +339,43 @@ def _first_turn(views: Sequence[View], question: str, separator: str) -> Turn:
 def search_several(question: str, sizes: Sequence[Size], rules: Rules, words: Wording) -> Dialogue:
     """InSight-o3's later form: a description and the number of an image or a crop."""
     views, first = _present(sizes, question, rules, words["separator"])
-    turns = [Turn("system", (words["system"],)), first]
-    n_calls, feedback = 0, ()
+    turns, n_calls = [Turn("system", (words["system"],)), first], 0
     while True:
-        is_last = n_calls >= rules.max_looks
-        current = yield from _round_several(turns, rules, words, is_last=is_last)
-
-        if current.reply is None:
-            return _end("request failed", current, n_calls, turns, views, feedback)
+        read = partial(_read_indexed, is_strict=rules.strict, is_last=n_calls >= rules.max_looks)
+        current = yield from _ask_round(turns, rules, words["format"], read)
         if current.call is None:
-            return _end("answered", current, n_calls, turns, views, feedback)
+            stop = "request failed" if current.reply is None else "answered"
+            return _end(stop, current, turns, n_calls=n_calls, views=views)
         n_calls += 1
         parts = yield from _follow(current.call, views, rules, words)
         last = (words["last"],) if n_calls >= rules.max_looks else ()
         turns.append(Turn("user", (*parts, *last)))
 
 
+def _read_indexed(heard: Heard, *, is_strict: bool, is_last: bool) -> _Round:
+    text = close_tags(heard.text)
+    call, answer = read_indexed_call(text, strict=is_strict), read_last_answer(text)
+    if is_strict:  # as published, a box that is left open takes in the added tag
+        answer = read_last_answer(text if text.endswith(END_ANSWER) else heard.text) or None
+    wrong = []
+    if is_last:
+        wrong += ["tool_call_budget_exceeded"] * (call is not None)
+        if call is not None or answer is None:
+            wrong.append(f"no_answer_in_last_round({heard.finish})")
+    elif call is None and answer is None:
+        wrong.append(f"no_tool_call_nor_answer({heard.finish})")
+    return _Round(text, call, answer, wrong)
+
+
 def _follow(
     call: Call, views: list[View], rules: Rules, words: Wording
-) -> Generator[Ask | Locate, Heard | Found | None, tuple[str | View, ...]]:
+) -> Generator[Ask | Locate, Any, tuple[str | View, ...]]:
     """What a call gets back: a crop, or why there is none."""
     refine = "\n\n" + _fill(words["refine"], call.image)
     if not 0 <= call.image < len(views):
         return (words["no_such_image"] + refine,)
     parent = views[call.image]
-    found = yield from _locate(parent, call.image, call.description)
+    found: Found | None = yield Locate(parent, call.image, call.description)
     if found is not None and tuple(found.box) == NOT_FOUND:
         return (words["not_located"] + refine,)
     crop = found and zoom_found(
@@ -393,35 +387,6 @@ def _follow(
     views.append(crop)
     number = len(views) - 1
     return f"Image {number}:", crop, _fill(words["crop_n"], number)
-
-
-def _round_several(
-    turns: list[Turn], rules: Rules, words: Wording, *, is_last: bool
-) -> Generator[Ask | Locate, Heard | Found | None, _Round]:
-    current = _Round()
-    for _ in range(rules.attempts):
-        heard = yield from _ask(turns)
-        if heard is None:
-            current.reasons.append("query_api_failed")
-            continue
-        text = close_tags(heard.text)
-        call, answer = read_indexed_call(text, strict=rules.strict), read_last_answer(text)
-        if rules.strict:  # as published, a box that is left open takes in the added tag
-            answer = read_last_answer(text if text.endswith(END_ANSWER) else heard.text) or None
-        wrong = []
-        if is_last:
-            wrong += ["tool_call_budget_exceeded"] * (call is not None)
-            if call is not None or answer is None:
-                wrong.append(f"no_answer_in_last_round({heard.finish})")
-        elif call is None and answer is None:
-            wrong.append(f"no_tool_call_nor_answer({heard.finish})")
-        turns.append(Turn("assistant", (text,)))
-        if not wrong:
-            current.reply, current.call, current.answer = text, call, answer
-            return current
-        current.reasons += wrong
-        turns.append(Turn("user", (words["format"],)))
-    return current
 
 
 # -- Protocols B and C: the model names boxes itself.
@@ -482,7 +447,7 @@ def zoom_by_tool(
                 n_assistant += 1
                 return end(None, "prompt_context_overflow_before_generate", is_truncated=True)
             max_tokens = min(left, limits.response - used, limits.max_tokens or left)
-        heard = yield from _ask(turns, max_tokens)
+        heard: Heard | None = yield Ask(tuple(turns), max_tokens)
         if heard is None:
             return end(None, "query_api_failed")
         turns.append(Turn("assistant", (heard.text,), heard.calls))
