@@ -7,10 +7,11 @@ again. Everything before a request and after a reply is done as by the local exe
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -64,6 +65,7 @@ class BatchExecutor(LocalExecutor):
         self._status = ""
         self._has_collected = False
         self._n_rounds = 0  # replies that a conversation goes on from
+        self._n_trials = 1
         self._settled: set[tuple[str, int]] = set()  # sample and trial of what this start is done with
 
     @property
@@ -84,20 +86,17 @@ class BatchExecutor(LocalExecutor):
 
         Conversations take a batch per round.
         """
-        trials = 1
         try:
             await self._recover()
             while True:
-                seen = _Trials(tasks)
                 self._n_rounds = 0
-                spent = await self._submit_all(seen)
+                spent = await self._submit_all(tasks)
                 await self._collect_all()
-                trials = max(trials, seen.n)
                 if spent is not None:
                     self.stop.give_up(spent)
                 if spent is not None or not self._n_rounds:
                     break
-                tasks = self._journal.tasks(trials)
+                tasks = self._journal.tasks(self._n_trials)
         except Stopped:
             pending = self._log.pending()
             if pending:
@@ -130,7 +129,7 @@ class BatchExecutor(LocalExecutor):
         """Submit all that has to be asked, or as much as the budget allows; returns why it was not all."""
         asked = self._log.pending_keys()
         prefetcher = self._open_prefetcher(tasks, self._preparer.prepare, 64)
-        with Spool(self._api, self._folder) as spool:
+        with contextlib.closing(Spool(self._api, self._folder)) as spool:
             try:
                 async for item in prefetcher:
                     try:
@@ -150,6 +149,7 @@ class BatchExecutor(LocalExecutor):
 
     async def _add(self, spool: Spool, item: Prepared, asked: set[tuple[str, int, str]]) -> None:
         """Settle a trial that needs no request; write the others to the next batch."""
+        self._n_trials = max(self._n_trials, item.task.trial + 1)
         if (item.task.sample.id, item.task.trial) in self._settled:  # in the batch of an earlier round
             return
         settled = self._runner.look_up([item])
@@ -211,14 +211,14 @@ class BatchExecutor(LocalExecutor):
         path = spool.finish()
         uploaded = await self._insist(lambda: self._api.upload(path, spool.name))
         batch = self._log.begin(spool.name, spool.requests, spool.guess)
-        again = itertools.chain([False], itertools.repeat(True))
-        number = await self._insist(lambda: self._submit_once(batch, path, uploaded, is_again=next(again)))
+        attempts = itertools.count()
+        number = await self._insist(lambda: self._submit_once(batch, path, uploaded, next(attempts) > 0))
         self._log.set_id(batch, number)
         self._client.sent += batch.n
         self._count_requests()
         spool.restart()
 
-    async def _submit_once(self, batch: Batch, path: Path, uploaded: str, *, is_again: bool) -> str:
+    async def _submit_once(self, batch: Batch, path: Path, uploaded: str, is_again: bool) -> str:
         """Submit. After any answer but an acceptance, the list of batches says whether it was accepted.
 
         Before it is submitted again, that list has to say twice that it was not. A batch that was refused,
@@ -353,15 +353,9 @@ class Spool:
         self.spent: BudgetSpent | None = None  # why this batch, and all further ones, are not submitted
         self.restart()
 
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._close()
-
     def restart(self) -> None:
         """Begin an empty file."""
-        self._close()
+        self.close()
         self.name = f"ec{secrets.token_hex(12)}"
         self.requests: list[BatchedRequest] = []
         self.guess = Usage()
@@ -389,23 +383,10 @@ class Spool:
         self._file.flush()
         return Path(self._file.name)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         if self._file is not None:
             self._file.close()  # which deletes it
             self._file = None
-
-
-class _Trials:
-    """Tasks, and how many trials of a sample are among them."""
-
-    def __init__(self, tasks: Iterable[Task]) -> None:
-        self._tasks = tasks
-        self.n = 1
-
-    def __iter__(self) -> Iterator[Task]:
-        for task in self._tasks:
-            self.n = max(self.n, task.trial + 1)
-            yield task
 
 
 def _has_urls(ask: Ask) -> bool:

@@ -17,7 +17,6 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -564,7 +563,7 @@ class ClusterExecutor(Executor):
         if question.kind == "known":
             [wanted] = question.arguments
             found = [
-                self._known.find_by_key(self._model, key, sample, trial, partial(bool, is_so))
+                self._known.find_by_key(self._model, key, sample, trial, is_cacheable=is_so)
                 for sample, trial, key, is_so in wanted
             ]
             self._post(peer, Answer(question.number, found))

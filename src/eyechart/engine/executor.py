@@ -66,7 +66,7 @@ class Executor(ABC):
         self._calls = Calls(self._call_store, self._known)
         asked = None
         if judge is not None:
-            asked = Judge.open(judge, settings, self.stop, journal=journal, calls=self._calls, gate=gate)
+            asked = Judge(judge, settings, self.stop, journal=journal, calls=self._calls, gate=gate)
         self.scoring = Scoring(journal, scorer, also_scorers, asked, is_circular)
 
     @property

@@ -81,7 +81,7 @@ class Scoring(msgspec.Struct, frozen=True):
         """Write the score of one scorer, by the judge where it asks one."""
         reply = item.reply
         if (unanswered := _score_unanswered(reply, item.sample)) is not None:
-            self.journal.append_score(item.sample.id, item.trial, item.key, scorer, unanswered)
+            self._keep(scorer, item, unanswered)
             return unanswered
         is_large = len(reply.text) + len(reply.thinking) > _LARGE
         if is_large and not scorer.parity:
@@ -96,9 +96,7 @@ class Scoring(msgspec.Struct, frozen=True):
             score, is_provisional = await self.judge.score(scorer, item, in_thread=is_large)
             if is_provisional:
                 self._unanswered.add((scorer.name, item.sample.id, item.trial))
-            self.journal.append_score(
-                item.sample.id, item.trial, item.key, scorer, score, is_provisional=is_provisional
-            )
+            self._keep(scorer, item, score, is_provisional=is_provisional)
         except (StoreError, Stopped):
             raise
         except Exception as err:  # as by rules
@@ -109,13 +107,20 @@ class Scoring(msgspec.Struct, frozen=True):
     def _score_by_rules(self, scorer: Scorer, item: Answered) -> Score | None:
         try:
             score = scorer(show_reply(item.reply, scorer), item.sample)
-            self.journal.append_score(item.sample.id, item.trial, item.key, scorer, score)
+            self._keep(scorer, item, score)
         except StoreError:
             raise
         except Exception as err:  # a scorer may be a plug-in, and so may be what it returns
             self._keep_error(scorer, item, err)
             return None
         return score
+
+    def _keep(
+        self, scorer: Scorer | ScorerName, item: Answered, score: Score, *, is_provisional: bool = False
+    ) -> None:
+        self.journal.append_score(
+            item.sample.id, item.trial, item.key, scorer, score, is_provisional=is_provisional
+        )
 
     def _keep_error(self, scorer: Scorer, item: Answered, err: Exception) -> None:
         """An error of a scorer costs its score, never the reply."""
@@ -145,10 +150,8 @@ class Scoring(msgspec.Struct, frozen=True):
             raise
         except Exception:
             return
-        named = _BoundScorer(scorer, self.scorer.version, f"{self.scorer.name}:{aside}")
-        self.journal.append_score(
-            item.sample.id, item.trial, item.key, named, score, is_provisional=is_provisional
-        )
+        named = ScorerName(f"{self.scorer.name}:{aside}", self.scorer.version)
+        self._keep(named, item, score, is_provisional=is_provisional)
 
     async def score_beside(self, item: Answered, name: str) -> None:
         """Write the score of another reply to a request, under another name than the scorer's."""
@@ -157,10 +160,7 @@ class Scoring(msgspec.Struct, frozen=True):
             score, is_provisional = await self.judge.score(scorer, item)
         else:
             score = scorer(show_reply(item.reply, scorer), item.sample)
-        named = ScorerName(name, scorer.version)
-        self.journal.append_score(
-            item.sample.id, item.trial, item.key, named, score, is_provisional=is_provisional
-        )
+        self._keep(ScorerName(name, scorer.version), item, score, is_provisional=is_provisional)
 
     async def wait_for_disk(self) -> None:
         """Until the journal's writer has caught up: what waits for it is memory. One waits for all."""
@@ -198,10 +198,7 @@ async def judge_circles(
 
     async def judge(circle: OpenCircle) -> None:
         for name in circle.unread:
-            for result in journal.results(scorer.name, trial=circle.trial, sample=name):
-                if result.reply is None:
-                    continue
-                item = Answered(sample=result.sample, trial=circle.trial, key=result.key, reply=result.reply)
+            for item in _find_answered(journal, name, circle.trial):
                 score = await scoring.score_by(scorer, item)
                 if score is None or score.value < 1:
                     return
@@ -336,14 +333,8 @@ class _BoundScorer(msgspec.Struct, frozen=True):
 class Judge:
     """Answers the calls of scorers: from the journal, or by asking the judge's model."""
 
-    def __init__(self, setup: JudgeSetup, clients: Sequence[RetryingClient], calls: Calls) -> None:
-        self._setup = setup
-        self._clients = clients  # one per judge
-        self._calls = calls
-
-    @classmethod
-    def open(
-        cls,
+    def __init__(
+        self,
         setup: JudgeSetup,
         settings: EngineSettings,
         stop: StopSignal,
@@ -351,20 +342,15 @@ class Judge:
         journal: Journal,
         calls: Calls,
         gate: BudgetGate | None,
-    ) -> Judge:
+    ) -> None:
         """The judge of a run, until `stop` is set."""
-        clients = [
-            RetryingClient.open(
-                model,
-                settings,
-                stop,
-                gate=gate,
-                role=role,
-                is_proven=journal.has_judged(model.name),
-            )
-            for role, model in setup.roles.items()
-        ]
-        return cls(setup, clients, calls)
+        self._setup = setup
+        self._calls = calls
+        self._clients = []  # one per judge
+        for role, model in setup.roles.items():
+            is_proven = journal.has_judged(model.name)
+            client = RetryingClient.open(model, settings, stop, gate=gate, role=role, is_proven=is_proven)
+            self._clients.append(client)
 
     @property
     def names(self) -> list[str]:

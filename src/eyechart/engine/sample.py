@@ -8,9 +8,9 @@ soon as it is answered, so that a run which is cut off goes on from there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -34,6 +34,9 @@ from eyechart.types import (
     Usage,
     read_capabilities,
 )
+
+if TYPE_CHECKING:
+    from eyechart.engine.look import Looker
 
 
 class TrialReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,14 +66,6 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     left: Sequence[Prepared] = ()  # to be run next
 
 
-class Conversing(Protocol):
-    """Plays a dialogue instead of one request: `engine.look.Looker`."""
-
-    async def converse(
-        self, client: RetryingClient, request: Request, ask: Ask
-    ) -> tuple[RequestResult, Ask]: ...
-
-
 @dataclass(slots=True)
 class SampleRunner:
     """Runs the trials of samples, any number of samples at once."""
@@ -78,7 +73,7 @@ class SampleRunner:
     client: RetryingClient
     known: ReplyStore
     calls: Calls
-    looker: Conversing | None = None  # of a look run
+    looker: Looker | None = None  # of a look run: plays a dialogue instead of one request
     _takes_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -383,19 +378,18 @@ class KnownReplies(msgspec.Struct, frozen=True):
     _own: set[int] = msgspec.field(default_factory=set)  # of each key the first half, as a number
 
     def find(self, model: Model, key: str, request: Request) -> Reply | None:
-        return self.find_by_key(
-            model, key, request.sample.id, request.trial, lambda: is_cacheable(model, request)
-        )
+        is_so = self.is_read and self.responses is not None and is_cacheable(model, request)
+        return self.find_by_key(model, key, request.sample.id, request.trial, is_cacheable=is_so)
 
     def find_by_key(
-        self, model: Model, key: str, sample: str, trial: int, is_cacheable: Callable[[], bool]
+        self, model: Model, key: str, sample: str, trial: int, *, is_cacheable: bool
     ) -> Reply | None:
         """The same for a request that is in another process."""
         if self.earlier is not None and not _depends_on_selection(model):
             reply = self.earlier.find(sample, trial, key)
             if reply is not None:
                 return reply
-        if not self.is_read or self.responses is None or not is_cacheable():
+        if not self.is_read or self.responses is None or not is_cacheable:
             return None
         return None if _short(key) in self._own else self.responses.find(key)
 
@@ -432,11 +426,7 @@ def is_cacheable(model: Model, request: Request) -> bool:
     """Whether the same request means the same: an image that is sent as a URL may have changed."""
     if not read_capabilities(model).is_endpoint:
         return False
-    for turn in request.messages:
-        for part in turn.parts:
-            if isinstance(part, ImageRef):
-                return False
-    return True
+    return not any(isinstance(part, ImageRef) for turn in request.messages for part in turn.parts)
 
 
 def _short(key: str) -> int:

@@ -211,7 +211,7 @@ async def _score(
     stop, store, setup = StopSignal(), JournalCalls(journal), scorers.judge_setup
     calls = Calls(store, known)
     settings = make_settings(options)
-    judge = Judge.open(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
+    judge = Judge(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
     is_circular = run.manifest.get("circular") == "headline"
     scoring = Scoring(journal, scorers.scorer, scorers.also_scorers, judge, is_circular)
     try:
