@@ -9,17 +9,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from PIL import Image as Pillow
 
 from eyechart.data.images.loading import ImageLoader
 from eyechart.engine import look as engine_look
+from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.look import HeldBytes, LookSetup
 from eyechart.look.dialogue import TOOL, usual_rules
+from eyechart.models.prices import Price
 from eyechart.store.journal import Journal
-from eyechart.types import ImageRef, Message, Reply, Request, Sample
+from eyechart.types import Capabilities, ImageRef, Message, Reply, Request, Sample, Usage
 from support.files import picture
 from support.links import LocalLink, run_cluster
 from support.parts import ScriptedModel
@@ -111,6 +113,32 @@ def test_a_worker_that_dies_in_a_dialogue_loses_only_the_request_in_flight(
     assert [result.outcome for result in journal.results("same-text")] == ["correct"] * 2
     again = {what for what, n in asked.items() if n > 1}
     assert {what for what in again if what.startswith("q1")} == {"q1 6"}
+
+
+def test_a_free_models_searcher_counts_on_a_cluster(journal: Journal, tmp_path: Path) -> None:
+    class Free(ScriptedModel):
+        capabilities = Capabilities(is_free=True)
+
+    def describe(request: Request) -> Reply:
+        is_first = len(request.messages) == 2
+        call = "<tool_call>region_description={the corner}</tool_call>"
+        return Reply(
+            text=call if is_first else f"<answer>{request.sample.id.removeprefix('q')}</answer> \\boxed{{0}}"
+        )
+
+    used = Usage(prompt_tokens=1000)
+    budget = Budget(max_cost=None, max_tokens=None, prices={"searcher": Price(input=1000, output=0)})
+    run_cluster(
+        journal,
+        lambda: Free(describe),
+        of=draw(tmp_path, 3),
+        pictures=cast("Any", ImageLoader()),
+        look=LookSetup(rules=usual_rules("search")),
+        make_searcher=lambda: ScriptedModel(lambda request: Reply(text="[0, 0, 90, 90]", usage=used)),
+        parts={"gate": BudgetGate(budget)},
+    )
+    assert [result.outcome for result in journal.results("same-text")] == ["correct"] * 3
+    assert budget.cost == pytest.approx(3.0)
 
 
 class Crowded(ImageLoader):

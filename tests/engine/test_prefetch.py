@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.engine import prepare as prefetching
-from eyechart.engine.prepare import Prefetcher, Prepared, Preparer
+from eyechart.engine.prepare import Prefetcher, Prepared, has_small_images
 from eyechart.store.reader import Task
 from eyechart.types import ImageRef
 from support.parts import no_thread_left, sample
@@ -397,7 +397,7 @@ def test_a_handful_takes_no_longer_than_others_in_the_loop_can_wait() -> None:
 )
 def test_addresses_and_large_cells_do_not_look_quick(refs: list[ImageRef], expected: bool) -> None:
     task = Task(position=0, sample=sample(0, images=tuple(refs)), trial=0)
-    assert Preparer.is_quick(task) is expected
+    assert has_small_images(task) is expected
 
 
 @pytest.mark.slow

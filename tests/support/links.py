@@ -98,6 +98,7 @@ def run_cluster(
     notes: list[str] | None = None,
     parts: dict[str, Any] | None = None,
     look: LookSetup | None = None,
+    make_searcher: Callable[[], Model] | None = None,
     **settings: Any,
 ) -> ClusterExecutor:
     """One whole start of a run on workers in this process."""
@@ -115,6 +116,7 @@ def run_cluster(
         identity=identity,
         settings=chosen,
         look=look,
+        make_searcher=make_searcher and by_number(make_searcher),
     )
     preparer = LookPreparer(prompt, cast("Any", here), identity) if look else Preparer(prompt, here, identity)
 

@@ -97,11 +97,11 @@ class ClusterExecutor(Executor):
         self._has_calls = journal.has_answers()
         self._has_answered = journal.has_replies()
         self._rates = make_rates(settings)
-        is_free, gate, known = read_capabilities(model).is_free, self._gate, self._known
-        self._is_budget_limited = gate is not None and gate.budget.is_limited and not is_free
+        gate, known = self._gate, self._known
+        self._is_budget_limited = gate is not None and gate.budget.is_limited
         self._setup = msgspec.structs.replace(
             setup,
-            has_budget=gate is not None and not is_free,
+            has_budget=gate is not None,
             is_proven=self._has_answered,
             is_budget_limited=self._is_budget_limited,
             is_rate_limited=self._rates is not None,

@@ -12,7 +12,7 @@ import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -59,12 +59,8 @@ class LookSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     def identity(self, *, with_wording: bool = False) -> dict[str, Any]:
         """All that can change a dialogue besides the model: of the rules, what is not usual."""
-        usual = usual_rules(self.rules.protocol)
-        changed = {
-            name: value
-            for name in Rules.__slots__
-            if (value := getattr(self.rules, name)) != getattr(usual, name)
-        }
+        usual = asdict(usual_rules(self.rules.protocol))
+        changed = {name: value for name, value in asdict(self.rules).items() if value != usual[name]}
         words: object = dict(self.words)
         if with_wording:  # ours may change with a later version: replies to other texts are other replies
             words = make_key(fill_words(self.words, self.rules))
@@ -75,9 +71,8 @@ class LookSetup(msgspec.Struct, frozen=True, kw_only=True):
         """Its part of the manifest, with all settings and the version of the library that resizes."""
         from PIL import __version__
 
-        rules = {name: getattr(self.rules, name) for name in Rules.__slots__}
         searcher = self.searcher and {"model": self.searcher.name, "identity": dict(self.searcher.identity)}
-        return {**rules, "words": dict(self.words), "searcher": searcher, "pillow": __version__}
+        return {**asdict(self.rules), "words": dict(self.words), "searcher": searcher, "pillow": __version__}
 
 
 class Looker:

@@ -100,16 +100,17 @@ class Preparer:
         identity: Mapping[str, Any],
         *,
         pass_urls: bool = False,  # the model fetches images at URLs itself
+        is_slow: bool = False,  # prompts take time, such as reading the text in an image
     ) -> None:
         self._pass_urls = pass_urls
+        self._is_slow = is_slow
         self._prompt = prompt
         self._images = images
         self._identity = msgspec.json.encode(identity, order="deterministic")
 
-    @staticmethod
-    def is_quick(task: Task) -> bool:
-        """Whether its images, as far as one can tell without opening them, are local and small."""
-        return all(ref.kind in _LOCAL and ref.length <= _SMALL_CELL for ref in task.sample.images)
+    def is_quick(self, task: Task) -> bool:
+        """Whether it is prepared in no time, as far as one can tell."""
+        return not self._is_slow and has_small_images(task)
 
     def close(self) -> None:
         self._images.close()
@@ -197,30 +198,23 @@ class Preparer:
         return [part.sha256 if isinstance(part, Image) else self._images.fingerprint(part)]
 
 
+def has_small_images(task: Task) -> bool:
+    """Whether its images, as far as one can tell without opening them, are local and small."""
+    return all(ref.kind in _LOCAL and ref.length <= _SMALL_CELL for ref in task.sample.images)
+
+
 def _join_trials(trials: Sequence[Prepared]) -> Prepared:
     """The trials of a sample as one: the first, with the others as its siblings."""
     first, *others = trials
     return msgspec.structs.replace(first, siblings=tuple(others)) if others else first
 
 
-class SlowPreparer(Preparer):
-    """Prepares tasks whose prompts take time, such as reading the text in an image: always in threads."""
-
-    @staticmethod
-    def is_quick(task: Task) -> bool:
-        return False
-
-
 class LookPreparer(Preparer):
     """Prepares tasks of a look run: the loop itself loads images, from their originals (engine/look.py)."""
 
     def __init__(self, prompt: Prompt, images: OriginalImages, identity: Mapping[str, Any]) -> None:
-        super().__init__(prompt, images, identity)
+        super().__init__(prompt, images, identity, is_slow=True)
         self._originals = images
-
-    @staticmethod
-    def is_quick(task: Task) -> bool:
-        return False
 
     def load(self, rendered: Rendered) -> Prepared:
         if MODELS_TURN not in rendered.messages:

@@ -29,7 +29,13 @@ from eyechart import __version__
 from eyechart.engine.budget import BudgetSpent, Role
 from eyechart.engine.look import Looker, LookSetup
 from eyechart.engine.pool import Stopped, StopSignal, TokenReservation
-from eyechart.engine.prepare import ImageSource, LookPreparer, Prepared, Preparer, Rendered
+from eyechart.engine.prepare import (
+    LookPreparer,
+    Prepared,
+    Preparer,
+    Rendered,
+    has_small_images,
+)
 from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, SampleRunner, Settled, is_cacheable
 from eyechart.errors import EyechartError
@@ -51,7 +57,7 @@ class WorkerSetup(msgspec.Struct, frozen=True, kw_only=True):
     """All that a worker needs to begin. The makers are functions that pickle."""
 
     make_model: Callable[[], Model]
-    make_images: Callable[[], ImageSource]
+    make_images: Callable[[], Any]  # an `ImageSource`, of a look run `OriginalImages`
     identity: Mapping[str, Any]  # of the model, as the driver sees it: part of every key
     settings: EngineSettings  # for this worker: its share of the requests in flight
     pass_urls: bool = False
@@ -241,38 +247,27 @@ class _Open:
         self._patience: asyncio.TimerHandle | None = None  # with a driver that has its report
         self.stop = StopSignal()
         self.model = setup.make_model()
-        self._preparer: Preparer
-        if setup.look is None:
-            self._preparer = Preparer(
-                _refuse_to_render, setup.make_images(), setup.identity, pass_urls=setup.pass_urls
-            )
-        else:
-            originals: Any = setup.make_images()
-            self._preparer = LookPreparer(_refuse_to_render, originals, setup.identity)
-        self.client = RetryingClient.open(
-            self.model,
-            setup.settings,
-            self.stop,
-            gate=_DriversBudget(self, is_limited=setup.is_budget_limited) if setup.has_budget else None,
-            rates=_DriversRates(self) if setup.is_rate_limited else None,
-            is_proven=setup.is_proven,
-        )
+        images: Any = setup.make_images()
+        rates = _DriversRates(self) if setup.is_rate_limited else None
+        self.client = self._open_client(self.model, rates=rates, is_proven=setup.is_proven)
         self.client.pool.announce = lambda text: self.tell("say", text)
         self.stop.on_stop(self._end)
         calls = Calls(self._rounds, self._known)
-        self._looker = self._open_looker(setup, calls) if setup.look is not None else None
+        self._looker: Looker | None = None
+        if setup.look is None:
+            self._preparer = Preparer(_refuse_to_render, images, setup.identity, pass_urls=setup.pass_urls)
+        else:
+            self._preparer = LookPreparer(_refuse_to_render, images, setup.identity)
+            make = setup.make_searcher
+            searcher = None if make is None else self._open_client(make(), role="searcher")
+            self._looker = Looker(setup.look, setup.make_images(), calls, searcher)
         self._runner = SampleRunner(self.client, self._known, calls, self._looker)
 
-    def _open_looker(self, setup: WorkerSetup, calls: Calls) -> Looker:
-        assert setup.look is not None
-        originals: Any = setup.make_images()
-        if setup.make_searcher is None:
-            return Looker(setup.look, originals, calls)
-        searcher = setup.make_searcher()
-        is_counted = setup.has_budget and not read_capabilities(searcher).is_free
-        gate = _DriversBudget(self, is_limited=setup.is_budget_limited) if is_counted else None
-        client = RetryingClient.open(searcher, setup.settings, self.stop, gate=gate, role="searcher")
-        return Looker(setup.look, originals, calls, client)
+    def _open_client(self, model: Model, **more: Any) -> RetryingClient:
+        setup, gate = self._setup, None
+        if setup.has_budget and not read_capabilities(model).is_free:
+            gate = _DriversBudget(self, is_limited=setup.is_budget_limited)
+        return RetryingClient.open(model, setup.settings, self.stop, gate=gate, **more)
 
     def accept(self, messages: Sequence[Job | Answer | Stop]) -> None:
         for message in messages:
@@ -375,7 +370,7 @@ class _Open:
         claim = Claim("image")
         if isinstance(item, Prepared):
             return item, claim
-        if Preparer.is_quick(item.task) and self._slow.bit_count() < _SLOW_ONES:
+        if has_small_images(item.task) and self._slow.bit_count() < _SLOW_ONES:
             start = time.perf_counter()
             prepared = self._preparer.load(item)
             self._slow = (self._slow << 1 | (time.perf_counter() - start > _QUICK_S)) & 0xFFFFFFFF

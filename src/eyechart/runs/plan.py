@@ -19,7 +19,7 @@ from eyechart.data.columns.fields import read_schema
 from eyechart.data.images.substitutes import BlankImages
 from eyechart.data.wrappers import find_file_source, list_columns
 from eyechart.engine.judge import JudgeSetup
-from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer, SlowPreparer
+from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer
 from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.models.python import adapt, name_of
 from eyechart.models.redact import redact_parameters
@@ -436,8 +436,7 @@ def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
     if options.input == "blank":
         return Preparer(plan.prompt, BlankImages(loader), identity)
     is_slow = options.shots > 0 or (options.input == "ocr" and not options.ocr_texts)
-    of_kind = SlowPreparer if is_slow else Preparer
-    return of_kind(plan.prompt, loader, identity, pass_urls=passes_urls(plan))
+    return Preparer(plan.prompt, loader, identity, pass_urls=passes_urls(plan), is_slow=is_slow)
 
 
 def passes_urls(plan: Plan) -> bool:
