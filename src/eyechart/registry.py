@@ -180,12 +180,7 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
 
 
 def scorer(
-    name: str,
-    *,
-    version: str,
-    parity: str = "",
-    rules: str = "",
-    cut: Callable[[str], str] | None = None,
+    name: str, *, version: str, parity: str = "", rules: str = "", cut: Callable[[str], str] | None = None
 ) -> Callable[[ScoreFunction], ScoreFunction]:
     """Declare a scorer: a pure function of a `Reply` and a `Sample`, or of a reply's text and a gold.
 
@@ -241,7 +236,7 @@ def judged_scorer(
     """
 
     def record(steps: JudgingFunction) -> JudgingFunction:
-        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge, rules, cut))
+        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, rules, cut, needs_judge))
         return steps
 
     return record
@@ -253,14 +248,8 @@ def judge_prompt(stage: str, text: str, *, by: str = "eyechart") -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _NamedJudgedScorer:
-    name: str
-    version: str
-    parity: str
-    function: JudgingFunction
-    needs_judge: bool
-    rules: str = ""
-    cut: Callable[[str], str] | None = None
+class _NamedJudgedScorer(NamedScorer):
+    needs_judge: bool = False
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
         judging = self.function(reply, sample)
@@ -657,31 +646,27 @@ def _texts(path: tuple[str, ...]) -> Iterator[str]:
     """Files that mention eyechart. Of a package in two places, the first counts, as in an import."""
     seen: set[str] = set()
     for place in path:
-        for package, folder in _packages(place or "."):
+        try:
+            names = os.listdir(place or ".")  # noqa: PTH208 - hundreds of them
+        except NotADirectoryError:
+            yield from _texts_in_archive(place)
+            continue
+        except OSError:
+            continue
+        for name in names:
+            if not name.endswith((".dist-info", ".egg-info")):
+                continue
+            package = re.sub(r"[-_.]+", "-", name.rpartition(".")[0].partition("-")[0]).lower()
             if package in seen:
                 continue
             seen.add(package)
             try:
-                with open(f"{folder}/{_FILE}", "rb") as file:  # noqa: PTH123 - hundreds of them
+                with open(f"{place or '.'}/{name}/{_FILE}", "rb") as file:  # noqa: PTH123 - the same
                     data = file.read()
             except OSError:  # most packages have no entry points
                 continue
             if _OURS.encode() in data:
                 yield data.decode("utf-8", "replace")
-        if os.path.isfile(place):  # noqa: PTH113 - the same
-            yield from _texts_in_archive(place)
-
-
-def _packages(place: str) -> Iterator[tuple[str, str]]:
-    """Name and metadata folder of each package in a folder of the path."""
-    try:
-        names = os.listdir(place)  # noqa: PTH208 - the same
-    except OSError:
-        return
-    for name in names:
-        if name.endswith((".dist-info", ".egg-info")):
-            package = re.sub(r"[-_.]+", "-", name.rpartition(".")[0].partition("-")[0]).lower()
-            yield package, f"{place}/{name}"
 
 
 def _texts_in_archive(place: str) -> Iterator[str]:

@@ -506,20 +506,16 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """As the user wrote it: ``provider/name``."""
-        ...
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything that can change a reply, without secrets. Part of the request key."""
-        ...
 
     async def reply(self, request: Request) -> Reply:
         """Answer one request."""
-        ...
 
     async def close(self) -> None:
         """Release connections, threads and weights."""
-        ...
 
 
 @runtime_checkable
@@ -528,7 +524,6 @@ class MultiReply(Model, Protocol):
 
     async def replies(self, request: Request, n: int) -> list[Reply]:
         """Up to `n` answers. Fewer mean that the endpoint does not do this."""
-        ...
 
 
 @runtime_checkable
@@ -537,7 +532,6 @@ class Limited(Protocol):
 
     def find_problem(self, request: Request) -> tuple[str, str] | None:
         """Which limit the request exceeds, and what to do about it; None if it exceeds none."""
-        ...
 
 
 @runtime_checkable
@@ -546,7 +540,6 @@ class Startable(Protocol):
 
     async def start(self) -> None:
         """Return when it can be asked. Called again, it returns at once."""
-        ...
 
 
 @runtime_checkable
@@ -555,7 +548,6 @@ class SeesAllSamples(Protocol):
 
     def prepare(self, samples: Iterable[Sample]) -> None:
         """See every sample, golds included. Must not let a sample's own gold decide its answer."""
-        ...
 
 
 class Scorer(Protocol):
@@ -564,21 +556,17 @@ class Scorer(Protocol):
     @property
     def name(self) -> str:
         """The name it is registered under."""
-        ...
 
     @property
     def version(self) -> str:
         """Stored with each score."""
-        ...
 
     @property
     def parity(self) -> str:
         """``official`` if it gives the verdicts of a benchmark's own code, quirks included; else empty."""
-        ...
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         """Score one reply, without a judge."""
-        ...
 
 
 # -- How a scorer asks a judge: it is a generator that yields calls, is sent replies, and returns its score.
@@ -642,7 +630,6 @@ class JudgedScorer(Scorer, Protocol):
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
         """Score one reply: yields calls to the judge, is sent its replies, returns the score."""
-        ...
 
 
 # -- Aggregates: official numbers that are not the mean over rows (F1, pairs, points, the worst of variants)
@@ -723,16 +710,13 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """Short name, used for the run folder."""
-        ...
 
     @property
     def origin(self) -> str:
         """Its location: a path, a hub id, a package."""
-        ...
 
     def __iter__(self) -> Iterator[Sample]:
         """Samples in published order."""
-        ...
 
 
 Prompt: TypeAlias = Callable[[Sample], Sequence[Message]]
@@ -890,7 +874,6 @@ class Results(Protocol):
 
     def __call__(self, trial: int | None = None) -> Iterable[Result]:
         """Those of one trial, counted from 0; of every trial of every sample where none is named."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -688,8 +688,8 @@ def test_clearing_while_a_run_uses_the_cache(tmp_path: Path) -> None:
     cache = ResponseCache.open(tmp_path)
     assert cache.find(key(1)) == reply(1, 1000)
     freed = clear_cache(tmp_path)
-    assert freed.count == 200
-    assert freed.bytes > 150_000
+    assert freed.n == 200
+    assert freed.n_bytes > 150_000
     assert cache.find(key(1)) is None
     cache.put(key(300), MODEL, reply(300))
     cache.close()
@@ -703,9 +703,9 @@ def test_clearing_what_is_damaged_locked_or_not_ours(tmp_path: Path, monkeypatch
     with pytest.raises(StoreError, match="not a database"):
         clear_cache(tmp_path, model=MODEL)
     assert inspect_cache(tmp_path).trouble
-    assert clear_cache(tmp_path).bytes == 26_000
+    assert clear_cache(tmp_path).n_bytes == 26_000
     assert list(tmp_path.iterdir()) == []
-    assert clear_cache(tmp_path).bytes == 0
+    assert clear_cache(tmp_path).n_bytes == 0
     fill(tmp_path, range(3))
     monkeypatch.setattr(cache_module, "WAIT_S", 0.05)
     holder = sqlite3.connect(path, isolation_level=None)

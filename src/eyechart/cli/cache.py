@@ -18,7 +18,7 @@ from eyechart.terminal import format_size, print_text, to_one_line
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.store.cache import CachedAmount, CacheInfo
+    from eyechart.store.cache import CacheInfo
 
 DESCRIPTION = """\
 The cache keeps replies between runs. A reply is used again for exactly the same request: the same model,
@@ -57,10 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_info(args: argparse.Namespace) -> int:
     """Print where the cache is and what it holds."""
-    from eyechart.store.cache import count_images, find_images_folder, inspect_cache, read_size_limit
+    from eyechart.data.images.fetch import count_cached
+    from eyechart.store.cache import inspect_cache, read_size_limit
+    from eyechart.store.folder import find_cache_folder
 
-    limit = read_size_limit()
-    info, images = inspect_cache(), count_images()
+    limit, info = read_size_limit(), inspect_cache()
+    n_images, n_bytes = count_cached(images := find_cache_folder() / "images")
     if args.json:
         print_json(
             {
@@ -69,32 +71,46 @@ def execute_info(args: argparse.Namespace) -> int:
                 "bytes": info.bytes_on_disk,
                 "limit": limit,
                 "models": {
-                    name: {"entries": one.count, "bytes": one.bytes} for name, one in info.by_model.items()
+                    name: {"entries": one.n, "bytes": one.n_bytes} for name, one in info.by_model.items()
                 },
                 "oldest": _moment(info.oldest),
                 "newest": _moment(info.newest),
                 "trouble": info.trouble or None,
-                "images": {"path": str(find_images_folder()), "files": images.count, "bytes": images.bytes},
+                "images": {"path": str(images), "files": n_images, "bytes": n_bytes},
             }
         )
     else:
-        print_rich(_facts(info, limit, images), *_models(info))
+        facts = {
+            "replies": str(info.path),
+            "cached": f"{info.entries:,}",
+            "on disk": f"{format_size(info.bytes_on_disk)}"
+            + (f" of {format_size(limit)}" if limit else "; the cache is disabled"),
+            "oldest": _moment(info.oldest) or "",
+            "newest": _moment(info.newest) or "",
+            "problem": info.trouble,
+            "images": str(images),
+            "fetched": f"{n_images:,}, {format_size(n_bytes)}",
+        }
+        print_rich(make_facts_table(item for item in facts.items() if item[1]), *_models(info))
     return 0
 
 
 def execute_clear(args: argparse.Namespace) -> int:
     """Remove what the flags select, after confirmation."""
-    from eyechart.store.cache import clear_cache, count_images
+    from eyechart.data.images.fetch import count_cached
+    from eyechart.store.cache import clear_cache
+    from eyechart.store.folder import find_cache_folder
 
     _check_model(args.model)
     if not args.yes and not _is_sure(args):
         note("nothing was removed")
         return 0
-    freed = clear_cache(model=args.model, unused_days=args.older_than)
-    print_text(f"removed {_counted(freed.count, 'reply', 'replies')}: {format_size(freed.bytes)} freed")
+    n, n_bytes = clear_cache(model=args.model, unused_days=args.older_than)
+    print_text(f"removed {_counted(n, 'reply', 'replies')}: {format_size(n_bytes)} freed")
     if args.images:
-        freed = count_images(older_days=args.older_than or 0, is_removing=True)
-        print_text(f"removed {_counted(freed.count, 'image', 'images')}: {format_size(freed.bytes)} freed")
+        images = find_cache_folder() / "images"
+        n, n_bytes = count_cached(images, older_days=args.older_than or 0, is_removing=True)
+        print_text(f"removed {_counted(n, 'image', 'images')}: {format_size(n_bytes)} freed")
     return 0
 
 
@@ -118,27 +134,9 @@ def _is_sure(args: argparse.Namespace) -> bool:
     return confirm(f"remove {what} from the cache")
 
 
-def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
-    from eyechart.store.cache import find_images_folder
-
-    facts = {
-        "replies": str(info.path),
-        "cached": f"{info.entries:,}",
-        "on disk": f"{format_size(info.bytes_on_disk)} of {format_size(limit)}"
-        if limit
-        else f"{format_size(info.bytes_on_disk)}; the cache is disabled",
-        "oldest": _moment(info.oldest) or "",
-        "newest": _moment(info.newest) or "",
-        "problem": info.trouble,
-        "images": str(find_images_folder()),
-        "fetched": f"{images.count:,}, {format_size(images.bytes)}",
-    }
-    return make_facts_table((name, value) for name, value in facts.items() if value)
-
-
 def _models(info: CacheInfo) -> list[RenderableType]:
     rows = [
-        [to_one_line(name), f"{one.count:,}", format_size(one.bytes)] for name, one in info.by_model.items()
+        [to_one_line(name), f"{one.n:,}", format_size(one.n_bytes)] for name, one in info.by_model.items()
     ]
     return [Text(""), PlainTable(columns=["model", "replies", "size"], rows=rows)] if rows else []
 

@@ -16,6 +16,7 @@ import time
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -82,10 +83,11 @@ class ResponseCache:
                 cache._file = cache.path.stat()
                 cache._reader = connect_as(cache.path, "mode=rw", timeout=WAIT_S)
                 cache.is_on = True
-                cache._thread = threading.Thread(
-                    target=cache._write_groups, args=(db,), name="eyechart-cache", daemon=True
+                writing = threading.Thread(
+                    target=cache._write, args=(db,), name="eyechart-cache", daemon=True
                 )
-                cache._thread.start()  # closes `db` in the end
+                writing.start()  # closes `db` in the end
+                cache._thread = writing
         except Exception as err:  # a problem with the cache must not stop the run
             cache._give_up(err)
         return cache
@@ -95,7 +97,20 @@ class ResponseCache:
         if not self.is_on:
             return None
         try:
-            return self._read(bytes.fromhex(key))
+            name = bytes.fromhex(key)
+            with self._lock:
+                sql = "SELECT used, crc, body FROM replies WHERE key = ?"
+                row = self._reader.execute(sql, (name,)).fetchone() if self._reader else None
+                if row is None:
+                    return None
+                used, crc, body = row
+                if _checksum(name, body) != crc:
+                    raise UnusableCache("an entry does not match its checksum")
+                if used != _today():
+                    self._used.add(name)
+            return _decode(body)
+        except msgspec.DecodeError:  # written by a version whose replies had other fields
+            return None
         except Exception as err:
             self._give_up(err)
             return None
@@ -125,54 +140,34 @@ class ResponseCache:
                 self._reader.close()
             self._reader = None
 
-    def _read(self, key: bytes) -> Reply | None:
-        with self._lock:
-            if self._reader is None:  # closed meanwhile
-                return None
-            row = self._reader.execute("SELECT used, crc, body FROM replies WHERE key = ?", (key,)).fetchone()
-            if row is None:
-                return None
-            used, crc, body = row
-            if _checksum(key, body) != crc:
-                raise UnusableCache("an entry does not match its checksum")
-            if used != _today():
-                self._used.add(key)
+    def _write(self, db: sqlite3.Connection) -> None:
+        """The writer thread: replies and days of use, a group per transaction, until the cache is closed."""
         try:
-            return _decode(body)
-        except msgspec.DecodeError:  # written by a version whose replies had other fields
-            return None
-
-    def _write_groups(self, db: sqlite3.Connection) -> None:
-        """The writer thread: write a group at a time until the cache is closed."""
-        try:
-            is_last = False
-            while not is_last:
-                is_last = self._closing.wait(EVERY_S)
-                self._write_group(db)
+            with contextlib.closing(db):
+                is_last = False
+                while not is_last:
+                    is_last = self._closing.wait(EVERY_S)
+                    with self._lock:
+                        rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
+                        used, self._used = [(_today(), key) for key in self._used], set()
+                    if rows or used:
+                        db.execute("BEGIN IMMEDIATE")
+                        with db:  # commits, or rolls back
+                            db.executemany(_INSERT, rows)
+                            db.executemany("UPDATE replies SET used = ? WHERE key = ?", used)
+                        _make_room(db, self._max_bytes)
         except Exception as err:
             self._give_up(err)
-        finally:
-            db.close()
-
-    def _write_group(self, db: sqlite3.Connection) -> None:
-        """Write replies and days of use in one transaction, then make room."""
-        with self._lock:
-            rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
-            used, self._used = self._used, set()
-        if rows or used:
-            db.execute("BEGIN IMMEDIATE")
-            with db:  # commits, or rolls back
-                db.executemany(_INSERT, rows)
-                db.executemany("UPDATE replies SET used = ? WHERE key = ?", [(_today(), key) for key in used])
-        if rows:
-            _make_room(db, self._max_bytes)
 
     def _give_up(self, err: Exception) -> None:
         """Continue without the cache; the first reason is reported."""
         with self._lock:
             self.is_on, self._waiting = False, []
             if not self.trouble:
-                self.trouble = _describe(self.path, err)
+                is_plain = isinstance(err, sqlite3.Error | OSError | UnusableCache)
+                self.trouble = f"{self.path}: {err if is_plain else repr(err)}"
+                if isinstance(err, EyechartError):
+                    self.trouble = err.message + (f" ({err.hint})" if err.hint else "")
                 if _is_damage(err) and _set_aside(self.path, self._file):
                     self.trouble += f"; set aside as {self.path.name}.damaged, the next run starts a new one"
 
@@ -190,13 +185,6 @@ def _encode_exactly(reply: Reply) -> bytes | None:
 def _checksum(key: bytes, body: bytes) -> int:
     """Binds a body to its key, so that a damaged file never returns the answer to another request."""
     return zlib.crc32(body, zlib.crc32(key))
-
-
-def _describe(path: Path, err: Exception) -> str:
-    if isinstance(err, EyechartError):
-        return err.message + (f" ({err.hint})" if err.hint else "")
-    is_plain = isinstance(err, sqlite3.Error | OSError | UnusableCache)
-    return f"{path}: {err if is_plain else repr(err)}"
 
 
 def _today() -> int:
@@ -248,8 +236,8 @@ def _open_or_replace(path: Path) -> sqlite3.Connection:
 
 def _open(path: Path) -> sqlite3.Connection:
     make_file(path)
-    db = connect_as(path, "mode=rw", timeout=WAIT_S)
-    try:
+    with contextlib.ExitStack() as stack:
+        db = stack.enter_context(contextlib.closing(connect_as(path, "mode=rw", timeout=WAIT_S)))
         # A crash may cost the last replies, which the run's own journal has: not worth waiting for the disk.
         db.execute("PRAGMA synchronous = NORMAL")
         is_new = not _has_table(db, path)
@@ -258,10 +246,8 @@ def _open(path: Path) -> sqlite3.Connection:
             _use_wal(db)
             db.executescript(_TABLE)
         db.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-    except BaseException:
-        db.close()
-        raise
-    return db
+        stack.pop_all()
+        return db
 
 
 def _has_table(db: sqlite3.Connection, path: Path) -> bool:
@@ -372,12 +358,11 @@ def parse_size(text: str, *, where: str) -> int:
 # -- For `eyechart cache`: inspect and clear
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedAmount:
-    """A number of cached items and their size."""
+class CachedAmount(NamedTuple):
+    """A number of cached replies and their size."""
 
-    count: int = 0
-    bytes: int = 0
+    n: int
+    n_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,12 +370,15 @@ class CacheInfo:
     """What the response cache holds."""
 
     path: Path
-    entries: int = 0
-    bytes_on_disk: int = 0
+    bytes_on_disk: int
     by_model: dict[str, CachedAmount] = field(default_factory=dict)  # bytes of the replies; largest first
     oldest: float | None = None  # seconds since 1970
     newest: float | None = None
     trouble: str = ""  # why it cannot be read
+
+    @property
+    def entries(self) -> int:
+        return sum(amount.n for amount in self.by_model.values())
 
 
 def inspect_cache(folder: Path | None = None) -> CacheInfo:
@@ -411,9 +399,8 @@ def inspect_cache(folder: Path | None = None) -> CacheInfo:
         return CacheInfo(path=path, bytes_on_disk=on_disk, trouble=str(err).partition("\n")[0])
     return CacheInfo(
         path=path,
-        entries=sum(row[1] for row in rows),
         bytes_on_disk=on_disk,
-        by_model={row[0]: CachedAmount(count=row[1], bytes=int(row[2])) for row in rows},
+        by_model={row[0]: CachedAmount(row[1], int(row[2])) for row in rows},
         oldest=min((row[3] for row in rows), default=None),
         newest=max((row[4] for row in rows), default=None),
     )
@@ -447,31 +434,9 @@ def clear_cache(
             file.unlink(missing_ok=True)
     if is_all:
         _other_files(path)[-1].unlink(missing_ok=True)
-    return CachedAmount(count=count, bytes=max(0, before - _measure(path)))
+    return CachedAmount(count, max(0, before - _measure(path)))
 
 
 def _measure(path: Path) -> int:
     """Bytes on disk of the cache and the files beside it."""
     return sum(file.stat().st_size for file in (path, *_other_files(path)) if file.exists())
-
-
-_IMAGE = re.compile(r"(public|private)/([0-9a-f]{2})/(\2[0-9a-f]{62}|\.part-\w+)")  # see data/images/fetch.py
-
-
-def find_images_folder() -> Path:
-    """The folder of images downloaded from URLs."""
-    return find_cache_folder() / "images"
-
-
-def count_images(*, older_days: int = 0, is_removing: bool = False) -> CachedAmount:
-    """Count the images downloaded from URLs at least so many days ago; other files there are left alone."""
-    sizes = []
-    for path in find_images_folder().glob("*/*/*"):
-        with contextlib.suppress(OSError):  # another process may remove it first
-            found = path.lstat()
-            is_old = found.st_mtime <= time.time() - older_days * _DAY_S
-            if is_old and _IMAGE.fullmatch("/".join(path.parts[-3:])):
-                if is_removing:
-                    path.unlink()
-                sizes.append(found.st_size)
-    return CachedAmount(count=len(sizes), bytes=sum(sizes))

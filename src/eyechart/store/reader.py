@@ -30,6 +30,7 @@ _sample = msgspec.json.Decoder(Sample)
 _reply = msgspec.json.Decoder(Reply)
 _failure = msgspec.json.Decoder(Failure)
 _score = msgspec.json.Decoder(Score)
+_asked = msgspec.json.Decoder(list[dict[str, Any]])
 _FIELDS = tuple(Usage.__dataclass_fields__)
 _SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
 
@@ -142,8 +143,8 @@ class JournalReader:
 
     def meta(self, name: str) -> Any:
         """A value about the whole run; None if it was never set."""
-        with self._reading() as db:
-            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        row = self._first("SELECT value FROM meta WHERE name = ?", name)
+        with store_errors(self.path):
             return None if row is None else msgspec.json.decode(row[0])
 
     def read_mapping(self, name: str) -> dict[str, Any]:
@@ -280,10 +281,9 @@ class JournalReader:
 
     def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
         """The messages as sent; empty if none were."""
-        with self._reading() as db:
-            sql = "SELECT body FROM asks WHERE sample = ? AND trial = ?"
-            row = db.execute(sql, (sample, trial)).fetchone()
-            return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
+        row = self._first("SELECT body FROM asks WHERE sample = ? AND trial = ?", sample, trial)
+        with store_errors(self.path):
+            return [] if row is None else _asked.decode(row[0])
 
     def open_calls(self) -> StoredCalls:
         """The calls on disk, for looking them up one by one."""
@@ -300,7 +300,7 @@ class JournalReader:
                     trial=trial,
                     key=key,
                     purpose=purpose,
-                    messages=msgspec.json.decode(asked, type=list[dict[str, Any]]),
+                    messages=_asked.decode(asked),
                     reply=_reply.decode(body),
                     model=model,
                 )
@@ -345,8 +345,7 @@ class JournalReader:
             JOIN asks a ON a.sample = s.id
             JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
             WHERE c.scorer = ? AND c.version = ? AND c.outcome <> 'unscored'"""
-        with self._reading() as db:
-            total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
+        total, count = self._first(sql, scorer.name, scorer.version)
         return float(total), float(count)
 
     def count_provisional(self, scorer: str, *, version: str = "", trials: int = 1) -> int:
@@ -357,29 +356,23 @@ class JournalReader:
             JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
             WHERE c.scorer = ?2 AND CASE ?3 WHEN '' THEN c.version LIKE '%' || ?4
                                             ELSE c.version = ?3 || ?4 END"""
-        with self._reading() as db:
-            return int(db.execute(sql, (trials, scorer, version, PROVISIONAL)).fetchone()[0])
+        return int(self._first(sql, trials, scorer, version, PROVISIONAL)[0])
 
     def count_samples(self) -> int:
-        with self._reading() as db:
-            return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
+        return int(self._first("SELECT count(*) FROM samples")[0])
 
     def has_replies(self) -> bool:
         """Whether the model has ever answered in this run."""
-        with self._reading() as db:
-            return bool(db.execute("SELECT EXISTS (SELECT 1 FROM replies)").fetchone()[0])
+        return bool(self._first("SELECT EXISTS (SELECT 1 FROM replies)")[0])
 
     def has_answers(self) -> bool:
         """Whether anything was ever answered in this run, by the model or by a judge."""
-        sql = "SELECT EXISTS (SELECT 1 FROM replies) OR EXISTS (SELECT 1 FROM calls)"
-        with self._reading() as db:
-            return bool(db.execute(sql).fetchone()[0])
+        return bool(self._first("SELECT EXISTS (SELECT 1 FROM replies) OR EXISTS (SELECT 1 FROM calls)")[0])
 
     def has_judged(self, judge: str) -> bool:
         """Whether this judge has ever answered in this run."""
         sql = "SELECT EXISTS (SELECT 1 FROM calls WHERE purpose LIKE 'judge:%' AND model = ?)"
-        with self._reading() as db:
-            return bool(db.execute(sql, (judge,)).fetchone()[0])
+        return bool(self._first(sql, judge)[0])
 
     def find_judged(self, judges: Sequence[str]) -> set[tuple[str, int]]:
         """Sample and trial of every reply that one of these judges was asked about, but not aside."""
@@ -404,17 +397,16 @@ class JournalReader:
                   FROM calls WHERE purpose LIKE ? || ':%')
             GROUP BY model ORDER BY model"""  # noqa: S608
         with self._reading() as db:
-            rows = db.execute(sql, (role,)).fetchall()
-        return [
-            JudgeTotals(
-                model=model,
-                n_asked=int(asked),
-                n_cached=int(cached),
-                n_counted=counted,
-                usage=_usage(tokens),
-            )
-            for model, asked, cached, counted, *tokens in rows
-        ]
+            return [
+                JudgeTotals(
+                    model=model,
+                    n_asked=int(asked),
+                    n_cached=int(cached),
+                    n_counted=counted,
+                    usage=_usage(tokens),
+                )
+                for model, asked, cached, counted, *tokens in db.execute(sql, (role,)).fetchall()
+            ]
 
     def paid_totals(self) -> tuple[PaidTotals, dict[str, PaidTotals]]:
         """What all starts of this run paid for: the model, all rounds included; judges and searcher by name.
@@ -438,23 +430,25 @@ class JournalReader:
     def totals(self) -> dict[str, float]:
         """Requests and seconds over all sessions."""
         sql = "SELECT total(seconds), total(sent), total(retried), total(cached) FROM sessions"
-        with self._reading() as db:
-            seconds, sent, retried, cached = db.execute(sql).fetchone()
+        seconds, sent, retried, cached = self._first(sql)
         return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
 
     def has_weights(self) -> bool:
         """Whether samples are worth different points."""
         sql = """SELECT EXISTS (SELECT 1 FROM samples WHERE instr(body, CAST('"weight":1.0' AS BLOB)) = 0)"""
-        with self._reading() as db:
-            return bool(db.execute(sql).fetchone()[0])
+        return bool(self._first(sql)[0])
 
     def read_starts(self) -> tuple[float, float]:
         """When the run was first and last started, in seconds since 1970; 0 if it never was."""
-        with self._reading() as db:
-            first, last = db.execute("SELECT min(started_at), max(started_at) FROM sessions").fetchone()
+        first, last = self._first("SELECT min(started_at), max(started_at) FROM sessions")
         return float(first or 0), float(last or 0)
 
     # -- Connections and pages
+
+    def _first(self, sql: str, *values: object) -> Any:
+        """The first row of a query; None if it has none."""
+        with self._reading() as db:
+            return db.execute(sql, values).fetchone()
 
     def _pages(self, sql: str, *values: object, only: str | None = None) -> Iterator[tuple[Any, ...]]:
         """Rows of a query over samples, one page of samples at a time: those after `?1`, up to `?2`.

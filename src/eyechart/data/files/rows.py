@@ -78,11 +78,9 @@ class Reader(Protocol):
 
     def columns(self) -> tuple[str, ...]:
         """The names in the header; empty where each row names its own values."""
-        ...
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows; values of the columns `blobs` are `Blob`s or image references."""
-        ...
 
 
 def refuse_repeated_names(names: Sequence[str], where: str) -> None:

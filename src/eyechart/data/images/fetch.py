@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import ipaddress
+import re
 import socket
 import threading
 import time
@@ -168,6 +169,24 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
                 hint="for your own server: --allow-private-urls",
             )
         return addresses[0]
+
+
+# As `Fetcher._place` names them, and drafts of them.
+_CACHED = re.compile(r"(public|private)/([0-9a-f]{2})/(\2[0-9a-f]{62}|\.part-\w+)")
+
+
+def count_cached(folder: Path, *, older_days: int = 0, is_removing: bool = False) -> tuple[int, int]:
+    """How many images were downloaded at least so many days ago, and their bytes; other files stay."""
+    sizes = []
+    for path in folder.glob("*/*/*"):
+        with suppress(OSError):  # another process may remove it first
+            found = path.lstat()
+            is_old = found.st_mtime <= time.time() - older_days * 86_400
+            if is_old and _CACHED.fullmatch("/".join(path.parts[-3:])):
+                if is_removing:
+                    path.unlink()
+                sizes.append(found.st_size)
+    return len(sizes), sum(sizes)
 
 
 def is_public(address: str) -> bool:
