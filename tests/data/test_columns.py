@@ -71,7 +71,7 @@ def test_blanks_around_a_name_do_not_hide_it() -> None:
         (["choice1", "choice2", "choice3"], 3),
         (["a", "b"], 2),
         (["b", "c"], 0),
-        (["a"], 0),
+        (["a"], 1),
         (["optional", "choices made"], 0),
     ],
 )

@@ -147,13 +147,8 @@ class ImageCells(msgspec.Struct, frozen=True):
             return ImageRef(kind=self.by_row, location=self.location, offset=row - 1, column=blob.column)
         offset = blob.find(text)
         if offset >= 0:
-            return ImageRef(
-                kind="cell",
-                location=self.location,
-                offset=offset,
-                length=len(text),
-                content=_identify_content(text),
-            )
+            content, n = _identify_content(text), len(text)
+            return ImageRef(kind="cell", location=self.location, offset=offset, length=n, content=content)
         if blob.raw and blob.offset >= 0 and b"\\" in blob.raw:  # JSON's `\/`: the loader removes it
             begin = blob.raw.find(b",") + 1 if blob.raw[:5].lower() == b"data:" else 0
             length = len(blob.raw) - begin
@@ -286,14 +281,13 @@ def find_image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple
 
 def find_same_images(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> set[str]:
     """Further columns that hold another form of an image in `slots`."""
-    known = {parse_column_name(column) for slot in slots for column in slot}
-    groups = {(names, number) for name, number in known for names in NAME_GROUPS if name in names}
-    return {
-        column
-        for column in columns
-        for names, number in groups
-        if parse_column_name(column)[1] == number and parse_column_name(column)[0] in names
-    }
+
+    def place(column: str) -> tuple[Sequence[str], int | None]:
+        name, number = parse_column_name(column)
+        return next((names for names in NAME_GROUPS if name in names), (column,)), number
+
+    used = {place(column) for slot in slots for column in slot}
+    return {column for column in columns if is_image_name(column) and place(column) in used}
 
 
 def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
@@ -332,6 +326,7 @@ def _looks_right(column: str, name: str, rows: Sequence[Row]) -> bool | None:
     return 2 * looks.count("image") >= len(looks) if looks else None
 
 
+@lru_cache(1024)
 def parse_column_name(column: str) -> tuple[str, int | None]:
     """The name of a column in the spelling of the lists above, and its number.
 
@@ -366,7 +361,6 @@ def list_next_names(column: str, n: int) -> list[str]:
     return [f"{before}{number}{after}" for number in range(last + 1, last + 1 + n)]
 
 
-@lru_cache(1024)
 def is_path_column(column: str) -> bool:
     """Whether an image column holds file names or URLs, never encoded images."""
     return parse_column_name(column)[0].rpartition("_")[2] in _PATHS
@@ -398,21 +392,17 @@ class MediaDetector:
     def __init__(self, skipped: Collection[str]) -> None:
         self._skipped = skipped
         self._counts: dict[str, list[int]] = {}  # cells, and those that look like media
-        self._names: dict[str, str] = {}
         self._first: dict[str, MediaColumn] = {}
 
     def add_row(self, number: int, values: Mapping[str, Any]) -> None:
         for column, value in values.items():
             if column in self._skipped or not is_filled(value):
                 continue
-            count = self._counts.get(column)
-            if count is None:
-                count = self._counts[column] = [0, 0]
-                self._names[column] = parse_column_name(column)[0]
+            count = self._counts.setdefault(column, [0, 0])
             if count[0] >= _EXAMINED_CELLS:
                 continue
             count[0] += 1
-            if kind := guess_media(value, self._names[column]):
+            if kind := guess_media(value, parse_column_name(column)[0]):
                 count[1] += 1
                 if column not in self._first:
                     self._first[column] = MediaColumn(column, kind, number, _example(value))
@@ -421,6 +411,14 @@ class MediaDetector:
         """The columns in which at least half of the cells look like media."""
         counts = self._counts
         return [one for name, one in self._first.items() if 2 * counts[name][1] >= counts[name][0]]
+
+
+def find_media(rows: Sequence[Row], skipped: Collection[str]) -> list[MediaColumn]:
+    """The columns whose cells look like images, videos, audio or documents."""
+    looks = MediaDetector(skipped)
+    for row in rows:
+        looks.add_row(row.number, row.values)
+    return looks.found()
 
 
 def guess_media(value: Any, name: str = "") -> str:

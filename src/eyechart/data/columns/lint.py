@@ -13,8 +13,10 @@ import shlex
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import msgspec
 
 from eyechart.data.columns.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns.image_columns import MediaColumn, MediaDetector, guess_media
@@ -96,12 +98,9 @@ class Finding:
 
     def add(self, row: int, example: str, hint: str) -> None:
         self.count += 1
-        if len(self.rows) < _MAX_EXAMPLES and row:
-            self.rows.append(row)
-        if len(self.examples) < _MAX_EXAMPLES and example:
-            self.examples.append(example)
-        if len(self.hints) < _MAX_EXAMPLES and hint and hint not in self.hints:
-            self.hints.append(hint)
+        self.rows += [row] * (row > 0 and len(self.rows) < _MAX_EXAMPLES)
+        self.examples += [example] * (example != "" and len(self.examples) < _MAX_EXAMPLES)
+        self.hints += [hint] * (hint not in ("", *self.hints) and len(self.hints) < _MAX_EXAMPLES)
 
 
 @dataclass(slots=True)
@@ -123,17 +122,7 @@ class LintReport:
         return all(finding.severity != "error" for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "origin": self.origin,
-            "n_rows": self.n_rows,
-            "n_images": self.n_images,
-            "is_clean": self.is_clean,
-            "presence": dict(self.presence),
-            "letters": dict(self.letters),
-            "findings": [asdict(finding) for finding in self.findings],
-            "reasons": list(self.reasons),
-        }
+        return {**msgspec.to_builtins(self), "is_clean": self.is_clean}
 
     def lines(self) -> list[str]:
         lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} images ({self.origin})"]
@@ -192,6 +181,9 @@ class Lint:
         fields = self.file.detection.fields if self.file else {}
         self.expects_images = "image" in fields or needs_images
         self.ids_may_repeat = is_loose_id(fields.get("id", ("",))[0])
+        self.keeps_golds = bool(
+            self.file and self.file.detection.keeps_golds and not self.file.options.is_official
+        )
         self.by_chance = 0.0  # expected hits of a random letter, over the rows in `letters`
         self.n_samples = 0
         self._questions: set[int] = set()  # ids below ROTATION_OFFSET, of which larger ones are rotations
@@ -213,14 +205,13 @@ class Lint:
         for column in detection.unread_images:
             hint = f"if it holds file names: --field image={shlex.quote(column)}"
             self.add("unread-images", 0, column, hint)
-        if columns := detection.like_options:
+        if len(columns := detection.like_options) > 1:
             named = zip(LETTERS, map(shlex.quote, columns), strict=False)
             hint = " ".join(f"--field {letter}={column}" for letter, column in named)
             self.add("unused-options", 0, ", ".join(columns), f"if they are options: {hint}")
-        elif detection.one_option:
-            self.add(
-                "one-option-column", 0, detection.one_option, "options need two or more columns: A, B, ..."
-            )
+        elif columns:
+            hint = "options need two or more columns: A, B, ..."
+            self.add("one-option-column", 0, columns[0], hint)
 
     def _add_media(self, media: Sequence[MediaColumn]) -> None:
         """Columns that are not sent: an error where the question may depend on them."""
@@ -250,9 +241,7 @@ class Lint:
     ) -> None:
         usual, about = FINDINGS[code]
         severity = severity or usual
-        finding = self.found.get(code)
-        if finding is None:
-            finding = self.found[code] = Finding(severity, code, about)
+        finding = self.found.setdefault(code, Finding(severity, code, about))
         if severity == "error":
             finding.severity = "error"
         finding.add(row, example, hint)
@@ -312,15 +301,7 @@ class Lint:
             elif letter.upper() in sample.choices:
                 self.add("answer-case", sample.row, repr(gold))
             # Official code compares letters, so the text of an option is never right.
-            elif (
-                sample.circle
-                or (
-                    self.file is not None
-                    and self.file.detection.keeps_golds
-                    and not self.file.options.is_official
-                )
-                or not any(text.strip() == letter for text in sample.choices.values())
-            ):
+            elif sample.circle or self.keeps_golds or letter not in map(str.strip, sample.choices.values()):
                 self.add("answer-not-an-option", sample.row, example)
 
     def _check_plain(self, sample: Sample, looks: MediaDetector) -> None:
@@ -427,35 +408,28 @@ class _ImageChecks:
         self.loader = loader
         self.pool = pool
         self.lint = lint
-        self.results: dict[ImageRef, ImageError | None] = {}
+        self.errors: dict[ImageRef, ImageError | None] = {}  # of all images that were met
         self.under_way: deque[tuple[int, ImageRef, Future[tuple[int, int, int]] | None]] = deque()
 
     def check_sample(self, sample: Sample) -> None:
         for ref in sample.images:
-            is_new = ref not in self.results
-            self.results.setdefault(ref, None)
-            future = self.pool.submit(self.loader.check, ref) if is_new else None
+            future = None if ref in self.errors else self.pool.submit(self.loader.check, ref)
+            self.errors.setdefault(ref)
             self.under_way.append((sample.row, ref, future))
-        while len(self.under_way) > _MAX_UNDER_WAY:
-            self._take_one()
+        self.finish(_MAX_UNDER_WAY)
 
-    def finish(self) -> None:
-        while self.under_way:
-            self._take_one()
-
-    def _take_one(self) -> None:
-        row, ref, future = self.under_way.popleft()
-        if future is not None:
+    def finish(self, at_most: int = 0) -> None:
+        """Wait until at most so many images are under way."""
+        while len(self.under_way) > at_most:
+            row, ref, future = self.under_way.popleft()
             try:
-                width, height, n_bytes = future.result()
-            except ImageError as error:
-                self.results[ref] = error
-            except Exception as error:  # an unexpected error must not hide the other images
-                self.results[ref] = ImageError(f"{ref}: cannot be read ({type(error).__name__}: {error})")
-            else:
+                width, height, n_bytes = future.result() if future else (0, 0, 0)
                 if n_bytes > LARGE_BYTES or width * height > LARGE_PIXELS:
                     self.lint.add("large-image", row, f"{ref}: {width} x {height}, {n_bytes / 1e6:.1f} MB")
-        error_before = self.results[ref]
-        if error_before is not None:
-            code = "missing-image" if isinstance(error_before, MissingImage) else "bad-image"
-            self.lint.add(code, row, error_before.message, error_before.hint)
+            except ImageError as error:
+                self.errors[ref] = error
+            except Exception as error:  # an unexpected error must not hide the other images
+                self.errors[ref] = ImageError(f"{ref}: cannot be read ({type(error).__name__}: {error})")
+            if found := self.errors[ref]:
+                code = "missing-image" if isinstance(found, MissingImage) else "bad-image"
+                self.lint.add(code, row, found.message, found.hint)

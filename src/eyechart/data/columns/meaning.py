@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,8 +34,8 @@ from eyechart.data.columns.fields import ObjectGolds, find_object_golds
 from eyechart.data.columns.image_columns import (
     ALWAYS,
     MediaColumn,
-    MediaDetector,
     find_image_slots,
+    find_media,
     find_same_images,
     find_unread_images,
     guess_media,
@@ -113,7 +114,6 @@ class Detection:
     tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and what later rows may have
     columns: tuple[str, ...] = ()
     like_options: tuple[str, ...] = ()  # unused columns that look like options
-    one_option: str = ""  # the only unused column that looks like one
     images: tuple[tuple[str, ...], ...] = ()  # for each image of a row, the columns it may be in
     media: tuple[MediaColumn, ...] = ()  # columns that look like images or videos but are not used
     unread_images: tuple[str, ...] = ()  # if no column holds images: columns named like it
@@ -143,8 +143,7 @@ def resolve_target(name: str) -> str:
     if is_image_name(name):
         return "image"
     known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
-    targets = f"known: {', '.join(ALIASES)}, A to Z"
-    hint = f"{suggest_name(name, known)} {targets}".strip()
+    hint = f"{suggest_name(name, known)} known: {', '.join(ALIASES)}, A to Z".strip()
     raise UsageError(f"--field {name}=...: unknown field {name!r}", hint=hint)
 
 
@@ -164,9 +163,8 @@ def map_columns(
             continue
         found = tuple(name for name in aliases if name in columns and name not in taken)
         if not found:  # `Question` and ` question` (after a comma) are accepted for `question`
-            found = tuple(folded[name] for name in aliases if name in folded and folded[name] not in taken)[
-                :1
-            ]
+            alike = (folded[name] for name in aliases if name in folded and folded[name] not in taken)
+            found = tuple(islice(alike, 1))
         if found:
             fields[target] = found
     stripped = {column.strip(): column for column in columns} | {column: column for column in columns}
@@ -241,13 +239,13 @@ def detect(
     asked = ("question", "answer", "options", *(["id"] if images else []))
     texts = {column for name in asked for column in fields.get(name, ())}
     same = find_same_images(images, columns) if "image" not in by_user else set()
-    media = _find_media(first, {*texts, *letters.values(), *fields.get("image", ()), *same})
-    reasons = [_describe_questions(format, fields, letters, first), *_describe_ids(fields), *_renamed(fields)]
+    media = find_media(first, {*texts, *letters.values(), *fields.get("image", ()), *same})
+    reasons = [_describe_questions(format, fields, letters, first), _describe_ids(fields)]
+    reasons += [f"column {n[0]} is used as {to}" for to, n in fields.items() if n[0] not in ALIASES[to]]
     if len(images) > 1:
         reasons.append(f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row")
     read = {names[0] for names in fields.values()} | set(letters.values()) | {*fields.get("image", ())}
     like = _like_options([column for column in columns if column not in read])
-    like = () if letters or "options" in fields else like
     tried: Mapping[str, tuple[str, ...]] = fields
     if is_json(format):
         images = _tried_images(images, by_user)
@@ -270,8 +268,7 @@ def detect(
         letters=letters,
         tried=tried,
         columns=tuple(columns),
-        like_options=like if len(like) > 1 else (),
-        one_option=like[0] if len(like) == 1 else "",
+        like_options=() if letters or "options" in fields else like,
         images=images,
         media=tuple(media),
         unread_images=() if images else find_unread_images(columns, first, {one.column for one in media}),
@@ -297,14 +294,6 @@ def _explain_missing_question(format: str, columns: Sequence[str]) -> str:
     if near := find_near_names("question", list(columns), at_most=1):
         return f"name the question column: --field question={shlex.quote(near[0])}"
     return "name the question column: --field question=COLUMN, or ask one question for all rows: --ask TEXT"
-
-
-def _find_media(rows: Sequence[Row], skipped: Collection[str]) -> list[MediaColumn]:
-    """The columns whose cells look like images, videos, audio or documents."""
-    looks = MediaDetector(skipped)
-    for row in rows:
-        looks.add_row(row.number, row.values)
-    return looks.found()
 
 
 # -- Names that people use
@@ -382,7 +371,7 @@ def _find_other_images(
     columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
     """The one column whose cells are images, whatever its name; several are left for the user to choose."""
-    media = _find_media(rows, {column for names in fields.values() for column in names})
+    media = find_media(rows, {column for names in fields.values() for column in names})
     found = [one.column for one in media if one.kind == "image" and one.column in columns]
     named = [column for column in find_candidates("image", columns) if column in found]
     chosen = named if len(named) == 1 else found
@@ -421,13 +410,8 @@ def is_json(format: str) -> bool:
 
 def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> dict[str, tuple[str, ...]]:
     """In JSON, later rows may have columns that the first rows lack."""
-    found = {target: fields.get(target, ()) for target in ALIASES}
-    return {
-        target: names
-        if target in by_user or target == "id"
-        else tuple(dict.fromkeys((*names, *ALIASES[target])))
-        for target, names in found.items()
-    }
+    usual = {target: () if target in (*by_user, "id") else names for target, names in ALIASES.items()}
+    return {target: tuple(dict.fromkeys((*fields.get(target, ()), *usual[target]))) for target in ALIASES}
 
 
 def _describe_questions(
@@ -440,11 +424,10 @@ def _describe_questions(
         what = f"multiple choice {'with' if images else 'without'} images"
         return f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
     if (first := find_value(rows, fields.get("options", ()))) is not None:
-        column = fields["options"][0]
         is_block = isinstance(first, str) and read_literal(first) is None
-        if is_block and images and is_json(format):
-            return f"column {column} has options as one text, {seen}: as InSight-o3 reads it"
-        return f"column {column} has options as {'one text' if is_block else 'a list or an object'}, {seen}"
+        form = "one text" if is_block else "a list or an object"
+        kit = ": as InSight-o3 reads it" if is_block and images and is_json(format) else ""
+        return f"column {fields['options'][0]} has options as {form}, {seen}{kit}"
     return f"{seen} and no options: open questions {'on' if images else 'without'} images"
 
 
@@ -459,19 +442,11 @@ def is_loose_id(column: str) -> bool:
     return column.lower() == "question_id" or bool(find_candidates("id", [column]))
 
 
-def _describe_ids(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _describe_ids(fields: Mapping[str, tuple[str, ...]]) -> str:
     if "id" not in fields:
-        return ["no column index, id, question_id, uid or Nr: sample ids are row numbers"]
+        return "no column index, id, question_id, uid or Nr: sample ids are row numbers"
     column = fields["id"][0]
-    if is_loose_id(column):
-        return [f"sample ids from {column}; repeats get #2, #3, ..."]
-    return [f"sample ids from {column}"]
-
-
-def _renamed(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
-    return [
-        f"column {names[0]} is used as {to}" for to, names in fields.items() if names[0] not in ALIASES[to]
-    ]
+    return f"sample ids from {column}" + ("; repeats get #2, #3, ..." if is_loose_id(column) else "")
 
 
 # -- Rows into the parts of a sample
