@@ -114,9 +114,7 @@ class JsonLinesReader(msgspec.Struct):
                 if line.isspace():
                     continue
                 number += 1
-                row = _read_row(self, line, begin, Row(number, line_number, {}), blobs, on_problem)
-                if row is not None:
-                    yield row
+                yield from _read_row(self, line, begin, Row(number, line_number, {}), blobs, on_problem)
 
 
 class JsonReader(msgspec.Struct):
@@ -131,16 +129,12 @@ class JsonReader(msgspec.Struct):
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         with self._open() as file:
             is_copy = isinstance(file, BytesIO)
+            reader = JsonReader(self.path) if is_copy else self  # the transcoded copy is UTF-8
             for number, (key, offset, element) in enumerate(walk_rows(file, self.path), start=1):
                 begin = -1 if is_copy else offset
-                # The transcoded copy is UTF-8.
-                reader = JsonReader(self.path) if is_copy else self
-                row = _read_row(reader, element, begin, Row(number, 0, {}), blobs, on_problem)
-                if row is None:
-                    continue
-                if key is not None and not any(name in row.values for name in ALIASES["id"]):
-                    row = Row(number, 0, {"id": key, **row.values})
-                yield row
+                for row in _read_row(reader, element, begin, Row(number, 0, {}), blobs, on_problem):
+                    has_id = key is None or any(name in row.values for name in ALIASES["id"])
+                    yield row if has_id else Row(number, 0, {"id": key, **row.values})
 
     def _open(self) -> BinaryIO:
         if self.encoding != "utf-8":
@@ -177,13 +171,13 @@ def _read_row(
     row: Row,
     blobs: Collection[str],
     on_problem: OnProblem,
-) -> Row | None:
-    """The row with its values, or None after reporting a problem."""
+) -> Iterator[Row]:
+    """The row with its values; none after reporting a problem."""
     where = name_row(reader.path, row.number, row.line)
     try:
         if reader.encoding != "utf-8":
             text, offset = text.decode(reader.encoding).encode(), -1
-        return Row(row.number, row.line, decode_record(text, offset, blobs))
+        yield Row(row.number, row.line, decode_record(text, offset, blobs))
     except UnicodeDecodeError:
         on_problem(make_decode_error(where, _broken_column(text), text, reader.encoding))
     except msgspec.ValidationError as err:
@@ -196,13 +190,12 @@ def _read_row(
     except (msgspec.DecodeError, RecursionError) as err:
         if not _is_text(text):
             on_problem(make_decode_error(where, "?", text, reader.encoding))
-            return None
+            return
         begin = text[:60].decode("utf-8", "replace").strip()
         hint = "write one complete object per line" if row.line else "validate the file with a JSON tool"
         if not begin:
             hint = "remove the extra comma before it"
         on_problem(DataError(f"{where}: invalid JSON: {err} (the row begins {begin!r})", hint=hint))
-    return None
 
 
 def _is_text(text: bytes) -> bool:
@@ -519,33 +512,33 @@ class JsonColumnsReader:
     path: Path
 
     def columns(self) -> tuple[str, ...]:
-        return tuple(self._table())
+        return tuple(next(iter(self._list_rows()), ()))
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        table = self._table()
-        first, column = next(iter(table.items()))
-        for number, key in enumerate(column, start=1):
-            for name, values in table.items():
-                if key not in values or len(values) != len(column):
-                    raise DataError(
-                        f"{self.path.name}: the columns {first!r} and {name!r} have different rows",
-                        hint="every column needs every row; a list of records does not",
-                    )
-            yield Row(number, 0, {name: values[key] for name, values in table.items()})
+        for number, values in enumerate(self._list_rows(), start=1):
+            yield Row(number, 0, values)
 
-    def _table(self) -> dict[str, dict[str, Any]]:
+    def _list_rows(self) -> list[dict[str, Any]]:
         text = read_bytes(self.path)
         with translate_json_errors(self.path.name):
             table = msgspec.json.decode(text, type=dict[str, dict[str, Any] | list[Any]])
             if table.keys() == SPLIT_KEYS:
                 return self._join_split(msgspec.convert(table, _Split))
-        return {
+        columns = {
             name: values if isinstance(values, dict) else {str(at): v for at, v in enumerate(values)}
             for name, values in table.items()
         }
+        first, column = next(iter(columns.items()))
+        for name, values in columns.items():
+            if values.keys() != column.keys():
+                raise DataError(
+                    f"{self.path.name}: the columns {first!r} and {name!r} have different rows",
+                    hint="every column needs every row; a list of records does not",
+                )
+        return [{name: values[key] for name, values in columns.items()} for key in column]
 
-    def _join_split(self, found: _Split) -> dict[str, dict[str, Any]]:
-        """The columns of a table with separate names and rows."""
+    def _join_split(self, found: _Split) -> list[dict[str, Any]]:
+        """The rows of a table with separate names and cells."""
         names = found.columns
         if len(set(names)) != len(names):
             raise DataError(f"{self.path.name}: repeated column name", hint="rename one of them")
@@ -553,5 +546,4 @@ class JsonColumnsReader:
             if len(cells) != len(names):
                 where = f"{self.path.name}: row {number}"
                 raise DataError(f"{where}: {len(cells)} cells, but {len(names)} columns")
-        rows = list(enumerate(found.data))
-        return {name: {str(row): cells[at] for row, cells in rows} for at, name in enumerate(names)}
+        return [dict(zip(names, cells, strict=True)) for cells in found.data]
