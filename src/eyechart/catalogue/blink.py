@@ -6,7 +6,7 @@ import re
 from string import ascii_uppercase
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.prompt.published import ask_with, frame
+from eyechart.prompt.published import ask_with
 from eyechart.score.lmms import lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
 
@@ -52,8 +52,6 @@ Entry(
         "answer": str(row["answer"]).strip("()"),
         "category": row["sub_task"],
     },
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(prompt=ask_with(ask_blink), scorer="blink-lmms")},
     group_by=("category",),
     macro="category",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry, read_letter
-from eyechart.prompt.published import frame
 
 Entry(
     "embspatial",
@@ -20,6 +19,4 @@ Entry(
         "answer": read_letter(row["answer"], len(row["answer_options"])),
         "category": row["relation"],
     },
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
 ).register()

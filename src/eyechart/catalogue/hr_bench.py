@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry
-from eyechart.prompt.published import frame
 
 for _side in ("4k", "8k"):
     Entry(
@@ -16,8 +15,6 @@ for _side in ("4k", "8k"):
         file=(f"HRBench{_side.upper()}", f"hr_bench_{_side}"),
         hub=f"DreamMr/HR-Bench:hr_bench_{_side}.parquet",
         also_hub=[f"DreamMr/HR-Bench:hrbench_version_split/hrbench_{_side}"],
-        prompt=frame(),
-        scorer="choice-vlmevalkit",
         group_by=("category", "cycle_category"),
         metric="accuracy over all rotations",
     ).register()

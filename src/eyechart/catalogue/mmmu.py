@@ -165,7 +165,6 @@ Entry(
     change_row=lambda row: {"category": row["subject"], "question": "placeholder"},
     fields={"id": "id"},
     prompt=show_image(_IN_IMAGE + _DIRECT),
-    scorer="choice-vlmevalkit",
     kits={
         "vlmevalkit-cot": Kit(
             prompt=show_image(_IN_IMAGE + _COT), scorer="mmmu-pro-cot-vlmevalkit", group_by=GROUPS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.prompt.published import LETTER, ask_with, frame
+from eyechart.prompt.published import LETTER, ask_with
 from eyechart.types import Sample
 
 _INLINE = re.compile(r"\n?Options:\s*A: (.*?), B: (.*?), C: (.*?), D: (.*)$", re.DOTALL)
@@ -41,8 +41,6 @@ Entry(
     hub="Lin-Chen/MMStar:mmstar.parquet",
     also_hub=["Lin-Chen/MMStar:val"],
     change_row=split_inline_options,
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(prompt=ask_with(ask_mmstar), scorer="choice-lmms", aggregate="macro-l2-category")},
     group_by=("category", "l2-category"),
     macro="category",

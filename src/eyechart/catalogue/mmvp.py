@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.prompt.published import choose, frame
+from eyechart.prompt.published import choose
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
 from eyechart.score.lmms import lmms_scorer, score_letter
 from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
@@ -27,8 +27,6 @@ Entry(
         "options": [text.strip() for text in re.split(r"\([a-z]\)", row["Options"]) if text.strip()],
         "answer": str(row["Correct Answer"]).strip("() ").upper(),
     },
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="mmvp-lmms", aggregate="mmvp-lmms")},
     aggregate="mmvp",
     metric="pairs of which both questions are right",

@@ -19,7 +19,6 @@ Entry(
     hub="MUIRBENCH/MUIRBENCH:test",
     change_row=lambda row: {"index": row["idx"], "category": row["task"]},
     prompt=ask_in_place(closing="Answer with the option's letter from the given choices directly."),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="muirbench-lmms", aggregate="muirbench")},
     group_by=("category",),
     note="VLMEvalKit drops images that no `<image>` in the question refers to; here they come first.",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.prompt.published import ask_with, frame, list_options
+from eyechart.prompt.published import ask_with, list_options
 from eyechart.types import Sample
 
 _LINES = re.compile(r"^\s*([A-Z])\. ?(.*)$", re.MULTILINE)
@@ -45,8 +45,6 @@ Entry(
     hub="lmms-lab/RealWorldQA:test",
     also_hub=["xai-org/RealworldQA"],
     change_row=lambda row: {**split_option_lines(row), "asked": row["question"].strip()},
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(max_tokens=16, prompt=ask_with(ask_realworldqa), scorer="choice-lmms")},
     note="lmms-eval sends the question as published, with its options and instruction; the file has these in "
     "columns, from which the question is put together again.",

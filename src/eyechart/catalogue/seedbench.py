@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.prompt.published import choose, frame
+from eyechart.prompt.published import choose
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import is_same_text, lmms_scorer, score_text
 from eyechart.types import Reply, Sample, Score
@@ -22,8 +22,6 @@ Entry(
         if row["data_type"] == "image"
         else []
     ),
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(prompt=choose(), scorer="seedbench-lmms")},
     note="The hub data set also has questions on videos; they are left out.",
 ).register()
@@ -43,8 +41,6 @@ Entry(
         "options": [row[f"choice_{letter}"] for letter in "ABCD"],
         "category": row["question_image_type"],
     },
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={
         LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="seedbench-lmms", aggregate="seedbench-lmms")
     },

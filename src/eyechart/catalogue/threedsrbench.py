@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from eyechart.catalogue.entry import Entry
-from eyechart.prompt.published import frame
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
 from eyechart.types import CannotAggregate, MetricTable, ScoredRow
 
@@ -21,8 +20,6 @@ Entry(
     hub="ccvl/3DSRBench:3dsrbench_v1_vlmevalkit_circular.tsv",
     also_hub=["oscarqjh/3DSRBench_lmmseval:3dsr_circular/test"],
     change_row=lambda row: {letter: None for letter in "ABCD" if str(row.get(letter)).lower() == "nan"},
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     group_by=("category",),
     aggregate="3dsrbench",
     metric="questions of which all rotations are right; also with the mirrored image, and over all rows",

@@ -15,6 +15,5 @@ Entry(
     file="TreeBench",
     hub="HaochenWang/TreeBench:TreeBench.tsv",
     prompt=frame("Answer with the correct option's letter directly. \n"),
-    scorer="choice-vlmevalkit",
     parity="VLMEvalKit, its reading of letters; the IoU of boxes in a chain of thought is not computed",
 ).register()

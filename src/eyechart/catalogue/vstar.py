@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
-from eyechart.prompt.published import choose, frame
+from eyechart.prompt.published import choose
 from eyechart.score.lmms import FOUR, lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
 
@@ -24,8 +24,6 @@ Entry(
         "options": re.findall(r"\([A-Z]\) ([^\n(]*[^\s(])", row["text"]),
         "answer": row["label"],
     },
-    prompt=frame(),
-    scorer="choice-vlmevalkit",
     kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="vstar-lmms")},
 ).register()
 

@@ -43,7 +43,6 @@ Entry(
     hub="We-Math/We-Math:testmini",
     change_row=change_wemath,
     prompt=frame(""),
-    scorer="choice-vlmevalkit",
     kits={
         "vlmevalkit-cot": Kit(
             prompt=ask_with(
