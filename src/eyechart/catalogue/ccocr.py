@@ -7,7 +7,6 @@ the 39 parts within these four kinds, and the kinds.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
-from eyechart.score.judges import MAX_JSON_CHARS, get_fact
+from eyechart.score.judges import get_fact, parse_json
 from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
 from eyechart.score.reading import score_official
 from eyechart.score.text import FULL_WIDTH, parse_literal
@@ -149,7 +148,7 @@ def compare_fields(reply: str, gold: str) -> float:
     >>> compare_fields(gold, gold), compare_fields('{"total": "12.50"}', gold), compare_fields("none", gold)
     (1.0, 0.5454545454545454, 0.0)
     """
-    wanted = _parse_json(gold)
+    wanted = parse_json(gold)
     if wanted is None:
         wanted = parse_literal(gold)
     try:
@@ -164,15 +163,8 @@ def compare_fields(reply: str, gold: str) -> float:
 def _read_json(reply: str) -> Any:
     _, is_fenced, inside = reply.partition("```json")
     text = inside.partition("```")[0] if is_fenced else reply
-    found = _parse_json(text.strip().replace("\n", ""))
+    found = parse_json(text.strip().replace("\n", ""))
     return {} if found is None else found
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text) if len(text) <= MAX_JSON_CHARS else None
-    except (ValueError, RecursionError):
-        return None
 
 
 def _tidy_values(data: Any) -> Any:

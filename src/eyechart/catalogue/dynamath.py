@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
-from eyechart.score.judges import MAX_JSON_CHARS, official_judged
+from eyechart.score.judges import official_judged, parse_json
 from eyechart.score.math import extract_answer, read_as, score_answer
 from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
@@ -101,12 +100,7 @@ def _cut_object(text: str) -> str:
 
 
 def _read_short_answer(text: str, kind: str) -> tuple[bool, Any]:
-    if len(text) > MAX_JSON_CHARS:
-        return False, None
-    try:
-        found = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return False, None
+    found = parse_json(text, strict=False)
     answer = found.get("short answer") if isinstance(found, dict) else None
     if answer is None or (kind in ("float", "multiple choice") and not isinstance(answer, str)):
         return False, None

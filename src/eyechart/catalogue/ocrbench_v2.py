@@ -12,7 +12,6 @@ lowers a score where a transcript has other forms of the same words. Where the o
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -28,7 +27,7 @@ from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, get_column
 from eyechart.score.boxes import compute_iou
 from eyechart.score.chinese_words import cut_words
-from eyechart.score.judges import MAX_JSON_CHARS, get_fact
+from eyechart.score.judges import MAX_JSON_CHARS, get_fact, parse_json
 from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
 from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted, parse_literal
@@ -388,12 +387,9 @@ def _tidy_value(value: object) -> str | None:
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
-    found: object = None
-    if len(text) <= MAX_JSON_CHARS:
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            found = parse_literal(text)
+    found = parse_json(text)
+    if found is None and len(text) <= MAX_JSON_CHARS:
+        found = parse_literal(text)
     return found if isinstance(found, dict) else None
 
 

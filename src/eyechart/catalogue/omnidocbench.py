@@ -11,7 +11,6 @@ LaTeX and ImageMagick; it is not computed.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask_with
 from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide, get_column
-from eyechart.score.judges import get_fact
+from eyechart.score.judges import get_fact, parse_json
 from eyechart.score.markup import MAX_CHARS, compute_teds
 from eyechart.score.reading import score_official
 from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
@@ -353,10 +352,7 @@ def read_annotation(gold: str) -> Page | None:
 
 
 def _parse(gold: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(gold) if len(gold) <= MAX_GOLD_CHARS else None
-    except (ValueError, RecursionError):
-        return None
+    found = parse_json(gold, max_chars=MAX_GOLD_CHARS)
     return found if isinstance(found, dict) else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
-from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, give, official_judged
+from eyechart.score.judges import ask_judge, give, official_judged, parse_json
 from eyechart.score.lmms import lmms_scorer, normalise_lmms, score_short
 from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
@@ -62,12 +61,7 @@ def read_first_value(said: str) -> Any:
     The object may be fenced and may lack its last brace.
     """
     text = said.replace("```json", "").replace("```python", "").replace("```", "").strip()
-    if not text or len(text) > MAX_JSON_CHARS:
-        return None
-    try:
-        found = json.loads(text if text.endswith("}") else text + "}")
-    except (ValueError, RecursionError):
-        return None
+    found = parse_json(text if text.endswith("}") else text + "}")
     return next(iter(found.values()), {}) if isinstance(found, dict) else None
 
 

@@ -5,6 +5,7 @@ A call that fails leaves the row unscored. Parity of reading: tests/catalogue/ve
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
@@ -22,6 +23,18 @@ T = TypeVar("T")
 TRIES = 5
 WARMER = 0.5  # added to the judge's temperature with every try
 MAX_JSON_CHARS = 100_000
+
+
+def parse_json(text: str, *, max_chars: int = MAX_JSON_CHARS, strict: bool = True) -> Any:
+    """The value of a JSON text; None of any other text, and of one that is too long.
+
+    >>> parse_json('{"a": 1}'), parse_json("a: 1")
+    ({'a': 1}, None)
+    """
+    try:
+        return json.loads(text, strict=strict) if len(text) <= max_chars else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def get_fact(sample: Sample, *names: str) -> str:
