@@ -13,8 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.files import sheet_rows
-from eyechart.data.files.sheet_rows import read_formulas, read_rows
+from eyechart.data.files.sheet_rows import open_book, read_formulas, read_sheet
 from support.tables import write_workbook
+
+
+def read_rows(path: str) -> list[Any]:
+    _, *rows = read_sheet(path, open_book(path).sheet_names[0])
+    return rows
 
 
 def with_sheet(path: Path, new: Path, edit: Any) -> Path:
@@ -78,9 +83,21 @@ def test_a_mark_across_two_chunks_is_seen(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_as_a_program(tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "m.xlsx", ["index", "prediction"], [1, "=B"])
-    command = [sys.executable, "-P", sheet_rows.__file__, str(path), str(4 * 1024**3), "60"]
+    command = [
+        sys.executable,
+        "-P",
+        sheet_rows.__file__,
+        str(path),
+        str(4 * 1024**3),
+        "60",
+        "--sheet",
+        "Sheet",
+    ]
     done = subprocess.run(command, capture_output=True, check=False)
-    assert [json.loads(line) for line in done.stdout.splitlines()][:2] == [["index", "prediction"], [1, "=B"]]
+    assert [json.loads(line) for line in done.stdout.splitlines()][1:3] == [
+        ["index", "prediction"],
+        [1, "=B"],
+    ]
     path.write_bytes(b"PK")
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == sheet_rows.FAILED

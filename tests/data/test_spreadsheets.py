@@ -399,9 +399,10 @@ def test_empty_rows_of_a_workbook_are_counted_not_printed(tmp_path: Path) -> Non
             90_002: ("c?", "y"),
         }.items():
             sheet.write_row(row, 0, cells)
-    command = [sys.executable, "-P", str(sheets._PROGRAM), str(tmp_path / "far.xlsx"), str(2**33), "100"]
+    what = (str(tmp_path / "far.xlsx"), str(2**33), "100", "--sheet", "S")
+    command = [sys.executable, "-P", str(sheets._PROGRAM), *what]
     printed = subprocess.run(command, capture_output=True, check=True).stdout
-    assert len(printed.splitlines()) == 6
+    assert len(printed.splitlines()) == 7
     samples = list(open_source(tmp_path / "far.xlsx"))
     assert [(sample.question, sample.golds) for sample in samples] == [
         ("a?", ("x",)), ("b?", ("0",)), ("c?", ("y",)),

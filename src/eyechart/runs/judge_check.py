@@ -16,10 +16,10 @@ from typing import Any
 
 from eyechart.data.files.formats import guess_format
 from eyechart.data.files.rows import Reader, Row, name_row
-from eyechart.data.files.sheets import SheetReader, format_cell, is_workbook
-from eyechart.data.files.sniff import SEPARATORS, sniff_table
+from eyechart.data.files.sheets import FIRST, format_cell, is_workbook
+from eyechart.data.files.sniff import SEPARATORS
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.source import SourceOptions, open_reader
+from eyechart.data.source import SourceOptions, open_table
 from eyechart.engine.judge import draw_sample
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError, join_names
 from eyechart.report.export import guard_formula, open_workbook, strip_guard
@@ -287,13 +287,10 @@ def _read_rows(file: Path) -> Iterator[Row]:
 
 def _open_reader(file: Path) -> Reader:
     """A workbook, or a table as spreadsheet programs save it: other separators and encodings included."""
-    if is_workbook(file):
-        return SheetReader(file)
-    format = guess_format(file)[0] if file.suffix.lower() != ".xlsx" else ""
-    if format not in SEPARATORS:
+    format = "xlsx" if is_workbook(file) else guess_format(file)[0] if file.suffix.lower() != ".xlsx" else ""
+    if format not in ("xlsx", *SEPARATORS):
         raise DataError(f"{file.name}: not a workbook or a CSV file", hint="save the sheet as .xlsx or .csv")
-    layout = sniff_table(file, format, lambda names: {"id", "verdict"} <= {*names}, lambda names: False)
-    return open_reader(file, format, layout.encoding, SourceOptions(), layout)
+    return open_table(file, format, SourceOptions(sheet=FIRST), lambda names: {"id", "verdict"} <= {*names})
 
 
 def _check_run(run: Run, row: Row, where: str) -> None:

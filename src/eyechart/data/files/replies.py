@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from eyechart.data.columns.meaning import ALIASES, detect, to_text
 from eyechart.data.files.formats import find_file, guess_format, read_head
 from eyechart.data.files.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow, translate_json_errors
 from eyechart.data.files.rows import OnProblem, Reader, Row, name_row, raise_problem, read_literal
-from eyechart.data.files.sheets import SheetReader, format_cell, is_workbook, list_archive_names
+from eyechart.data.files.sheets import FIRST, WorkbookReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.files.tables import BOM
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import API_FAILURE, DataError, UsageError
@@ -225,13 +225,17 @@ def open_questions(path: str | Path) -> FileSource:
 
 def _open(file: Path, kind: TableKind) -> tuple[Reader, str]:
     if kind == "workbook":
-        return SheetReader(file), "xlsx"
+        return WorkbookReader(file, _names_reply, FIRST), "xlsx"
     if kind == "columns":
         return JsonColumnsReader(file), "json"
     if kind == "texts":
         return _TextsReader(file), "json"
     format, _ = guess_format(file)
     return open_reader(file, format, "utf-8", SourceOptions()), format
+
+
+def _names_reply(names: Sequence[str]) -> bool:
+    return not ({*ID_COLUMNS}.isdisjoint(names) or {*REPLY_COLUMNS}.isdisjoint(names))
 
 
 class _TextsReader(msgspec.Struct):

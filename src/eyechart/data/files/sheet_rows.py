@@ -1,9 +1,8 @@
-"""Runs in a separate process: prints the rows of a workbook's first sheet, one JSON list per line.
+"""Runs in a separate process: prints the rows of a workbook's sheets, one JSON value per line.
 
-After the first row, a number stands for so many empty rows.
-
-With ``--sheets`` it prints the beginning of every visible sheet instead; with ``--sheet NAME`` all rows of
-that sheet, after one line with its merged cells and its pictures. Dates and similar values become text.
+With ``--sheets`` it prints the beginning of every visible sheet; with ``--sheet NAME`` all rows of that
+sheet, after one line with its merged cells and its pictures. A row is a list; after the first one, a number
+stands for so many empty rows. Dates and similar values become text.
 Libraries that write spreadsheets turn a text that begins with ``=`` into a formula without a value; such a
 cell becomes the text again.
 
@@ -49,11 +48,6 @@ _FORMULA = re.compile(r'=?(?:_xlfn\.|_xludf\.)?(IMAGE|DISPIMG)\(\s*"([^"]{1,2000
 
 Cell = tuple[int, int]  # row and column, counted from 0
 Formulas = Mapping[int, Mapping[int, str]]  # row to column to text
-
-
-def read_rows(path: str) -> Iterator[list[Any]]:
-    """All rows of the first sheet."""
-    return _read_cells(path, open_book(path).get_sheet_by_index(0))
 
 
 def open_book(path: str) -> python_calamine.CalamineWorkbook:
@@ -507,10 +501,7 @@ def main(path: str, max_memory: int, max_cpu_s: int, *what: str) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
         resource.setrlimit(resource.RLIMIT_CPU, (max_cpu_s, max_cpu_s + 1))
     try:
-        if what:
-            rows = read_beginnings(path) if what[0] == "--sheets" else read_sheet(path, what[1])
-        else:
-            rows = read_rows(path)
+        rows = read_sheet(path, what[1]) if what[0] == "--sheet" else read_beginnings(path)
         for line in _join_empty(rows):
             sys.stdout.write(json.dumps(line, default=str) + "\n")
     except BrokenPipeError:

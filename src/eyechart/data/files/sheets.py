@@ -1,7 +1,7 @@
 """Spreadsheets, row by row. Workbooks are .xlsx, .xlsm and .xlsb (Excel), .xls (before 2007) and .ods.
 
-`SheetReader` reads the first sheet, with the columns named in its first row, such as another program writes;
-`WorkbookReader` finds the sheet, the header and the pictures of what people write.
+`WorkbookReader` finds the sheet, the header and the pictures. A cell that is merged over several rows counts
+in each of them, and a picture stays in the archive.
 
 A few kilobytes can expand to terabytes: a long text used in a million cells, or one cell in the last corner
 of the sheet. So the unpacked size is checked first, and the file is then opened in a separate process with a
@@ -101,43 +101,13 @@ def refuse_bomb(path: Path) -> None:
 
 def refuse_too_large(path: Path) -> None:
     """Raise `DataError` for a workbook that needs too much memory, before it is opened in this process."""
-    with open_sheet(path) as lines:
+    with open_sheet(path, "--sheets") as lines:
         next(lines, None)
-
-
-@dataclass(slots=True)
-class SheetReader:
-    """Rows of a workbook's first sheet. Every cell is text; an empty cell is None."""
-
-    path: Path
-    _columns: tuple[str, ...] = ()
-
-    def columns(self) -> tuple[str, ...]:
-        if not self._columns:
-            with open_sheet(self.path) as lines:
-                self._columns = self._names(next(lines, None))
-        return self._columns
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        """All rows, in order; empty rows are skipped."""
-        with open_sheet(self.path) as lines:
-            names = self._columns = self._names(next(lines, None))
-            for number, cells in enumerate(lines, start=1):
-                if any(cell not in (None, "") for cell in cells):
-                    texts = (format_cell(cell) for cell in cells)
-                    yield Row(number, number + 1, dict(zip(names, texts, strict=False)))
-
-    def _names(self, cells: list[Any] | None) -> tuple[str, ...]:
-        if not cells:
-            raise DataError(f"{self.path.name}: the first sheet is empty", hint="its first row names columns")
-        names = [format_cell(cell) or f"Unnamed: {index}" for index, cell in enumerate(cells)]
-        refuse_repeated_names(names, f"{self.path.name}: the first row")
-        return tuple(names)
 
 
 @contextmanager
 def open_sheet(path: Path, *what: str) -> Iterator[Iterator[Any]]:
-    """What the separate process prints: by default the rows of the first sheet (see sheet_rows.py)."""
+    """What the separate process prints (see sheet_rows.py)."""
     refuse_bomb(path)
     # -P: the child imports nothing from the current folder.
     limits = (str(MAX_MEMORY), str(MAX_CPU_S))
@@ -185,10 +155,8 @@ def format_cell(cell: Any) -> str | None:
     return None if cell is None or cell == "" else str(cell)
 
 
-# -- Workbooks as people write them: a cell that is merged over several rows counts in each of them, and a
-# picture stays in the archive
-
 NamesQuestion = Callable[[Sequence[str]], bool]
+FIRST = ""  # the first sheet, whatever its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +171,11 @@ class _Sheet:
 
 @dataclass(slots=True)
 class WorkbookReader:
-    """Rows of one sheet. Every cell is text, None, or a list of image references."""
+    """Rows of one sheet. Every cell is text, None, or a list of image references.
+
+    `names_question`: whether names are those of the columns that are sought. Unless a sheet is named, one of
+    several must have them.
+    """
 
     path: Path
     names_question: NamesQuestion
@@ -275,6 +247,8 @@ class WorkbookReader:
         self._n_sheets = len(sheets)
         if not sheets:
             raise DataError(f"{self.path.name}: no sheet has any cells", hint="its first row names columns")
+        if self.sheet == FIRST:
+            return sheets[0]
         if self.sheet is not None:
             found = next((one for one in sheets if one.name == self.sheet), None)
             if found is None:
