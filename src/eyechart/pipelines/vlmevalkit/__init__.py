@@ -15,7 +15,7 @@ evalscope/job.py            `run_task`: every model on every dataset; `Summarize
 evalscope/evaluation.py     one model on one dataset: planned, asked, scored
 evalscope/folders.py        folders of tasks, ``status.json``
 evalscope/output.py         printed tables, files of predictions
-evalscope/report.py         EvalScope's reports, for its dashboard; lines.py has the lines beside them
+evalscope/report.py         EvalScope's files of a run, for its dashboard
 vlmeval/command.py          VLMEvalKit's run.py: flags, ``--config``
 vlmeval/dataset.py          the dataset classes that scripts change or inherit from
 vlmeval/bridge.py           a changed class as a benchmark; the judge of a script's `evaluate`

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.models.redact import HIDDEN, is_secret, redact_parameters
+from eyechart.models.redact import HIDDEN, is_secret
 from eyechart.registry import suggest_name
 from eyechart.runs.options import SUFFIXES, decode_json, load_config_file
 
@@ -84,9 +84,7 @@ class Task:
     data: tuple[DataEntry, ...]
     mode: Mode = "all"
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, for every model
-    flags: Mapping[str, Any] = field(
-        default_factory=dict, repr=False
-    )  # of `Options`, given as flags beside the file
+    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, beside the file
     judge_name: str = ""  # of the judge in file names
     local_judge: str = ""  # the model that is asked in place of the judge that a user's `evaluate` builds
     judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # arguments of a user's `evaluate`
@@ -163,10 +161,8 @@ class TaskConfig:
 
 def read_tasks(given: Any) -> Task | list[Task]:
     """The task, given in any form, or the tasks of a list, which may also be in a file."""
-    content = _read_file(Path(given)) if isinstance(given, str | Path) else given
+    content = _read_file(given) if isinstance(given, str | Path) else given
     if not isinstance(content, list | tuple):
-        if isinstance(given, str | Path) and not isinstance(content, Mapping):
-            raise UsageError(f"{given} does not hold a mapping of names to values, or a list of these")
         return read_task(content)
     found: list[Task] = []
     for number, one in enumerate(content, start=1):
@@ -183,18 +179,16 @@ def read_task(given: Any) -> Task:
     from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
     from eyechart.pipelines.vlmevalkit.evalscope.native import read_native
 
-    said = {name: value for name, value in _to_mapping(given).items() if value is not None}
-    said = {name: value for name, value in said.items() if name not in _GENERATED}
+    said = {name: value for name, value in drop_none(_to_mapping(given)).items() if name not in _GENERATED}
     _refuse_unknown(said)
     values = Values(said, "the task")
     is_native = _is_native(values.text("eval_backend"), said)
     if not is_native:
-        for name in said:
-            if name in NATIVE_KEYS:
-                raise UsageError(
-                    f"the task's {name} is for EvalScope's native backend, and would be ignored here",
-                    hint="remove it; eval_config holds what this backend reads",
-                )
+        if stray := next((name for name in said if name in NATIVE_KEYS), None):
+            raise UsageError(
+                f"the task's {stray} is for EvalScope's native backend, and would be ignored here",
+                hint="remove it; eval_config holds what this backend reads",
+            )
         said["eval_config"] = _read_eval_config(values.raw("eval_config"))
     _refuse_hidden(said)
     filled = _fill_keys(said)
@@ -208,7 +202,7 @@ def read_task(given: Any) -> Task:
         seed=TASK_KEYS["seed"] if seed is None else seed,
         is_verbose=task.is_verbose or values.truth("debug"),
         is_dry_run=values.truth("dry_run"),
-        described=_describe(said),
+        described=_name_keys(_decode_texts(said)),
     )
 
 
@@ -227,12 +221,13 @@ def is_task(content: Any) -> bool:
 # -- The forms of a configuration
 
 
+def drop_none(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given: a value of None is not."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _to_mapping(given: Any) -> Mapping[str, Any]:
-    if isinstance(given, str | Path):
-        content = _read_file(Path(given))
-        if not isinstance(content, Mapping):
-            raise UsageError(f"{given} does not hold a mapping of names to values")
-        return content
+    given = _read_file(given) if isinstance(given, str | Path) else given
     if isinstance(given, Mapping):
         return given
     if isinstance(given, TaskConfig):
@@ -248,13 +243,16 @@ def _to_mapping(given: Any) -> Mapping[str, Any]:
     return {name: getattr(given, name, None) for name in names if not name.startswith("_")}
 
 
-def _read_file(path: Path) -> Any:
-    path = path.expanduser()
+def _read_file(place: str | Path) -> Mapping[str, Any] | list[Any]:
+    path = Path(place).expanduser()
     if path.suffix not in SUFFIXES:
         raise UsageError(f"{path}: not a configuration file", hint=f"known extensions: {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    return load_config_file(path)
+    content = load_config_file(path)
+    if not isinstance(content, Mapping | list):
+        raise UsageError(f"{place} does not hold a mapping of names to values, or a list of these")
+    return content
 
 
 def _read_eval_config(given: Any) -> Mapping[str, Any]:
@@ -263,7 +261,7 @@ def _read_eval_config(given: Any) -> Mapping[str, Any]:
         raise UsageError("the task has no eval_config", hint="it names the models and the data")
     if isinstance(given, str | Path):
         is_text = str(given).lstrip().startswith("{")
-        given = decode_json(str(given), "eval_config") if is_text else _read_file(Path(given))
+        given = decode_json(str(given), "eval_config") if is_text else _read_file(given)
     if not isinstance(given, Mapping):
         raise UsageError(
             "eval_config is not a mapping of names to values", hint="give a dict, a file path, or a JSON text"
@@ -310,60 +308,26 @@ _HIDDEN = (HIDDEN, "**********")  # what eyechart and EvalScope save in place of
 _ENV = "_env"  # `key_env: NAME` instead of `key`: the key is in the environment variable NAME
 
 
-class _Holder(NamedTuple):
-    """A mapping of a task that may hold keys."""
-
-    values: dict[str, Any]
-    who: str  # in errors
-    whose: str  # in the names of environment variables
-
-
-def _list_holders(task: dict[str, Any]) -> Iterator[_Holder]:
-    """The mappings of a copied task that may hold keys: models and judges, and what stands around them."""
-    config = task.get("eval_config")
-    if config is None:
-        yield _Holder(task, "the task", str(task.get("model") or "MODEL"))
-        judge = task.get("judge")
-        judges = _to_list(judge.get("models") or []) if isinstance(judge, dict) else []
-        judges.append(task.get("judge_model_args"))
-        yield from (_Holder(one, "the judge", "JUDGE") for one in judges if isinstance(one, dict))
-        return
-    yield _Holder(config, "eval_config", "MODEL")
-    if isinstance(judge := config.get("judge_args"), dict):
-        yield _Holder(judge, "judge_args", "JUDGE")
-    for one in _to_list(config.get("model")):
-        if isinstance(one, dict):
-            who = f"model {str(one.get('type') or one.get('name'))!r}"
-            yield _Holder(one, who, str(one.get("type") or "MODEL"))
-
-
-def _fill_keys(task: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a task with the keys of the environment in place of `key_env`."""
-    filled: dict[str, Any] = _copy(task)
-    for found, who, _ in _list_holders(filled):
-        for name in _KEYS:
-            variable = found.pop(f"{name}{_ENV}", None)
-            if variable is None:
-                continue
-            if found.get(name) is not None:
-                raise UsageError(f"{who}: {name} and {name}{_ENV} are both given", hint="leave one out")
-            found[name] = os.environ.get(str(variable))
-            if not found[name]:
-                raise UsageError(
-                    f"{who}: {name}{_ENV} names the environment variable {variable}, which is not set",
-                    hint=f"export {variable}=..., or write {name} instead of {name}{_ENV}",
-                )
+def _fill_keys(value: Any, who: str = "the task") -> Any:
+    """A copy of a configuration with the keys of the environment in place of `key_env`."""
+    if isinstance(value, list | tuple):
+        return [_fill_keys(one, who) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    filled = {name: _fill_keys(one, str(name)) for name, one in value.items()}
+    for name in _KEYS:
+        variable = filled.pop(f"{name}{_ENV}", None)
+        if variable is None:
+            continue
+        if filled.get(name) is not None:
+            raise UsageError(f"{who}: {name} and {name}{_ENV} are both given", hint="leave one out")
+        filled[name] = os.environ.get(str(variable))
+        if not filled[name]:
+            raise UsageError(
+                f"{who}: {name}{_ENV} names the environment variable {variable}, which is not set",
+                hint=f"export {variable}=..., or write {name} instead of {name}{_ENV}",
+            )
     return filled
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _copy(one) for name, one in value.items()}
-    return [_copy(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _to_list(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _refuse_hidden(value: Any, place: str = "the task") -> None:
@@ -384,22 +348,27 @@ def _refuse_hidden(value: Any, place: str = "the task") -> None:
         )
 
 
-def _describe(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration as it can be saved and run again, with environment variables in place of keys.
+def _name_keys(value: Any, whose: str = "MODEL") -> Any:
+    """A configuration as it can be saved and run again, with environment variables in place of keys.
 
-    Whatever else may be a key, by its name or inside a JSON text, is hidden, and refused when read.
+    Whatever else may be a key by its name is hidden, and refused when read.
     """
-    opened = _decode_texts(task)
-    shown = redact_parameters(opened)
-    for written, given in zip(_list_holders(shown), _list_holders(opened), strict=True):
-        for name in _KEYS:
-            key = given.values.get(name)
-            if isinstance(key, str) and key == NO_KEY:
-                written.values[name] = key
-            elif isinstance(key, str) and key:
-                del written.values[name]
-                whose = given.whose if name in ("key", "api_key") else "JUDGE"
-                written.values[f"{name}{_ENV}"] = _variable(key, whose)
+    if isinstance(value, list | tuple):
+        return [_name_keys(one, whose) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    named = value.get("type") or value.get("model")
+    whose = named if isinstance(named, str) and whose not in ("JUDGE", "") else whose
+    shown: dict[str, Any] = {}
+    for name, one in value.items():
+        if name == "extra_body":
+            shown[name] = _name_keys(one, "")
+        elif whose and name in _KEYS and isinstance(one, str) and one and one != NO_KEY:
+            shown[f"{name}{_ENV}"] = _variable(one, whose if name in ("key", "api_key") else "JUDGE")
+        elif one and one != NO_KEY and is_secret(name):
+            shown[name] = HIDDEN
+        else:
+            shown[name] = _name_keys(one, "JUDGE" if str(name).startswith("judge") else whose)
     return shown
 
 
@@ -458,14 +427,19 @@ class Values:
                 hint = suggest_name(name, sorted(known), otherwise=listed, at_most=1)
                 raise UsageError(f"{self.who} has no key {name!r}", hint=hint)
 
-    def refuse(self, name: str, why: str, *, hint: str = "", unless: Collection[Any] = ()) -> None:
-        if self._matters(name, unless):
-            raise UsageError(f"{self.who}: {name} is not possible here: {why}", hint=hint)
+    def refuse(
+        self, whys: Mapping[str, str], *, hint: str = "leave it out", unless: Collection[Any] = ()
+    ) -> None:
+        """Refuse each name for its reason, unless its value changes nothing."""
+        for name, why in whys.items():
+            if self._matters(name, unless):
+                raise UsageError(f"{self.who}: {name} is not possible here: {why}", hint=hint)
 
-    def note(self, name: str, why: str, *, unless: Collection[Any] = ()) -> None:
-        """Note that a name has no effect here."""
-        if self._matters(name, unless):
-            self.notes.append(f"{self.who}: {name} has no effect: {why}")
+    def note(self, whys: Mapping[str, str], *, unless: Collection[Any] = ()) -> None:
+        """Note that these names have no effect here, and why."""
+        for name, why in whys.items():
+            if self._matters(name, unless):
+                self.notes.append(f"{self.who}: {name} has no effect: {why}")
 
     def _matters(self, name: str, unless: Collection[Any]) -> bool:
         value = self.raw(name)
@@ -487,9 +461,8 @@ class Values:
             raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
         return number
 
-    def number(self, name: str, *, usual: float | None = None) -> float | None:
-        number = self._convert(name, self.raw(name), float)
-        return usual if number is None else number
+    def number(self, name: str) -> float | None:
+        return self._convert(name, self.raw(name), float)
 
     def truth(self, name: str) -> bool:
         """True or false, also as "yes" or 1; false if not given."""
@@ -518,8 +491,7 @@ class Values:
 
     def wrong(self, name: str, value: Any, must_be: str) -> UsageError:
         """The error for a value of a wrong type. The value of a key is not shown."""
-        is_key = redact_parameters({name: "x"})[name] != "x"
-        is_shown = isinstance(value, bool | int | float | str) and not is_key
+        is_shown = isinstance(value, bool | int | float | str) and not is_secret(name)
         shown = f" {repr(value)[:40]}" if is_shown else ""
         return UsageError(f"{self.who}: {name} is {_kind(value)}{shown}, but must be {must_be}")
 

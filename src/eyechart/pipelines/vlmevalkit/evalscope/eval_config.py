@@ -16,9 +16,21 @@ from typing import Any
 from eyechart.data.files.formats import SUFFIXES
 from eyechart.errors import UsageError
 from eyechart.models.openai import OpenAI
-from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
+from eyechart.pipelines.vlmevalkit.evalscope.config import (
+    NO_KEY,
+    DataEntry,
+    ModelEntry,
+    Task,
+    Values,
+    drop_none,
+)
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, format_model_name
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import REASONING, find_judge_spec, format_judge_spec
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
+    JUDGE_ARGUMENTS,
+    REASONING,
+    find_judge_spec,
+    format_judge_spec,
+)
 from eyechart.registry import models, suggest_name
 
 DEFAULT_JUDGE = "gpt-4o-mini"  # of VLMEvalKit, for multiple choice
@@ -48,12 +60,16 @@ _NO_EFFECT: Mapping[str, str] = {
     **dict.fromkeys(("ignore", "thinker"), "it is deprecated and unused"),
     "monitor_interval": "the progress line is always live",
 }
-_FOR_A_BASE_URL = (
+_LISTED = {"config": "eval_config itself names models and data"}
+_SERVED_KEYS = (
     "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "timeout", "extra_body",
 )  # fmt: skip
+_FOR_A_BASE_URL = dict.fromkeys(_SERVED_KEYS, "it applies to models at a base_url")
 _OF_A_JUDGE = (
     "judge_args", "judge_base_url", "judge_key", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM",
 )  # fmt: skip
+_PACE = ("nproc", "retry", "timeout")
+_OWN_PACE = "the judge has the limits of the model; only your own evaluate receives it"
 _AUX = {"true": "all", "1": "all", "false": "none", "0": "none"}
 
 
@@ -61,40 +77,32 @@ def read_eval_config(given: Any) -> Task:
     """The task of an `eval_config`."""
     values = Values(given, "eval_config", usual=EVAL_KEYS)
     values.refuse_unknown(EVAL_KEYS)
-    for name, why in _REFUSED.items():
-        values.refuse(name, why, hint="leave it out")
-    values.refuse(
-        "config", "eval_config itself names models and data", hint="eyechart vlmeval --config FILE runs it"
-    )
-    for name, why in _NO_EFFECT.items():
-        values.note(name, why)
+    values.refuse(_REFUSED)
+    values.refuse(_LISTED, hint="eyechart vlmeval --config FILE runs it")
+    values.note(_NO_EFFECT)
     values.truth("api_mode")  # requests are always asynchronous
     if "base_url" not in values:
-        for name in _FOR_A_BASE_URL:
-            why = "it applies to models at a base_url"
-            values.refuse(name, why, hint="write it into the model's entry")
+        values.refuse(_FOR_A_BASE_URL, hint="write it into the model's entry")
     retry = values.whole("retry", least=1)
     entries, remarks = read_models(values.raw("model"), values, retry)
     judge = _read_judge(values)
     _check_aux(values, has_judge="judge" in judge)
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
-    values.note("api_nproc", "nproc takes precedence", unless=(at_once,))
+    values.note({"api_nproc": "nproc takes precedence"}, unless=(at_once,))
+    thinking = values.one_of("thinking", ("auto", "keep", "split"), "")
     options = {
         "limit": values.whole("limit", least=0) or None,  # 0 means all
         "concurrency": at_once,
         **judge,
         "allow_private_urls": values.truth("allow_private_urls") or None,
         # As published: with SPLIT_THINK, predictions have no thoughts.
-        "thinking": values.one_of(
-            "thinking", ("auto", "keep", "split"), "split" if os.environ.get("SPLIT_THINK") else ""
-        )
-        or None,
+        "thinking": thinking or ("split" if os.environ.get("SPLIT_THINK") else None),
     }
     return Task(
         models=tuple(entries),
         data=read_data(values.raw("data")),
         mode=values.one_of("mode", ("all", "infer", "eval"), "all"),  # type: ignore[arg-type]  # it is one
-        options={name: value for name, value in options.items() if value is not None},
+        options=drop_none(options),
         judge_name=_name_judge(values) if judge else "",
         local_judge=values.text("LOCAL_LLM") or "",
         judging=_make_judging(values, judge, at_once, retry),
@@ -114,8 +122,7 @@ def read_data(given: Any) -> tuple[DataEntry, ...]:
     for one in several:
         if not isinstance(one, str | Path) or not str(one).strip():
             raise UsageError(f"eval_config: data holds {one!r}, which is not the name of a dataset")
-    names = [str(one).strip() for one in several]
-    entries = tuple(DataEntry(name=_data_name(name), source=name) for name in names)
+    entries = tuple(DataEntry(name=_data_name(str(one).strip()), source=str(one).strip()) for one in several)
     refuse_duplicates([entry.name for entry in entries], "dataset")
     return entries
 
@@ -151,15 +158,14 @@ def _read_judge(values: Values) -> dict[str, Any]:
     arguments = Values(values.mapping("judge_args"), "judge_args")
     name = arguments.text("model") or values.text("judge")
     if name == NO_JUDGE:
-        for said in _OF_A_JUDGE:
-            values.note(said, f"judge: {NO_JUDGE} calls no judge", unless=("", {}))
+        values.note(dict.fromkeys(_OF_A_JUDGE, f"judge: {NO_JUDGE} calls no judge"), unless=("", {}))
         return {}
     base = arguments.text("api_base") or values.text("judge_base_url")
     key = arguments.text("key") or values.text("judge_key")
     local, local_base = values.text("LOCAL_LLM"), values.text("OPENAI_API_BASE")
-    own_key = values.text("OPENAI_API_KEY")
+    own_key = values.text("OPENAI_API_KEY") or NO_KEY
     if local and local_base:
-        name, base, key = local, local_base, own_key or NO_KEY
+        name, base, key = local, local_base, own_key
     elif local or local_base:
         missing = "LOCAL_LLM" if local_base else "OPENAI_API_BASE"
         hint = "or give judge, judge_base_url and judge_key"
@@ -167,26 +173,24 @@ def _read_judge(values: Values) -> dict[str, Any]:
     elif own_key != NO_KEY:
         key = key or own_key
     if not name:
-        for said in _OF_A_JUDGE:
-            values.refuse(said, "no judge is given", hint="add judge: NAME", unless=("", {}, NO_KEY))
+        no_judge = dict.fromkeys(_OF_A_JUDGE, "no judge is given")
+        values.refuse(no_judge, hint="add judge: NAME", unless=("", {}, NO_KEY))
         return {}
-    why = "the judge has the limits of the model; only your own evaluate receives it"
-    for pace in ("judge_api_nproc", "judge_retry", "judge_timeout"):
-        values.note(pace, why, unless=(values.raw(pace.removeprefix("judge_")),))
-    for pace in ("nproc", "retry", "timeout"):
-        arguments.note(pace, why)
+    for pace in _PACE:
+        values.note({f"judge_{pace}": _OWN_PACE}, unless=(values.raw(pace),))
+    arguments.note(dict.fromkeys(_PACE, _OWN_PACE))
     values.notes += arguments.notes
-    parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
     asked = name if local else find_judge_spec(name).removeprefix("openai/")
     if asked != name.removeprefix("openai/"):
         values.notes.append(f"judge {name}: requested as {asked}, as by VLMEvalKit")
-    found = {
-        "judge": format_judge_spec(name),
-        "judge_base_url": read_url(base, values.who, "the URL of the judge") if base else None,
-        "judge_api_key": key or (NO_KEY if base else None),
-        "judge_params": parameters or None,
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    return drop_none(
+        {
+            "judge": format_judge_spec(name),
+            "judge_base_url": read_url(base, values.who, "the URL of the judge") if base else None,
+            "judge_api_key": key or (NO_KEY if base else None),
+            "judge_params": arguments.others(JUDGE_ARGUMENTS) or None,
+        }
+    )
 
 
 def _name_judge(values: Values) -> str:
@@ -222,8 +226,7 @@ def _make_judging(
         "api_base": judge.get("judge_base_url"),
         "key": judge.get("judge_api_key"),
     }
-    said = {name: value for name, value in found.items() if value is not None}
-    return {**said, **values.mapping("judge_args")}
+    return {**drop_none(found), **values.mapping("judge_args")}
 
 
 # -- The models: ``CustomAPIModel`` entries, names at one `base_url`, and model specifications of eyechart
@@ -234,14 +237,17 @@ ENTRY_KEYS = (
     "img_detail", "max_file_size", "system_prompt", "timeout", "retry", "wait", "video_llm", "use_azure",
     "verbose",
 )  # fmt: skip
-_ENTRY_USUAL = {"total_img_size": -1, "wait": 1}
-_PER_IMAGE = "img_size: N limits the longer side of each image"
-_ENTRY_REFUSED: Mapping[str, tuple[str, str]] = {
-    "total_img_size": ("image sizes are limited one by one", _PER_IMAGE),
-    "video_llm": (_NO_VIDEOS, "leave it out"),
-    "use_azure": ("Azure's API is not supported", "give api_base and key"),
+_ENTRY_USUAL = {"total_img_size": -1, "wait": 1, "max_file_size": 1e9}
+_ENTRY_REFUSED: Mapping[str, str] = {
+    "total_img_size": "image sizes are limited one by one; img_size: N limits the longer side of each image",
+    "max_file_size": "images are not shrunk to a number of bytes; img_size: N limits the longer side of each",
+    "video_llm": _NO_VIDEOS,
+    "use_azure": "Azure's API is not supported; give api_base and key",
 }
-_MAX_FILE_SIZE = 1e9  # which no image reaches
+_ENTRY_NO_EFFECT: Mapping[str, str] = {
+    "wait": "delays between attempts increase, and follow Retry-After",
+    "verbose": "verbose in eval_config prints the replies of all models",
+}
 # Fields of the request that eyechart sets itself.
 _OWN_FIELDS = ("model", "messages", "n", "stream")
 
@@ -308,66 +314,60 @@ def _read_served_options(values: Values, kind: str, retry: int | None) -> dict[s
     """The options of a run, from the entry of a served model."""
     options = _read_common_options(values, retry)
     params: dict[str, Any] = {"image_detail": values.one_of("img_detail", ("high", "low"), "high")}
-    options["params"] = params
     max_tokens = values.whole("max_tokens", least=1) or 2048
     if REASONING.search(kind):
         params["max_completion_tokens"] = max_tokens
-        values.note("temperature", f"{kind} takes none", unless=(0,))
+        values.note({"temperature": f"{kind} takes none"}, unless=(0,))
     else:
-        options |= {"max_tokens": max_tokens, "temperature": values.number("temperature", usual=0.0)}
-    params |= _read_other_keys(values)
-    return options
+        options |= {"max_tokens": max_tokens, "temperature": values.number("temperature") or 0.0}
+    return {**options, "params": {**params, **_read_other_keys(values)}}
 
 
 def _read_own_options(values: Values, retry: int | None) -> dict[str, Any]:
     """The options of a local model or of another provider: only what is given."""
-    options = _read_common_options(values, retry)
-    values.refuse("type", "the name already identifies the model", hint="leave it out")
+    values.refuse({"type": "the name already identifies the model"})
     own = {"temperature": values.number("temperature"), "max_tokens": values.whole("max_tokens", least=1)}
-    options |= {name: value for name, value in own.items() if value is not None}
-    params = {"image_detail": values.text("img_detail")} if "img_detail" in values else {}
-    return {**options, "params": {**params, **values.others(ENTRY_KEYS)}}
+    params = drop_none({"image_detail": values.text("img_detail")}) | values.others(ENTRY_KEYS)
+    return {**_read_common_options(values, retry), **drop_none(own), "params": params}
 
 
 def _read_base_url_options(shared: Values, name: str, retry: int | None) -> dict[str, Any]:
     """The options of a model that is only named, from the keys beside it."""
-    said = {one: shared.number(one) for one in ("top_p", "repetition_penalty")}
-    said |= {"top_k": shared.whole("top_k"), "extra_body": _read_extra_body(shared) or None}  # type: ignore[dict-item]
     limit = shared.whole("max_tokens", least=1) or 32768
-    params = {"image_detail": "high", **{one: value for one, value in said.items() if value is not None}}
-    options: dict[str, Any] = {
-        "base_url": read_url(shared.text("base_url"), shared.who, "base_url"),
-        "api_key": shared.text("key") or "sk-admin",
-        "timeout_s": _read_timeout(shared, 1800.0),
-        "retries": (retry or 6) - 1,
-        "params": params,
+    is_reasoning = REASONING.search(name) is not None
+    params = {
+        "image_detail": "high",
+        "top_p": shared.number("top_p"),
+        "repetition_penalty": shared.number("repetition_penalty"),
+        "top_k": shared.whole("top_k"),
+        "extra_body": _read_extra_body(shared) or None,
+        "max_completion_tokens": limit if is_reasoning else None,
     }
-    if REASONING.search(name):
-        params["max_completion_tokens"] = limit
-        return options
-    temperature = shared.number("temperature")
-    return {**options, "max_tokens": limit, **({} if temperature is None else {"temperature": temperature})}
+    return drop_none(
+        {
+            "base_url": read_url(shared.text("base_url"), shared.who, "base_url"),
+            "api_key": shared.text("key") or "sk-admin",
+            "timeout_s": _read_timeout(shared, 1800.0),
+            "retries": (retry or 6) - 1,
+            "params": drop_none(params),
+            "max_tokens": None if is_reasoning else limit,
+            "temperature": None if is_reasoning else shared.number("temperature"),
+        }
+    )
 
 
 def _read_common_options(values: Values, retry: int | None) -> dict[str, Any]:
     """The URL of a model and the limits of its requests; refuses what is not supported."""
-    for name, (why, hint) in _ENTRY_REFUSED.items():
-        values.refuse(name, why, hint=hint)
-    if values.number("max_file_size", usual=_MAX_FILE_SIZE) < _MAX_FILE_SIZE:  # type: ignore[operator]
-        raise UsageError(
-            f"{values.who}: max_file_size is not possible here: images are not shrunk to a number of bytes",
-            hint=_PER_IMAGE,
-        )
-    options: dict[str, Any] = {"timeout_s": _read_timeout(values, 300.0)}
+    limit = values.number("max_file_size")
+    values.refuse(_ENTRY_REFUSED, unless=(limit,) if limit is not None and limit >= 1e9 else ())
+    values.note(_ENTRY_NO_EFFECT)
+    attempts = retry if retry is not None else values.whole("retry", least=1)
+    options: dict[str, Any] = {"timeout_s": _read_timeout(values, 300.0), "retries": (attempts or 6) - 1}
     if "api_base" in values:
         options["base_url"] = read_url(values.text("api_base"), values.who, "api_base")
         options["api_key"] = values.text("key") or NO_KEY  # never a key of the environment
     elif "key" in values:
         options["api_key"] = values.text("key")
-    attempts = retry if retry is not None else values.whole("retry", least=1)
-    options["retries"] = (attempts or 6) - 1
-    values.note("wait", "delays between attempts increase, and follow Retry-After")
-    values.note("verbose", "verbose in eval_config prints the replies of all models")
     if system := values.text("system_prompt"):
         options["system"] = system
     side = values.whole("img_size")
@@ -405,18 +405,16 @@ def _read_other_keys(values: Values) -> dict[str, Any]:
 def _read_extra_body(values: Values) -> dict[str, Any]:
     """Further fields for the server. They must not replace a field of the request."""
     fields = values.mapping("extra_body")
-    for name in fields:
-        if name in _OWN_FIELDS:
-            hint = "leave it out"
-            raise UsageError(f"{values.who}: extra_body cannot set {name}", hint=hint)
+    for name in fields.keys() & {*_OWN_FIELDS}:
+        raise UsageError(f"{values.who}: extra_body cannot set {name}", hint="leave it out")
     return fields
 
 
-def _read_timeout(values: Values, usual: float) -> float | None:
-    seconds = values.number("timeout", usual=usual)
+def _read_timeout(values: Values, usual: float) -> float:
+    seconds = values.number("timeout")
     if seconds is not None and seconds <= 0:
         raise UsageError(f"{values.who}: timeout is {seconds:g}, but must be more than 0 seconds")
-    return seconds
+    return seconds or usual
 
 
 def read_url(url: str | None, who: str, name: str) -> str:

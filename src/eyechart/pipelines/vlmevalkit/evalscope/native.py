@@ -24,6 +24,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.config import (
     ModelEntry,
     Task,
     Values,
+    drop_none,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_url
 from eyechart.pipelines.vlmevalkit.evalscope.general import NAMES, GeneralData, GeneralName
@@ -51,6 +52,9 @@ _NO_EFFECT: Mapping[str, str] = {
     "rerun_review": "scores are computed again whenever a scorer changes",
     "dataset_hub": "the files are local",
 }
+_NO_FIELDS = dict.fromkeys(
+    ("extra_headers", "extra_query", "response_schema"), "only fields of the request can be added"
+)
 _CONCURRENCY = 8  # EvalScope's default for served models
 _PACE = ("timeout", "retries", "retry_interval", "batch_size", "stream", "n")
 _DATA_KEYS = (
@@ -67,8 +71,16 @@ _DATA_REFUSED: Mapping[str, str] = {
     "extra_params": "the data set has none",
     "eval_split": "a subset is one file",
 }
+_DATA_NO_EFFECT = dict.fromkeys(
+    ("review_timeout", "force_redownload", "few_shot_random", "train_split"),
+    "the files are local, and scoring has no time limit",
+)
 _JUDGE_KEYS = (
     "strategy", "models", "contract", "repeats", "position_swap", "aggregation", "min_valid_judges",
+)  # fmt: skip
+_ONE_JUDGE = dict.fromkeys(("repeats", "position_swap", "min_valid_judges"), "one judge is asked once")
+_JUDGE_MODEL_KEYS = (
+    "model_id", "judge_id", "api_url", "api_key", "eval_type", "model_args", "generation_config",
 )  # fmt: skip
 _CONTRACT = ("system_prompt", "prompt_template", "score_mapping", "score_type")
 
@@ -76,12 +88,10 @@ _CONTRACT = ("system_prompt", "prompt_template", "score_mapping", "score_type")
 def read_native(given: Mapping[str, Any]) -> Task:
     """The task of the keys `given`, less those that every task has."""
     values = Values(given, "the task", usual=_USUAL)
-    for name, why in _REFUSED.items():
-        values.refuse(name, why, hint="leave it out", unless=({},))
+    values.refuse(_REFUSED, unless=({},))
     if values.mapping("sandbox").get("enabled"):
         raise UsageError("the task: sandbox is not possible here: no code is executed", hint="leave it out")
-    for name, why in _NO_EFFECT.items():
-        values.note(name, why)
+    values.note(_NO_EFFECT)
     names = _read_names(values.raw("datasets"))
     judge, rules = _read_judge(values)
     config, n = _read_generation(values)
@@ -90,11 +100,11 @@ def read_native(given: Mapping[str, Any]) -> Task:
         hint = f"datasets: {', '.join(names)}"
         raise UsageError(f"dataset_args has {stray[0]!r}, which is not one of datasets", hint=hint)
     seed, limit = values.whole("seed"), _read_limit(values)
-    read = [Values(arguments.get(name) or {}, f"dataset_args of {name}", usual=_DATA_USUAL) for name in names]
-    data = [
-        _read_data(name, one, rules, limit, TASK_KEYS["seed"] if seed is None else seed)
-        for name, one in zip(names, read, strict=True)
-    ]
+    data, notes = [], values.notes
+    for name in names:
+        own = Values(arguments.get(name) or {}, f"dataset_args of {name}", usual=_DATA_USUAL)
+        data.append(_read_data(name, own, rules, limit, TASK_KEYS["seed"] if seed is None else seed))
+        notes = [*notes, *own.notes]
     repeats = n or values.whole("repeats", least=1) or 1
     return Task(
         models=(_read_model(values, config),),
@@ -106,7 +116,7 @@ def read_native(given: Mapping[str, Any]) -> Task:
         },
         keep_failed=values.truth("ignore_errors"),
         reuse="use_cache" in values,
-        notes=(*values.notes, *(note for one in read for note in one.notes)),
+        notes=tuple(notes),
     )
 
 
@@ -158,23 +168,23 @@ def _read_generation(values: Values) -> tuple[dict[str, Any], int | None]:
     """The options of requests, and how often each is sent. By default, EvalScope sends a temperature of 0."""
     said = values.mapping("generation_config") or {"temperature": 0.0}
     config = Values(said, "generation_config")
-    for name in ("extra_headers", "extra_query", "response_schema"):
-        config.refuse(name, "only fields of the request can be added", hint="extra_body: {...}")
+    config.refuse(_NO_FIELDS, hint="extra_body: {...}")
     config.refuse_unknown((OpenAI.parameters | {"stop_seqs", *_PACE}) - {"image_detail"})
     params = {
         "stop" if name == "stop_seqs" else name: value
-        for name, value in said.items()
-        if name not in (*_PACE, "temperature", "max_tokens") and value is not None
+        for name, value in drop_none(said).items()
+        if name not in (*_PACE, "temperature", "max_tokens")
     }
+    timeout = values.number("timeout")
     options = {
         "temperature": config.number("temperature"),
         "max_tokens": config.whole("max_tokens", least=1),
-        "timeout_s": values.number("timeout", usual=config.number("timeout")),
+        "timeout_s": config.number("timeout") if timeout is None else timeout,
         "retries": config.whole("retries", least=0),
         "params": params or None,
     }
     n = config.whole("n", least=1)
-    return {name: value for name, value in options.items() if value is not None}, n if n != 1 else None
+    return drop_none(options), n if n != 1 else None
 
 
 def _make_file_name(name: str) -> str:
@@ -194,10 +204,8 @@ def _read_data(
     name: GeneralName, values: Values, rules: Mapping[str, Any], limit: int | float | None, seed: int
 ) -> DataEntry:
     values.refuse_unknown(_DATA_KEYS)
-    for key, why in _DATA_REFUSED.items():
-        values.refuse(key, why, hint="leave it out", unless=(0, {}))
-    for key in ("review_timeout", "force_redownload", "few_shot_random", "train_split"):
-        values.note(key, "the files are local, and scoring has no time limit")
+    values.refuse(_DATA_REFUSED, unless=(0, {}))
+    values.note(_DATA_NO_EFFECT)
     path = values.text("local_path") or values.text("dataset_id")
     if not path or not Path(path).expanduser().exists():
         raise UsageError(
@@ -207,7 +215,6 @@ def _read_data(
     subsets = values.raw("subset_list") or ["default"]
     if not isinstance(subsets, list | tuple) or not all(isinstance(one, str) and one for one in subsets):
         raise values.wrong("subset_list", subsets, "a list of names")
-    own = {**rules, **_read_rules(name, values)}
     data = GeneralData(
         name=name,
         path=path,
@@ -216,7 +223,7 @@ def _read_data(
         shuffle_seed=seed if values.truth("shuffle") else None,
         system_prompt=values.text("system_prompt"),
         template=_read_template(name, values),
-        rules=own,
+        rules={**rules, **_read_rules(name, values)},
     )
     return DataEntry(name=name, source=json.dumps(asdict(data), default=str), general=data)
 
@@ -237,7 +244,7 @@ def _read_template(name: GeneralName, values: Values) -> str | None:
     """The prompt of a choice."""
     template = values.text("prompt_template")
     if template is None or name == "general_vqa":
-        values.note("prompt_template", "the messages of a row are sent as they are")
+        values.note({"prompt_template": "the messages of a row are sent as they are"})
         return None
     try:
         filled = template.format(question="[Q]", choices="[C]", letters="[L]")
@@ -283,13 +290,12 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         given = {"strategy": values.text("judge_strategy"), "models": [old] if old else [], "contract": terms}
     judge = Values(given, "judge", usual={"repeats": 1, "position_swap": "auto", "aggregation": "mean"})
     judge.refuse_unknown(_JUDGE_KEYS)
-    for name in ("repeats", "position_swap", "min_valid_judges"):
-        judge.refuse(name, "one judge is asked once", hint="leave it out", unless=(1, "off"))
+    judge.refuse(_ONE_JUDGE, unless=(1, "off"))
     strategy = judge.one_of("strategy", ("auto", "rule", "llm", "llm_recall"), "auto")
     several = judge.raw("models") or []
     entries = [several] if isinstance(several, Mapping) else several
     if strategy in ("auto", "rule"):
-        judge.note("models", f"strategy: {strategy} asks no judge", unless=([],))
+        judge.note({"models": f"strategy: {strategy} asks no judge"}, unless=([],))
         values.notes += judge.notes
         return {}, {}
     if len(entries) != 1:
@@ -298,17 +304,15 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
             f"judge: {what}", hint="models: [{model_id: NAME, api_url: URL, api_key: KEY}], one judge"
         )
     model = Values(entries[0], "the judge")
-    model.refuse_unknown(
-        ("model_id", "judge_id", "api_url", "api_key", "eval_type", "model_args", "generation_config")
-    )
-    model.refuse("model_args", "the judge is a served model", hint="leave it out", unless=({},))
+    model.refuse_unknown(_JUDGE_MODEL_KEYS)
+    model.refuse({"model_args": "the judge is a served model"}, unless=({},))
     judge_name = model.text("model_id")
     if not judge_name:
         raise UsageError("the judge has no model_id", hint="model_id: the name under which it is served")
     contract = Values(judge.mapping("contract"), "the judge's contract", usual={"score_type": "pattern"})
     contract.refuse_unknown(_CONTRACT)
-    contract.refuse("score_type", "a verdict is one of labels", hint="score_type: pattern")
-    contract.refuse("system_prompt", "the judge gets one message", hint="put it into prompt_template")
+    contract.refuse({"score_type": "a verdict is one of labels"}, hint="score_type: pattern")
+    contract.refuse({"system_prompt": "the judge gets one message"}, hint="put it into prompt_template")
     labels = {label: float(value) for label, value in contract.mapping("score_mapping").items()}
     if any(not 0 <= value <= 1 for value in labels.values()):
         raise contract.wrong("score_mapping", labels, "a mapping of labels to values from 0 to 1")
@@ -320,7 +324,4 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         "judge_params": model.mapping("generation_config") or {"temperature": 0.0, "max_tokens": 4096},
     }
     rules = {"strategy": strategy, "prompt": contract.text("prompt_template"), "labels": labels or None}
-    return (
-        {name: value for name, value in options.items() if value is not None},
-        {name: value for name, value in rules.items() if value is not None},
-    )
+    return drop_none(options), drop_none(rules)

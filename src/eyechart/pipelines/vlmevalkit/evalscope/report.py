@@ -16,10 +16,11 @@ have all metrics of EvalScope and its subsets, and the numbers are EvalScope's.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,44 +29,71 @@ from typing import IO, Any
 import msgspec
 import yaml
 
-from eyechart.pipelines.logs.writing import encode_json_line
-from eyechart.pipelines.vlmevalkit.evalscope.general import PRETTY_NAMES
-from eyechart.pipelines.vlmevalkit.evalscope.general_score import RULES, VQA_MAIN
-from eyechart.pipelines.vlmevalkit.evalscope.lines import (
-    METRIC,
-    get_values,
-    make_judge_summary,
-    make_prediction_line,
-    make_review_line,
+from eyechart.pipelines.logs.reading import MARK, TRIAL
+from eyechart.pipelines.logs.writing import (
+    copy_meta,
+    encode_json_line,
+    format_failure,
+    format_messages,
+    format_output,
+    format_reply_message,
+    format_sample,
+)
+from eyechart.pipelines.vlmevalkit.evalscope.general import PLACES, PRETTY_NAMES
+from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
+    METRICS,
+    RULES,
+    TURNS,
+    VQA_MAIN,
+    build_judge_call,
+    split_thought,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.output import align_rows
 from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
-from eyechart.report.counting import OTHER_VALUES, group_trials
+from eyechart.report.counting import OTHER_VALUES, compute_credit, group_trials
 from eyechart.report.rows import open_text_file, write_json_file
 from eyechart.report.summary import Headline, compute_headline
+from eyechart.score.judged import render_call
 from eyechart.stats.intervals import add_in_order
 from eyechart.store.folder import make_file_name, prepare_folder
-from eyechart.types import Export, Result
+from eyechart.types import Export, Reply, Result
 
 DEFAULT = "default"
+METRIC = "accuracy"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
 _MAX_SUBSETS = 100  # each has two open files; further ones share a subset
 _STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 _PRETTY = {"accuracy": "Accuracy", "bleu": "BLEU", "rouge": "ROUGE"}
+_SEMANTICS = {
+    "display_name": None, "kind": "quality", "direction": "higher_is_better", "raw_unit": None,
+    "value_range": {"min": 0.0, "max": 1.0}, "display_kind": "percent", "display_multiplier": 100.0,
+    "display_unit": "%", "display_precision": 1,
+}  # fmt: skip
 
 
 @exporter("evalscope-report")
 def write_evalscope_report(export: Export) -> Sequence[Path]:
     """Write predictions and reviews line by line, then the report on them."""
     dataset = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
-    model = format_model_name(str(export.manifest.get("model") or ""))
+    manifest = export.manifest
+    model = format_model_name(str(manifest.get("model") or ""))
     report, *files = write_report(export, dataset, model)
-    config = export.folder / "configs" / "task_config.yaml"
-    prepare_folder(config.parent)
-    _write_config(config, export.manifest, dataset, model)
-    return [report, config, *files]
+    path = export.folder / "configs" / "task_config.yaml"
+    prepare_folder(path.parent)
+    known = {name: manifest[name] for name in ("scorer", "parity", "rules", "trials") if manifest.get(name)}
+    config = {
+        "model": str(manifest.get("model", "")),
+        "model_id": model,
+        "datasets": [dataset],
+        "eval_backend": "eyechart",
+        "repeats": int(manifest.get("trials") or 1),
+        "eyechart": {"version": str(manifest.get("eyechart", "")), **known},
+    }
+    with open_text_file(path) as file:
+        yaml.safe_dump(config, file, allow_unicode=True, sort_keys=False)
+    return [report, path, *files]
 
 
 def write_report(export: Export, dataset: str, model: str) -> Sequence[Path]:
@@ -126,25 +154,14 @@ def read_report(path: Path) -> Report:
 def format_report(report: Report) -> str:
     """The numbers of a report as a table."""
     rows = [("Model", "Dataset", "Metric", "Subset", "Num", "Score")]
+    head = (report.model_name, report.dataset_name)
     for metric in report.metrics:
         axes = metric.identity.dimensions
         form = axes.get("ngram") or axes.get("variant", "").upper()
-        name = (
-            f"{metric.semantics.metric_name}{f'-{form}' if form else ''} {axes.get('statistic', '')}".strip()
-        )
-        listed = [part for category in metric.categories for part in category.subsets]
-        listed += [{"name": "OVERALL", "num": metric.num, "score": metric.score}] * (len(listed) > 1)
-        rows += (
-            (
-                report.model_name,
-                report.dataset_name,
-                name,
-                part["name"],
-                str(part["num"]),
-                f"{part['score']:.4f}",
-            )
-            for part in listed
-        )
+        name = f"{metric.semantics.metric_name}{form and f'-{form}'} {axes.get('statistic', '')}".strip()
+        parts = [part for category in metric.categories for part in category.subsets]
+        parts += [{"name": "OVERALL", "num": metric.num, "score": metric.score}] * (len(parts) > 1)
+        rows += ((*head, name, one["name"], str(one["num"]), f"{one['score']:.4f}") for one in parts)
     return "\n".join(align_rows(rows))
 
 
@@ -203,11 +220,13 @@ def _write_lines(
     names: dict[str, str] = {}  # casefolded name to the name: file systems may ignore case
     is_general = _is_general(export)
     model, judge = str(export.manifest.get("model") or "model"), _name_judge(export.manifest)
+    model = model.removeprefix("openai/") if is_general else model
     with ExitStack() as stack:
         for trials in group_trials(export.results()):
             if all(result.outcome is None for result in trials):
                 continue
-            found = trials[0].sample.meta.get(key) if key else None
+            sample = trials[0].sample
+            found = sample.meta.get(key) if key else None
             value = "" if found is None else str(found).strip()
             if value not in by_value and len(by_value) >= _MAX_SUBSETS:
                 value = OTHER_VALUES
@@ -218,14 +237,8 @@ def _write_lines(
                     for folder in (predictions, reviews)
                 )
                 by_value[value] = _Subset(said, scored)
-            position = int(trials[0].sample.id.rpartition("/")[2]) if is_general else trials[0].position
-            by_value[value].add(
-                trials,
-                model.removeprefix("openai/") if is_general else model,
-                position,
-                judge,
-                is_general=is_general,
-            )
+            position = int(sample.id.rpartition("/")[2]) if is_general else trials[0].position
+            by_value[value].add(trials, model, position, judge, is_general=is_general)
     return dict(zip(names.values(), by_value.values(), strict=True))
 
 
@@ -265,12 +278,13 @@ def _report(
     primary = main if main in identities else None
     headline = None if is_general else numbers.score or 0.0
     metrics = [_metric(identity, subsets, headline) for identity in identities]
-    counted = next(
-        (one for one in metrics if one["identity"] == primary), metrics[0] if metrics else {"num": 0}
-    )
-    unavailable = f"Primary metric selector {main} did not match any emitted metric identity."
+    of_main = [one["num"] for one in metrics if one["identity"] == primary]
+    why = f"Primary metric selector {main} did not match any emitted metric identity."
     judged = [status for subset in subsets.values() for status in subset.judged]
-    judging = make_judge_summary(judged, _name_judge(manifest)) if judged else None
+    total = {
+        name: sum(subset.counts[name] for subset in subsets.values())
+        for name in ("requested", "succeeded", "errored")
+    }
     return {
         "schema_version": 2,
         "name": f"{model}@{dataset}",
@@ -284,12 +298,14 @@ def _report(
         "primary_metric_identity": primary,
         "primary_metric_unavailable_reason": None
         if primary
-        else unavailable
-        if metrics
-        else "nothing could be scored",
-        "judge_summary": judging,
-        "execution_summary": _execution(subsets, numbers),
-        "num": counted["num"],
+        else (why if metrics else "nothing could be scored"),
+        "judge_summary": make_judge_summary(judged, _name_judge(manifest)) if judged else None,
+        "execution_summary": {
+            **total,
+            "incomplete": bool(total["errored"] or numbers.plain.overall.pending),
+            "subsets": {name: subset.counts for name, subset in subsets.items()},
+        },
+        "num": next(iter([*of_main, *(one["num"] for one in metrics)]), 0),
     }
 
 
@@ -346,42 +362,233 @@ def _metric(
         "semantics": {
             "semantic_id": f"quality.{identity['name']}.ratio",
             "metric_name": _PRETTY[identity["name"]],
-            "display_name": None,
-            "kind": "quality",
-            "direction": "higher_is_better",
-            "raw_unit": None,
-            "value_range": {"min": 0.0, "max": 1.0},
-            "display_kind": "percent",
-            "display_multiplier": 100.0,
-            "display_unit": "%",
-            "display_precision": 1,
+            **_SEMANTICS,
         },
     }
 
 
-def _execution(subsets: Mapping[str, _Subset], numbers: Headline) -> dict[str, Any]:
-    total = {
-        name: sum(subset.counts[name] for subset in subsets.values())
-        for name in ("requested", "succeeded", "errored")
-    }
-    is_incomplete = bool(total["errored"] or numbers.plain.overall.pending)
-    each = {name: subset.counts for name, subset in subsets.items()}
-    return {**total, "incomplete": is_incomplete, "subsets": each}
-
-
-def _write_config(path: Path, manifest: Mapping[str, Any], dataset: str, model: str) -> None:
-    known = {name: manifest[name] for name in ("scorer", "parity", "rules", "trials") if manifest.get(name)}
-    config = {
-        "model": str(manifest.get("model", "")),
-        "model_id": model,
-        "datasets": [dataset],
-        "eval_backend": "eyechart",
-        "repeats": int(manifest.get("trials") or 1),
-        "eyechart": {"version": str(manifest.get("eyechart", "")), **known},
-    }
-    with open_text_file(path) as file:
-        yaml.safe_dump(config, file, allow_unicode=True, sort_keys=False)
-
-
 def _round(value: float) -> float:
     return round(float(value), 4)
+
+
+# -- Lines of predictions and reviews, with all keys that EvalScope's own files have
+
+_NO_FACTS = {"source": None, "metadata": None, "internal": None, "perf_metrics": None}
+_TEXT = {"internal": None, "type": "text", "text": "", "refusal": None}
+_IMAGE = {"internal": None, "type": "image", "image": "", "detail": "auto"}
+_THOUGHT = {
+    "internal": None, "type": "reasoning", "reasoning": "", "signature": None, "redacted": False,
+    "reasoning_tokens": None,
+}  # fmt: skip
+_KINDS: Mapping[str, Mapping[str, Any]] = {"text": _TEXT, "image": _IMAGE, "reasoning": _THOUGHT}
+_NO_OUTPUT = {"usage": None, "time": None, "metadata": None, "error": None}
+
+
+def is_general(result: Result) -> bool:
+    """Whether it is a question of `general_vqa` or `general_vmcq`."""
+    return TURNS in result.sample.meta
+
+
+def get_values(result: Result) -> dict[str, float]:
+    """The values of a result by metric; none if it does not count."""
+    if is_general(result):
+        return dict(result.score.detail.get(METRICS, {})) if result.score else {}
+    credit = compute_credit(result)
+    return {} if credit is None else {METRIC: credit}
+
+
+def make_prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
+    """A line of predictions: the request, and the reply or the error."""
+    output = {"id": _identify(result, "output"), **_NO_OUTPUT, **format_output(result.reply, model)}
+    output["choices"] = [
+        {**choice, "message": _complete(_format_reply(result), result, "reply"), "logprobs": None}
+        for choice in output["choices"]
+    ]
+    if result.reply is None:
+        output["error"] = format_failure(result)
+    if is_general(result):
+        output["metadata"] = None
+    if usage := output["usage"]:
+        counted = (name for name in usage if name.endswith(("read", "reasoning_tokens")))
+        counts = {name: usage[name] or None for name in counted}
+        output["usage"] = {**usage, "input_tokens_cache_write": None, **counts}
+    return {
+        "index": index,
+        "model": model,
+        "model_output": {**output, "perf_metrics": _measure(result.reply)},
+        "messages": [*_list_messages(result)],
+        "agent_trace": None,
+        "metadata": _metadata(result),
+    }
+
+
+def make_review_line(result: Result, index: int, judge: str, group: int) -> dict[str, Any]:
+    """A line of reviews: the verdict and its reason. A failed sample has no value.
+
+    `group` is the number of the question, which all its trials share.
+    """
+    score, failed = result.score, format_failure(result) or None
+    verdict: dict[str, Any] = {
+        "value": get_values(result),
+        "status": "transport_error" if failed else "success",
+        "judge_summary": None,
+        "extracted_prediction": score and score.read,
+        "prediction": result.reply and result.reply.text,
+        "explanation": failed or (score and f"{score.outcome} ({score.route})"),
+        "metadata": {"outcome": result.outcome},
+        "main_score_name": (score.route if score else "").partition("evalscope:")[2] or METRIC,
+    }
+    if is_general(result):
+        verdict |= {"explanation": failed, "metadata": {}}
+        verdict["extracted_prediction"] = score and (score.read or "")
+        verdict["prediction"] = result.reply and _read_said(result.reply)[0]
+        if score is not None and "judge" in score.detail:
+            verdict |= _describe_judging(result, judge)
+    return {
+        "index": index,
+        "target": [gold for gold in result.sample.golds if gold.strip()] or None,
+        "messages": [*_list_messages(result)],
+        "agent_trace": None,
+        "sample_score": {
+            "score": verdict,
+            "sample_id": index,
+            "group_id": group,
+            "generation_index": result.trial,
+            "sample_metadata": _metadata(result),
+        },
+    }
+
+
+def _metadata(result: Result) -> dict[str, Any]:
+    if is_general(result):
+        return {}
+    sample = result.sample
+    return {**copy_meta(sample), TRIAL: result.trial, MARK: format_sample(result)}
+
+
+def _list_messages(result: Result) -> Iterator[dict[str, Any]]:
+    """What was sent and what came back."""
+    messages = _list_turns(result) if is_general(result) else format_messages(result)
+    for number, message in enumerate(messages):
+        yield _complete(message, result, str(number))
+    if result.reply is not None:
+        yield _complete(_format_reply(result), result, "reply")
+
+
+def _format_reply(result: Result) -> dict[str, Any]:
+    """What the model said, thoughts apart as EvalScope separates them."""
+    assert result.reply is not None
+    if not is_general(result):
+        return format_reply_message(result.reply)
+    text, thought = _read_said(result.reply)
+    parts = [{"type": "reasoning", "reasoning": thought}, {"type": "text", "text": text}]
+    return {"role": "assistant", "content": text if thought is None else parts}
+
+
+def _read_said(reply: Reply) -> tuple[str, str | None]:
+    """Text and thoughts of a reply; thoughts may have come in a field of their own."""
+    has_own_field = reply.thinking and len(reply.tags or ()) != 3
+    return (reply.content, reply.thinking) if has_own_field else split_thought(reply.content)
+
+
+def _list_turns(result: Result) -> list[dict[str, Any]]:
+    """The messages of a sample. Images are named as in its file; those inside the file are not copied."""
+    sample = result.sample
+    images = [place or str(ref) for place, ref in zip(sample.meta[PLACES], sample.images, strict=True)]
+
+    def part(one: str | int) -> dict[str, str]:
+        if isinstance(one, str):
+            return {"type": "text", "text": one}
+        return {"type": "image", "image": images[one]}
+
+    return [
+        {"role": role, "content": content if isinstance(content, str) else [part(one) for one in content]}
+        for role, content in sample.meta[TURNS]
+    ]
+
+
+def _complete(message: Mapping[str, Any], result: Result, name: str) -> dict[str, Any]:
+    """A message with the keys that it has in EvalScope's files."""
+    content, role = message["content"], message["role"]
+    if not isinstance(content, str):
+        content = [{**_KINDS[part["type"]], **part} for part in content]
+    full = {"id": _identify(result, name), "content": content, **_NO_FACTS, "role": role}
+    if role == "user":
+        return {**full, "tool_call_id": None}
+    if role != "assistant":
+        return full
+    full |= {"source": "generate", "tool_calls": None, "model": ""}
+    if name == "reply" and result.reply is not None:
+        full |= {"perf_metrics": _measure(result.reply), "model": result.reply.model}
+    return full
+
+
+def _identify(result: Result, name: str) -> str:
+    """A name of eight characters, the same at every export."""
+    return hashlib.sha256(f"{result.sample.id}/{result.trial}/{name}".encode()).hexdigest()[:8]
+
+
+def _measure(reply: Reply | None) -> dict[str, Any] | None:
+    if reply is None:
+        return None
+    usage = reply.usage
+    return {
+        "latency": reply.latency_s,
+        "ttft": None,
+        "input_tokens": usage.prompt_tokens if usage else 0,
+        "output_tokens": usage.completion_tokens if usage else 0,
+        "tpot": None,
+    }
+
+
+def _describe_judging(result: Result, judge: str) -> dict[str, Any]:
+    """What a review says about its judge."""
+    assert result.score is not None
+    assert result.reply is not None
+    is_read = "fail_reason" not in result.score.detail
+    strategy = str(result.sample.meta[RULES].get("strategy"))
+    status = "success" if is_read else "degraded" if strategy == "llm" else "fallback"
+    asked = render_call(build_judge_call(_read_said(result.reply)[0], result.sample), {})
+    attempt = {
+        "status": "success" if is_read else "parse_error",
+        "case_id": "judge",
+        "judge_id": judge,
+        "repeat_id": 0,
+        "placement": "original",
+        "messages": [{"id": _identify(result, "judge"), "content": asked, "role": "user"}],
+        "raw_response": result.score.detail["judge"],
+    }
+    seen = [{"judge_id": judge, "repeat_id": 0, "status": "success", "metadata": {}}] if is_read else []
+    summary = make_judge_summary([status], judge)
+    metadata: dict[str, Any] = {"judge_unavailable": "excluded"}
+    if not is_read:
+        summary |= {"scored": 0, "coverage": 0.0, "error": "no judge produced a usable verdict"}
+    if status != "fallback":
+        metadata = {
+            "source": "llm_judge",
+            "judge_strategy": strategy,
+            "model": judge,
+            "non_official_position_swap": False,
+            "judge_attempts": [attempt],
+            "judge_observation_metadata": seen,
+            **({} if is_read else metadata),
+        }
+    return {"status": status, "judge_summary": summary, "metadata": metadata}
+
+
+def make_judge_summary(statuses: list[str], judge: str) -> dict[str, Any]:
+    """How far the judge's verdicts could be used."""
+    n, n_unread = len(statuses), sum(status != "success" for status in statuses)
+    whole = "success" if set(statuses) == {"success"} else statuses[0] if n == 1 else "degraded"
+    return {
+        "status": whole,
+        "scored": n,
+        "total": n,
+        "coverage": 1.0,
+        "judge_models": [judge],
+        "valid_observations": n - n_unread,
+        "total_observations": n,
+        "failures": {"parse_error": n_unread} if n_unread else {},
+        "disagreement": {},
+        "error": None,
+    }

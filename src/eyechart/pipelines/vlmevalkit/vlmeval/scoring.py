@@ -315,7 +315,7 @@ _JUDGE_TOKENS = 2048
 # OpenAI's reasoning models: they take no temperature, and their token limit has another name.
 REASONING = re.compile(r"(?<![a-z0-9])(?:o1|o3|o4|gpt-5)", re.IGNORECASE)
 # Arguments of an `evaluate`; all others are parameters of the judge.
-_KNOWN = ("model", "api_base", "key", "nproc", "retry", "timeout", "verbose")
+JUDGE_ARGUMENTS = ("model", "api_base", "key", "nproc", "retry", "timeout", "verbose")
 
 
 def format_judge_spec(name: str) -> str:
@@ -367,7 +367,7 @@ def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
     {'judge': 'openai/j', 'judge_params': {'temperature': 1, 'max_tokens': 2048}, 'retries': 2}
     """
     spec = find_judge_spec(str(said["model"]))
-    given = {name: value for name, value in said.items() if name not in _KNOWN}
+    given = {name: value for name, value in said.items() if name not in JUDGE_ARGUMENTS}
     found = {
         "judge": spec,
         "judge_base_url": said.get("api_base"),
