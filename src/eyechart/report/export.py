@@ -31,7 +31,7 @@ from eyechart.report.rows import (
     to_rows,
 )
 from eyechart.report.summary import Summary
-from eyechart.terminal import escape_controls
+from eyechart.terminal import escape_controls, print_note
 from eyechart.types import OUTCOMES, Result
 
 MAX_ROWS = 1_048_576  # of a sheet, its heading included
@@ -291,10 +291,11 @@ def _group_cells(group: Group) -> list[Cell]:
 
 
 @contextmanager
-def open_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
+def open_sheet(columns: Sequence[str], path: str | Path, *, cut_hint: str = "") -> Iterator[AddRow]:
     """A workbook of one sheet; yields the function that adds a row. The block's end moves it to `path`.
 
-    More rows than a sheet holds are refused: other tools read only the first sheet.
+    More rows than a sheet holds are refused: other tools read only the first sheet. With a `cut_hint`, a note
+    says how many cells were cut.
     """
     with open_workbook(path) as book:
         sheet = book.add_sheet("Sheet1")
@@ -312,6 +313,10 @@ def open_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
             n_rows += 1
 
         yield add
+    if cut_hint and book.n_cut:
+        what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
+        note = f"{Path(path).name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell"
+        print_note(f"eyechart: {note}\n  hint: {cut_hint}")
 
 
 def write_sheet(columns: Sequence[str], rows: Iterable[Sequence[Cell]], path: str | Path) -> None:
@@ -400,7 +405,9 @@ class Workbook:
         for column, cell in enumerate(cells):
             if cell is None or cell == "":
                 continue
-            if isinstance(cell, str) or abs(cell) > MAX_EXACT:
+            if isinstance(cell, bool):
+                sheet.write_boolean(number, column, cell, style)
+            elif isinstance(cell, str) or abs(cell) > MAX_EXACT:
                 fitted = fit(str(cell))
                 self.n_cut += fitted.is_cut
                 self.n_replaced += fitted.is_replaced

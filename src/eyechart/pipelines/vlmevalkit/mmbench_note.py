@@ -12,12 +12,15 @@ import operator
 import os
 import sys
 import types
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TextIO
 
+from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.pixels import decode, open_image
 from eyechart.errors import (
     NO_ANSWER,
     DataError,
@@ -26,24 +29,21 @@ from eyechart.errors import (
     MissingExtra,
     StoreError,
     UsageError,
-    join_names,
 )
+from eyechart.files import suppress_warnings
+from eyechart.pipelines.vlmevalkit.benchmark import open_mmbench
+from eyechart.report.export import MAX_ROWS, open_sheet
 
 if TYPE_CHECKING:
     from typing import Self
 
     from PIL.Image import Image as Picture
 
-    from eyechart.data.images.loading import ImageLoader
     from eyechart.types import Sample
 
 
 def decode_base64_to_image(base64_string: str | bytes) -> Picture:
     """The image that a base64 text holds, as Pillow opens it."""
-    from base64 import b64decode
-
-    from eyechart.data.images.pixels import open_image
-
     try:
         data = b64decode(base64_string)
     except (TypeError, ValueError) as err:
@@ -65,13 +65,10 @@ class MMBenchDataset:
     decode_base64_to_image = staticmethod(decode_base64_to_image)
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """A torch Dataset if torch was imported; it is never imported here."""
-        made: Self = object.__new__(_with_torch(cls))
+        made: Self = _new(cls)
         return made
 
     def __init__(self, data_file: str | Path, sys_prompt: str = "There are several options:") -> None:
-        from eyechart.pipelines.vlmevalkit.benchmark import open_mmbench
-
         if not isinstance(sys_prompt, str):
             raise UsageError(
                 f"sys_prompt is {sys_prompt!r}, but must be a text", hint="leave it out, or write ''"
@@ -192,34 +189,25 @@ class MMBenchDataset:
             frame = pandas.read_parquet(self.data_file)
         else:
             frame = pandas.read_json(self.data_file, lines=format == "jsonl")
-        if len(frame) == len(self._rows):
-            return frame
-        return frame.iloc[[sample.row - 1 for sample in self._rows]].reset_index(drop=True)
+        if len(frame) > len(self._rows):  # some have no image
+            frame = frame.iloc[[sample.row - 1 for sample in self._rows]].reset_index(drop=True)
+        return frame
 
     def _picture(self, sample: Sample) -> Picture:
-        from eyechart.data.images.pixels import open_image
-
         where = f"{self.data_file}: row {sample.row} (index {sample.id})"
         if len(sample.images) != 1:
-            raise DataError(
-                f"{where} has {len(sample.images)} images", hint="MMBenchDataset takes one image per row"
-            )
+            what = f"{where} has {len(sample.images)} images"
+            raise DataError(what, hint="MMBenchDataset takes one image per row")
+        if self._loader is None:
+            if _status(self.data_file) != self._seen:
+                what = f"{self.data_file}: the file changed after it was read"
+                raise DataError(what, hint="create the dataset again")
+            self._loader = ImageLoader()
         try:
             ref = sample.images[0]
-            return _in_rgb(open_image(self._pictures().original(ref), str(ref))[1], str(ref))
+            return _in_rgb(open_image(self._loader.original(ref), str(ref))[1], str(ref))
         except ImageError as err:  # it names the image, but not the row
             raise ImageError(f"{where}: {err.message}", hint=err.hint) from err
-
-    def _pictures(self) -> ImageLoader:
-        if self._loader is None:
-            from eyechart.data.images.loading import ImageLoader
-
-            if _status(self.data_file) != self._seen:
-                raise DataError(
-                    f"{self.data_file}: the file changed after it was read", hint="create the dataset again"
-                )
-            self._loader = ImageLoader()
-        return self._loader
 
 
 _LONGEST_REFERENCE = 64  # a cell of at most so many characters names another row
@@ -247,20 +235,18 @@ class _Joined:
         return _Joined([*self.datasets, other])
 
 
-def _with_torch(kind: type) -> Any:
-    """The class, with torch's Dataset among its bases if torch was imported."""
-    dataset = getattr(sys.modules.get("torch.utils.data"), "Dataset", None)
-    return kind if dataset is None or issubclass(kind, dataset) else _joined_class(kind, dataset)
-
-
 @functools.cache
-def _joined_class(kind: type, dataset: type) -> type:
+def _join_class(kind: type, dataset: type) -> type:
+    """The class with torch's Dataset among its bases."""
     named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     return types.new_class(kind.__name__, (kind, dataset), {}, lambda body: body.update(named, _named=kind))
 
 
 def _new(kind: type) -> Any:
-    return object.__new__(_with_torch(kind))
+    """An empty object of the class, which is a torch Dataset if torch was imported."""
+    dataset = getattr(sys.modules.get("torch.utils.data"), "Dataset", None)
+    is_plain = dataset is None or issubclass(kind, dataset)
+    return object.__new__(kind if is_plain else _join_class(kind, dataset))
 
 
 @contextmanager
@@ -283,9 +269,6 @@ def _status(path: str) -> tuple[int, int]:
 
 
 def _in_rgb(picture: Picture, what: str) -> Picture:
-    from eyechart.data.images.pixels import decode
-    from eyechart.files import suppress_warnings
-
     decode(picture, what)
     with suppress_warnings():  # Pillow warns about palettes whose transparency it drops
         if picture.mode.startswith("I"):  # 16-bit grey, of which Pillow would keep the darkest 256 shades
@@ -319,23 +302,25 @@ def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path
     with _spool(place) as spool:
         columns = _columns(_kept(rows, spool, place.name))
         spool.seek(0)
-        cut = _write(map(json.loads, spool), columns, place)
-    if cut:
-        _tell_of_cut(place, cut)
+        with open_sheet(columns, place, cut_hint="submit answers without reasoning") as add:
+            for row in map(json.loads, spool):
+                add([row.get(column) for column in columns])
     return place
 
 
 @contextmanager
 def _spool(place: Path) -> Iterator[TextIO]:
     """A file beside the workbook for the rows so far. Replies cost money: only success removes it."""
+    endings = itertools.chain(["partial.jsonl"], (f"partial-{n}.jsonl" for n in itertools.count(2)))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir():
             raise IsADirectoryError(f"{place.name} is a folder")
-        spool = _new_file(place)
+        named = (place.with_name(f"{place.stem[:60]}.{ending}") for ending in endings)  # names have a limit
+        partial = next(path for path in named if not path.exists())  # those of earlier failures are kept
+        spool = partial.open("x+", buffering=1, encoding="utf-8")
     except OSError as err:
         raise UsageError(f"dump_submission: cannot write {place}: {err.strerror or err}") from err
-    partial = Path(spool.name)
     try:
         with spool:
             yield spool
@@ -356,22 +341,8 @@ def _name(err: BaseException, what: str) -> None:
         err.add_note(f"eyechart: {what}")
 
 
-def _new_file(place: Path) -> TextIO:
-    """A new file, line-buffered; files of earlier failures are kept."""
-    for number in itertools.count(1):
-        ending = "partial.jsonl" if number == 1 else f"partial-{number}.jsonl"
-        try:
-            # File names have a maximum length.
-            return place.with_name(f"{place.stem[:60]}.{ending}").open("x+", buffering=1, encoding="utf-8")
-        except FileExistsError:
-            continue
-    raise AssertionError("unreachable")
-
-
 def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[str, None]:
     """Write every row to the spool; return the names of all fields in order of appearance."""
-    from eyechart.report.export import MAX_ROWS
-
     named: dict[str, None] = {}
     first: dict[str, int] = {}  # index to row number
     for number, row in enumerate(rows, start=1):
@@ -395,33 +366,6 @@ def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[s
     if not first:
         raise DataError(f"dump_submission: no rows for {name}", hint="was the iterator already used up?")
     return named
-
-
-def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -> list[str]:
-    """Write the workbook; return the indices of rows with a cell that did not fit."""
-    from eyechart.report.export import open_workbook
-
-    cut: list[str] = []
-    with open_workbook(place) as book:
-        sheet = book.add_sheet("Sheet1")
-        book.write_row(sheet, 0, columns)
-        for number, row in enumerate(rows, start=1):
-            n_before = book.n_cut
-            book.write_row(sheet, number, [row.get(column) for column in columns])
-            if book.n_cut > n_before:
-                cut.append(str(row["index"]))
-    return cut
-
-
-def _tell_of_cut(place: Path, cut: list[str]) -> None:
-    from eyechart.report.export import MAX_CHARACTERS
-    from eyechart.terminal import print_note, to_one_line
-
-    what = "a cell of 1 row was" if len(cut) == 1 else f"cells of {len(cut):,} rows were"
-    note = f"{place.name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell"
-    hint = "submit answers without reasoning"
-    where = to_one_line(join_names([index[:40] for index in cut]))
-    print_note(f"eyechart: {note} (index {where})\n  hint: {hint}")
 
 
 def _columns(named: Iterable[str]) -> list[str]:
@@ -460,6 +404,9 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
     return {**said, "prediction": NO_ANSWER if _cell(prediction) is None else str(prediction)}
 
 
+_BASE64_STARTS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR")  # JPEG, PNG, GIF, WebP
+
+
 def _is_image(value: Any) -> bool:
     """Whether a value is an image: of Pillow, bytes, an array, or base64."""
     if isinstance(value, str):
@@ -468,9 +415,6 @@ def _is_image(value: Any) -> bool:
         return True
     has_pixels = callable(getattr(value, "save", None)) and hasattr(value, "size")
     return has_pixels or len(getattr(value, "shape", ())) > 1
-
-
-_BASE64_STARTS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR")  # JPEG, PNG, GIF, WebP
 
 
 def _cell(value: Any) -> str | int | float | None:

@@ -24,7 +24,7 @@ def test_a_reply_that_a_cell_cannot_hold(
     done = run_task(user.config())
     assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
     err = capsys.readouterr().err
-    assert f"{M}_mine.xlsx: 1 text was cut at 32,767 characters" in err
+    assert f"{M}_mine.xlsx: 1 cell was cut at 32,767 characters" in err
     assert "PRED_FORMAT=tsv" in err
     (folder,) = user.folders()
     assert sheet(folder / M / f"{M}_mine.xlsx")[3]["prediction"].endswith("characters]")

@@ -8,7 +8,6 @@ import pytest
 
 from eyechart.errors import UsageError
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
-    convert_accuracies,
     read_accuracies,
     write_accuracies,
 )
@@ -27,7 +26,7 @@ def test_both_formats_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setenv("EVAL_FORMAT", "json")
     assert read_accuracies(tmp_path, "m_d") == said
-    convert_accuracies(tmp_path, "m_d")
+    write_accuracies(LINES, tmp_path, "m_d")
     assert [path.name for path in tmp_path.iterdir()] == ["m_d_acc.json"]
     content = json.loads((tmp_path / "m_d_acc.json").read_text(encoding="utf-8"))
     assert content[0] == {"split": "none", "Overall": 2 / 3, "maps": None}

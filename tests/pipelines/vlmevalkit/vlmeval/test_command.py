@@ -453,7 +453,7 @@ def test_keys_are_written_nowhere(desk: Desk) -> None:
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
     assert KEY not in done.out + done.err
     argv = json.loads((desk.folder / "outputs/m/status.json").read_text())["argv"]
-    assert "--key" in argv
+    assert argv[-2:] == ["--base-url", desk.server.base_url]
 
 
 def test_help_teaches(desk: Desk) -> None:

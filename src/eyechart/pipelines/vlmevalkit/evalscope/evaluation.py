@@ -11,7 +11,7 @@ import inspect
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,7 +49,6 @@ from eyechart.pipelines.vlmevalkit.vlmeval import bridge
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
-    convert_accuracies,
     count_unjudged,
     describe_unjudged,
     describe_unreadable,
@@ -61,6 +60,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     read_accuracies,
     to_texts,
     use_local_judge,
+    write_accuracies,
 )
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, is_frame, load_table, select_rows, to_plain
 from eyechart.registry import benchmarks, find_published_benchmark, scorers
@@ -220,10 +220,9 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
 def _check_class(one: Evaluation) -> None:
     """Refuse an `evaluate` that VLMEvalKit could not call, and several trials."""
     if one.task.mode != "infer":
-        try:
+        signature = None
+        with suppress(TypeError, ValueError):  # a callable without a signature
             signature = inspect.signature(one.questions.dataset.evaluate)
-        except (TypeError, ValueError):  # a callable without a signature
-            signature = None
         try:
             if signature is not None:
                 signature.bind(str(one.predictions), **one.task.judging)
@@ -309,9 +308,8 @@ def _settle(one: Evaluation, run: Callable[[], EvaluationOutcome]) -> Evaluation
 
 def _run_general(one: Evaluation) -> EvaluationOutcome:
     """Run a data set of the native backend, and write EvalScope's files on it."""
-    assert one.plan is not None
     one.report_file.unlink(missing_ok=True)  # no longer valid, whatever happens now
-    done = _evaluate(one.plan)
+    done = _run(one)
     outcome = _count_unjudged(one, done, _count(one, done))
     export = Export(folder=one.folder.parent, manifest=done.manifest, results=done.list_for_files)
     write_report(export, one.data, one.model.name)
@@ -322,7 +320,7 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
 
 def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
     """Run the model, write the predictions, score them by eyechart's scorers; `scoring` is called between."""
-    done = _evaluate(one.plan) if one.plan is not None else _score_file(one)
+    done = _run(one)
     if one.plan is not None:
         write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
         drop_other_formats(one.predictions)
@@ -345,18 +343,14 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     return replace(outcome, lines=lines, result=shown or None)
 
 
-def _evaluate(plan: Plan) -> Run:
-    done = evaluate(plan)
-    if done.is_interrupted:
-        raise KeyboardInterrupt
-    return done
-
-
-def _score_file(one: Evaluation) -> Run:
-    """Existing predictions as a run."""
-    kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
-    file = extract_replies(one.predictions, one.questions.source, one.options, kept)
-    done = score_replies(one.questions.source, file, one.options)
+def _run(one: Evaluation) -> Run:
+    """Ask the model, or read existing predictions as a run."""
+    if one.plan is not None:
+        done = evaluate(one.plan)
+    else:
+        kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
+        file = extract_replies(one.predictions, one.questions.source, one.options, kept)
+        done = score_replies(one.questions.source, file, one.options)
     if done.is_interrupted:
         raise KeyboardInterrupt
     return done
@@ -369,10 +363,12 @@ def _write_accuracies(one: Evaluation, done: Run) -> None:
     # The exporter writes predictions, too, which must not replace the existing ones.
     with one.draft() as draft:
         export = Export(folder=draft, manifest=manifest, results=done.list_for_files)
-        for path in write_task_files(export, one.questions.file):
+        trials = write_task_files(export, one.questions.file)
+        for path in (path for trial in trials for path in trial.paths):
             if path.name != f"{their_stem}.xlsx":
                 path.replace(one.folder / f"{one.stem}{path.name.removeprefix(their_stem)}")
-    convert_accuracies(one.folder, one.stem)
+    if (one.folder / f"{one.stem}_acc.csv").is_file():
+        write_accuracies(trials[0].accuracies, one.folder, one.stem)  # in the chosen format
 
 
 def _uncounted(one: Evaluation, done: Run, outcome: EvaluationOutcome, *, is_scored: bool) -> Iterator[str]:
@@ -400,7 +396,11 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
             n_failed += 1
             n_left += result.failure is None
             first = first or f"{result.sample.id}: {_reason(result, one)}"
-            remedy = remedy or _remedy(result)
+            if (
+                result.failure is not None and not remedy
+            ):  # that of its own error, or for failures of its kind
+                own = result.failure.reason.partition("\n")[2].strip().removeprefix("hint: ")
+                remedy = f"{own}; then {AGAIN}" if own else result.failure.remedy
         if one.task.is_verbose:
             said = result.reply.content if result.reply else f"failed: {_reason(result, one)}"
             print_note(f"{one.data} {result.sample.id}: {said}")
@@ -434,14 +434,6 @@ def _reason(result: Result, one: Evaluation) -> str:
     if one.plan is None:
         return f"no prediction in {one.predictions.name}"
     return result.failure.reason.partition("\n")[0] if result.failure else "not requested"
-
-
-def _remedy(result: Result) -> str:
-    """The hint of the failure's own error, else that for failures of its kind."""
-    if result.failure is None:
-        return ""
-    own = result.failure.reason.partition("\n")[2].strip().removeprefix("hint: ")
-    return f"{own}; then {AGAIN}" if own else result.failure.remedy
 
 
 # -- With a class that a script has changed
@@ -482,8 +474,7 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
 
 
 def _ask(one: Evaluation) -> EvaluationOutcome:
-    assert one.plan is not None
-    done = _evaluate(one.plan)
+    done = _run(one)
     if one.prompt_errors:
         err = one.prompt_errors[0]
         raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
@@ -501,7 +492,8 @@ def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
             raise one.failed(f"{name} has no column {column!r}")
     wanted = dict.fromkeys(_indices(one.questions.dataset.data)[: one.options.limit])
     meant = [index in wanted for index in _indices(frame)]
-    part = frame if all(meant) else select_rows(frame, meant)
+    is_whole = all(meant)
+    part = frame if is_whole else select_rows(frame, meant)
     said = dict(zip(_indices(part), map(str, part["prediction"]), strict=True))
     if cut := next((index for index, text in said.items() if is_cut(text)), None):
         raise make_cut_error(one.predictions, cut)
@@ -514,9 +506,9 @@ def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
         raise one.failed(missing if n_missing else failed, hint=hint, counted=counted)
     if n_missing:
         print_note(f"{one.stem}: {missing}, not counted")
-    if not all(meant):
+    if not is_whole:
         print_note(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are selected")
-    return counted, None if all(meant) else part
+    return counted, None if is_whole else part
 
 
 def _indices(frame: Any) -> list[str]:
@@ -604,15 +596,9 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
     benchmark = make_benchmark(name, {"file": str(path), "kit": kit, **whole})
     scorer = scorers.get(find_released(benchmark.scorer))
     if isinstance(scorer, JudgedScorer):
-        options = _choose_released(benchmark)
-        return Questions(entry=entry, source=benchmark, file=path, options=options)
-    return Questions(
-        entry=entry,
-        source=benchmark,
-        file=path,
-        takes_judge=False,
-        remark=f"{entry.name}: scored by the published rule {scorer.name} without a judge, as fractions",
-    )
+        return Questions(entry=entry, source=benchmark, file=path, options=_choose_released(benchmark))
+    remark = f"{entry.name}: scored by the published rule {scorer.name} without a judge, as fractions"
+    return Questions(entry=entry, source=benchmark, file=path, takes_judge=False, remark=remark)
 
 
 def _open_custom(entry: DataEntry, path: Path) -> Questions:
@@ -626,12 +612,11 @@ def _open_custom(entry: DataEntry, path: Path) -> Questions:
         dataset = family(entry.source if is_known_by_name else str(path))
         source = bridge.make_benchmark(dataset)  # the judge is left to its own `evaluate`
         return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
-    if kind == "vqa":  # VLMEvalKit leaves these to the user's class; here the default scorer reads them
-        return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
-    if is_circular(path.stem):  # the name of the file, not the label
-        options = {"read_as": "mmbench", "scorer": RELEASED}
-        return Questions(entry=entry, source=path, file=path, options=options)
-    options = {"read_as": "plain", "scorer": RELEASED}
+    # VLMEvalKit leaves open questions to the user's class; here the default scorer reads them. Rotations are
+    # known by the name of the file, not by its label.
+    options = {"read_as": "mmbench" if kind != "vqa" and is_circular(path.stem) else "plain"}
+    if kind != "vqa":
+        options["scorer"] = RELEASED
     return Questions(entry=entry, source=path, file=path, options=options)
 
 

@@ -10,8 +10,9 @@ import hashlib
 import itertools
 import os
 import re
+import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +24,6 @@ import yaml
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.files import atomic_write, read_json
-from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import list_option_names
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 from eyechart.runs.options import Options
@@ -47,12 +47,11 @@ class TaskFolder:
     """The folder of a task."""
 
     folder: Path
-    identity: str
-    is_marked: bool
+    identity: str = ""  # empty for a folder that the task names, which gets no marker
     is_new: bool = False
 
     def mark(self, *, is_done: bool) -> None:
-        if self.is_marked:
+        if self.identity:
             content = {"schema": 1, "task": self.identity, "state": "done" if is_done else "running"}
             write_json(self.folder / MARKER, content)
 
@@ -65,21 +64,17 @@ class TaskFolder:
 @contextmanager
 def take_folder(task: Task) -> Iterator[TaskFolder]:
     """Make or find the folder of a task, and lock it against other processes."""
-    identity = identify_task(task)
+    root = _root(task)
     if task.use_cache is not None or not task.is_stamped:
-        folder = _root(task)
-        if task.use_cache is not None and not folder.is_dir():
-            raise UsageError(
-                f"use_cache: no such folder: {folder}", hint="give the folder of an earlier task"
-            )
-        prepare_folder(folder)
-        yield TaskFolder(folder=folder, identity=identity, is_marked=False)
+        if task.use_cache is not None and not root.is_dir():
+            raise UsageError(f"use_cache: no such folder: {root}", hint="give the folder of an earlier task")
+        prepare_folder(root)
+        yield TaskFolder(folder=root)
         return
+    identity = identify_task(task)
     with ExitStack() as stack:
-        root = _root(task)
         earlier = _earlier(root, identity, stack, with_done=task.reuse)
-        folder = earlier or _new(root, stack)
-        place = TaskFolder(folder=folder, identity=identity, is_marked=True, is_new=earlier is None)
+        place = TaskFolder(folder=earlier or _new(root, stack), identity=identity, is_new=earlier is None)
         place.mark(is_done=False)
         yield place
 
@@ -103,9 +98,8 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
     between = "" if task.use_cache is not None or not task.is_stamped else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
     hint = "mode: infer or mode: all writes them"
-    pickles = (place / model / f"{stem}.pkl" for place in find_folders(task))
-    if pickle := next((path for path in pickles if path.is_file()), None):
-        hint = f"{pickle.name} is a pickle, which can run any code: if you trust it, save it as .xlsx"
+    if any((place / model / f"{stem}.pkl").is_file() for place in find_folders(task)):
+        hint = f"{stem}.pkl is a pickle, which can run any code: if you trust it, save it as .xlsx"
     raise DataError(f"{stem}: no predictions to score (looked for {looked}, .tsv, .json)", hint=hint)
 
 
@@ -197,7 +191,6 @@ def hide_keys(text: str, task: Task) -> str:
 
 FILE_NAME = "status.json"
 _LOCK_NAME = ".status.lock"
-_HOLDING_KEYS = ("extra_body", "judge_args")  # flags whose value may contain a key
 State = Literal["pending", "infer", "eval", "done"]
 
 
@@ -216,7 +209,8 @@ class StatusFile:
             "created_at": _now(),
             "updated_at": _now(),
             "commit": "",
-            "argv": redact_arguments(sys.argv, task),
+            # Other arguments may hold keys.
+            "argv": shlex.split(hide_keys(task.described.get("command", ""), task)) or sys.argv[:1],
             "model_name": model,
             "mode": task.mode,
             "reuse": task.reuse,
@@ -254,27 +248,6 @@ class StatusFile:
             line = {"status": status, **usual, **fields, "updated_at": _now()}
             datasets = {**_datasets(earlier), data: line}
             write_json(self._path, {**self._head, **kept, "updated_at": _now(), "datasets": datasets})
-
-
-def redact_arguments(arguments: Sequence[str], task: Task) -> list[str]:
-    """A command line without API keys, those of the task and any other.
-
-    >>> task = Task(models=(), data=())
-    >>> redact_arguments(["run", "--judge-key", "sk-1234", "--key=sk-5678", "--limit", "3"], task)
-    ['run', '--judge-key', '[secret]', '--key=[secret]', '--limit', '3']
-    """
-    shown, is_key = [], False
-    for argument in arguments:
-        name, is_joined, _ = argument.partition("=")
-        key = name.lstrip("-").replace("-", "_").lower()
-        is_secret = key in _HOLDING_KEYS or redact_parameters({key: "x"})[key] == HIDDEN
-        takes_key = argument.startswith("-") and is_secret
-        if takes_key and is_joined:
-            shown.append(f"{name}={HIDDEN}")
-        else:
-            shown.append(HIDDEN if is_key else hide_keys(argument, task))
-        is_key = takes_key and not is_joined
-    return shown
 
 
 @contextmanager

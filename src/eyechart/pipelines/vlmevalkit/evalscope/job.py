@@ -85,7 +85,10 @@ def name_keys_in_errors() -> AbstractContextManager[None]:
 
 def run_and_print(task: Task) -> TaskResults:
     """Run a task and print its accuracies, if there are any."""
-    return _print_results(run(task))
+    results = run(task)
+    if results:
+        print_text(str(results))
+    return results
 
 
 def run(task: Task) -> TaskResults:
@@ -101,20 +104,15 @@ def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Task
     with ExitStack() as stack:
         for start in [stack.enter_context(_prepare(task)) for task in tasks]:
             try:
-                results = start()
-                found.append(_print_results(results) if is_printing else results)
+                found.append(start())
+                if is_printing and found[-1]:
+                    print_text(str(found[-1]))
             except EyechartError as err:
                 failures += err.failures if isinstance(err, TaskFailed) else [err]
                 found.append(TaskResults(err.results if isinstance(err, TaskFailed) else {}))
     if failures:
         raise TasksFailed(failures, found) from failures[0].__cause__
     return found
-
-
-def _print_results(results: TaskResults) -> TaskResults:
-    if results:
-        print_text(str(results))
-    return results
 
 
 def plan_only(task: Task) -> list[Plan]:
@@ -209,16 +207,16 @@ def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
             outcome = run_evaluation(one, status)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
-            elif one.questions.entry.general is not None:
-                scorer = describe_scorer(outcome.scorer, rules=outcome.rules)
-                print_text(f"{format_report(outcome.result)}\nscorer {scorer}")
-                results[one.data] = outcome.result
-                results.n_failed += outcome.n_failed + outcome.n_unjudged
             else:
-                print_done(name, one.data, outcome.result, outcome.scorer, outcome.rules)
+                results.n_failed += outcome.n_failed + outcome.n_unjudged
+                if one.questions.entry.general is not None:
+                    scorer = describe_scorer(outcome.scorer, rules=outcome.rules)
+                    print_text(f"{format_report(outcome.result)}\nscorer {scorer}")
+                    results[one.data] = outcome.result
+                else:
+                    print_done(name, one.data, outcome.result, outcome.scorer, outcome.rules)
                 if outcome.lines:
                     results[f"{one.stem}_acc"] = dict(outcome.lines[0])
-                results.n_failed += outcome.n_failed + outcome.n_unjudged
             if one.questions.entry.general is None:
                 rows.append(_note_outcome(status, one, outcome))
         if rows:
@@ -236,13 +234,16 @@ def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcom
     error = hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
     has_inferred = one.plan is None or (not outcome.n_failed and outcome.n)
     is_done = outcome.failure is None and one.task.mode != "infer"
+    dataset = one.questions.dataset
+    is_choice = outcome.scorer.startswith(("choice-", "mmmu-")) if dataset is None else dataset.TYPE == "MCQ"
     status.say(
         one.data,
         "done" if is_done else "eval" if outcome.failure is not None and has_inferred else "infer",
         prediction_file=str(one.predictions),
         judge_model=one.judge or NO_JUDGE,
         error_message=error,
-        primary_metric=_name_primary(one, outcome, primary),
+        # As published: the accuracy of multiple choice without splits has another name in this file.
+        primary_metric="Overall Acc" if is_choice and primary == f"split={NO_SPLIT}|Overall" else primary,
         metrics=metrics,
         scorer=outcome.scorer or None,
         rules=outcome.rules or None,
@@ -255,13 +256,6 @@ def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcom
         "primary_metric_value": str(metrics[primary]) if primary else "",
         "eval_error": error or "",
     }
-
-
-def _name_primary(one: Evaluation, outcome: EvaluationOutcome, primary: str | None) -> str | None:
-    """As published: the accuracy of multiple choice without splits has another name in the status file."""
-    dataset = one.questions.dataset
-    is_choice = outcome.scorer.startswith(("choice-", "mmmu-")) if dataset is None else dataset.TYPE == "MCQ"
-    return "Overall Acc" if is_choice and primary == f"split={NO_SPLIT}|Overall" else primary
 
 
 class TaskFailed(EyechartError):

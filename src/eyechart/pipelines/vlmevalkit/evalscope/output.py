@@ -21,20 +21,21 @@ from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import (
     Line,
+    TrialFiles,
     copy_columns,
     get_prediction,
     survey_results,
     write_trials,
 )
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import choose_format
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import is_frame
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import CUT_HINT, is_frame, to_json_value
 from eyechart.registry import exporter
-from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
-from eyechart.report.rows import Cell, open_text_file
+from eyechart.report.export import open_sheet
+from eyechart.report.rows import open_text_file
 from eyechart.report.table import describe_scorer
 from eyechart.runs.options import Options
 from eyechart.runs.plan import choose_benchmark
-from eyechart.terminal import print_note, print_text, to_one_line
+from eyechart.terminal import print_text, to_one_line
 from eyechart.types import Export, Result
 
 COLUMNS = (
@@ -65,28 +66,21 @@ def format_result(result: Any) -> str:
         return ""
     if isinstance(result, Mapping):
         texts = {str(name): value for name, value in result.items()}
-        return json.dumps(texts, indent=2, ensure_ascii=False, default=_for_json)
-    if is_frame(result):
-        return format_table(read_frame(result))
-    if isinstance(result, list) and result and all(isinstance(one, Mapping) for one in result):
-        return format_table(result)
-    return str(result)
-
-
-def _for_json(value: Any) -> Any:
-    """Values without a JSON form: numpy's as plain ones, others as text."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+        return json.dumps(texts, indent=2, ensure_ascii=False, default=to_json_value)
+    lines = read_frame(result) if is_frame(result) else result
+    is_table = isinstance(lines, list) and lines and all(isinstance(one, Mapping) for one in lines)
+    return format_table(lines) if is_table else str(result)
 
 
 def read_frame(frame: Any) -> list[Line]:
     """The rows of a DataFrame as dicts of plain numbers and texts."""
+
+    def plain(value: Any) -> str | float:
+        found = value.item() if hasattr(value, "item") else value  # numpy's numbers
+        return found if isinstance(found, str | int | float) else str(found)
+
     rows = frame.to_dict(orient="records")
-    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
-
-
-def _plain(value: Any) -> str | float:
-    found = value.item() if hasattr(value, "item") else value  # numpy's numbers
-    return found if isinstance(found, str | int | float) else str(found)
+    return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
 
 def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
@@ -130,22 +124,21 @@ def format_rate(part: int, whole: int) -> str:
 @exporter("evalscope")
 def write_evalscope(export: Export) -> Sequence[Path]:
     """Write VLMEvalKit's files and, per trial, the table that EvalScope prints."""
-    return write_task_files(export)
+    return [path for trial in write_task_files(export) for path in trial.paths]
 
 
-def write_task_files(export: Export, file: Path | None = None) -> Sequence[Path]:
+def write_task_files(export: Export, file: Path | None = None) -> list[TrialFiles]:
     """The same; `file` is that of the questions, whose cells are copied."""
     trials = write_trials(export, file=file)
-    paths = [path for trial in trials for path in trial.paths]
-    for trial in trials:
+    for number, trial in enumerate(trials):
         path = export.folder / f"{trial.stem}_acc.txt"
         if trial.accuracies:
             with open_text_file(path) as text:
                 text.write(format_table(trial.accuracies) + "\n")
-            paths.append(path)
+            trials[number] = replace(trial, paths=(*trial.paths, path))
         else:
             path.unlink(missing_ok=True)
-    return paths
+    return trials
 
 
 def format_table(lines: Sequence[Line]) -> str:
@@ -165,9 +158,8 @@ def format_table(lines: Sequence[Line]) -> str:
     if not lines:
         return ""
     names = list(lines[0])
-    columns: list[list[str | float]]
     if len(names) > len(lines):
-        columns = [[*names], *([line[name] for name in names] for line in lines)]
+        columns = [list[str | float](names), *(list(line.values()) for line in lines)]
     else:
         columns = [[*map(str, range(len(lines)))], *([line[name] for line in lines] for name in names)]
     printed = [_column(column) for column in columns]
@@ -232,7 +224,9 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     heading = (*columns.names, "prediction")
     rows = ([*columns.make_cells(result), get_prediction(result)] for result in results())
     if path.suffix == ".xlsx":
-        _write_sheet(heading, rows, path)
+        with open_sheet(heading, path, cut_hint=CUT_HINT) as add:
+            for row in rows:
+                add(row)
     elif path.suffix == ".tsv":
         with open_text_file(path) as out:
             writer = csv.writer(out, delimiter="\t", lineterminator="\n")
@@ -241,19 +235,6 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     else:
         with open_text_file(path) as out:
             json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
-
-
-def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
-    """Write a workbook; a note says how many texts did not fit into a cell."""
-    n_cut = 0
-    with open_sheet(heading, path) as add:
-        for row in rows:
-            n_cut += sum(isinstance(cell, str) and fit(cell).is_cut for cell in row)
-            add(row)
-    if n_cut:
-        what = "1 text was" if n_cut == 1 else f"{n_cut:,} texts were"
-        print_note(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell")
-        print_note("  hint: PRED_FORMAT=tsv keeps the whole text")
 
 
 def is_cut(prediction: str) -> bool:
@@ -285,14 +266,13 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
 
     Failed predictions and those beyond the limit are left out.
     """
-    said = {
-        name: reply.content
-        for name, reply in read_replies(path).by_id.items()
-        if not is_failure(reply.content)
-    }
+    beyond: set[str] = set()
     if options.limit is not None:
-        beyond = _beyond(source, options)
-        said = {name: text for name, text in said.items() if name not in beyond}
+        every, _ = choose_benchmark(source, replace(options, limit=None))
+        meant, _ = choose_benchmark(source, options)
+        beyond = {sample.id for sample in every.source} - {sample.id for sample in meant.source}
+    found = {name: reply.content for name, reply in read_replies(path).by_id.items()}
+    said = {name: text for name, text in found.items() if not is_failure(text) and name not in beyond}
     if cut := next((name for name, text in said.items() if is_cut(text)), None):
         raise make_cut_error(path, cut)
     if not said:
@@ -307,11 +287,3 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
 def is_failure(prediction: str) -> bool:
     """Whether a prediction marks a failed request."""
     return API_FAILURE in prediction
-
-
-def _beyond(source: Any, options: Options) -> set[str]:
-    """The samples beyond the limit."""
-    every, _ = choose_benchmark(source, replace(options, limit=None))
-    meant, _ = choose_benchmark(source, options)
-    wanted = {sample.id for sample in meant.source}
-    return {sample.id for sample in every.source} - wanted

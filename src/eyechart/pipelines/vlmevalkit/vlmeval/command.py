@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -65,20 +66,17 @@ _NO_EFFECT: Mapping[str, str] = {
     "api_mode": "requests and scoring always overlap",
     "monitor_interval": "the progress line is always live",
 }
-# Why a flag is refused, and the hint.
-_WHY_REFUSED: Mapping[str, tuple[str, str]] = {
-    "use_vllm": (
-        "eyechart does not load VLMEvalKit's own models",
-        "serve the model (vllm serve NAME) and give its --base-url",
-    ),
-    "use_verifier": ("there is no local verifier", "--judge names a served model that reads replies"),
-    "video_llm": ("only images are supported, not videos", "leave it out"),
-    "local_media": ("images are sent inside the request, not as paths on the server", "leave it out"),
-    "custom_prompt": (
-        "prompts of single models are not built in", "write one: eyechart run --prompt-template FILE",
-    ),
-    "data_config": ("datasets are given by --data or --config", "write them into a --config FILE"),
-}  # fmt: skip
+# Why a flag is refused; and the hint.
+_WHY_REFUSED: Mapping[str, str] = {
+    "use_vllm": "eyechart does not load VLMEvalKit's own models; serve the model (vllm serve NAME) and give "
+    "its --base-url",
+    "use_verifier": "there is no local verifier; --judge names a served model that reads replies",
+    "video_llm": "only images are supported, not videos; leave it out",
+    "local_media": "images are sent inside the request, not as paths on the server; leave it out",
+    "custom_prompt": "prompts of single models are not built in; write one: eyechart run --prompt-template "
+    "FILE",
+    "data_config": "datasets are given by --data or --config; write them into a --config FILE",
+}
 # Flags of `eyechart run` that have another name here.
 _NAMES: Mapping[str, str] = {
     "--api-key": "--key", "--judge-api-key": "--judge-key", "--concurrency": "--api-nproc",
@@ -181,7 +179,7 @@ class Flags:
     def check(self) -> None:
         """Refuse flags that are not supported or contradict each other."""
         for name in self.select(_WHY_REFUSED):
-            why, hint = _WHY_REFUSED[name]
+            why, _, hint = _WHY_REFUSED[name].partition("; ")
             raise UsageError(f"{format_flag(name)} is not possible: {why}", hint=hint)
         if self.config is None:
             for name in ("data", "model"):
@@ -217,31 +215,31 @@ def make_task(flags: Flags, environment: Mapping[str, str]) -> Task:
     """Check the flags and make the task that they describe. Nothing is written or sent."""
     flags.check()
     try:
-        task = _read_config_task(flags, environment) if flags.config else _read_flag_task(flags, environment)
+        if flags.config:
+            models, data = _read_config_entries(flags, environment)
+        else:
+            models = [_read_model(name, flags, environment) for name in flags.model or ()]
+            data = read_data(flags.data)
+        # The flags of the run itself are read as keys of an `eval_config`, where they mean the same.
+        said = {**flags.select(SHARED), "model": models[0][0].spec, "data": data[0].source}
+        task = read_eval_config(said)
     except UsageError as err:
         raise UsageError(rewrite_text(err.message), hint=rewrite_hint(err.hint)) from err
-    refuse_duplicates([one.name for one in task.models], "model")
-    refuse_duplicates([one.name for one in task.data], "dataset")
+    refuse_duplicates([one.name for one, _ in models], "model")
+    refuse_duplicates([one.name for one in data], "dataset")
+    notes = [*task.notes, *(note for _, of_model in models for note in of_model)]
     remarks = [f"{format_flag(name)} has no effect: {_NO_EFFECT[name]}" for name in flags.select(_NO_EFFECT)]
     return replace(
         task,
+        models=tuple(one for one, _ in models),
+        data=data,
         # As published: $MMEVAL_ROOT takes precedence over the flag.
         work_dir=environment.get("MMEVAL_ROOT") or flags.work_dir or "outputs",
         is_stamped=False,
         asks_anew=True,
-        notes=(*remarks, *map(rewrite_text, task.notes)),
+        notes=(*remarks, *map(rewrite_text, notes)),
         described={"command": _format_command(flags)},
     )
-
-
-def _read_flag_task(flags: Flags, environment: Mapping[str, str]) -> Task:
-    """The task of --data and --model."""
-    entries, remarks = [], []
-    for name in flags.model or ():
-        entry, notes = _read_model(name, flags, environment)
-        entries.append(entry)
-        remarks += notes
-    return _make_task(flags, entries, read_data(flags.data), remarks)
 
 
 def _read_model(name: str, flags: Flags, environment: Mapping[str, str]) -> tuple[ModelEntry, list[str]]:
@@ -276,10 +274,12 @@ def _is_served(name: str, flags: Flags) -> bool:
     return not name.startswith("python:") and name.partition("/")[0] not in providers.names()
 
 
-def _read_config_task(flags: Flags, environment: Mapping[str, str]) -> Task:
-    """The task of a --config, whose labels name the files."""
+def _read_config_entries(
+    flags: Flags, environment: Mapping[str, str]
+) -> tuple[list[tuple[ModelEntry, list[str]]], tuple[DataEntry, ...]]:
+    """The models of a --config with remarks on them, and its data. The labels name the files."""
     models, datasets = read_config(flags.config or "")
-    entries, remarks = [], []
+    found = []
     for one in models:
         if one.kind:
             given, about_key = make_served_entry(one, environment, base_url=flags.base_url, key=flags.key)
@@ -291,19 +291,10 @@ def _read_config_task(flags: Flags, environment: Mapping[str, str]) -> Task:
             notes.append(
                 f"--config: model {one.label!r}: verbose has no effect; --verbose prints every reply"
             )
-        entries.append(replace(entry, name=make_label(one.label)))
-        remarks += notes
-    data = [DataEntry(name=make_label(one.label), source=read_data_source(one)) for one in datasets]
-    return _make_task(flags, entries, tuple(data), remarks)
-
-
-def _make_task(
-    flags: Flags, models: list[ModelEntry], data: tuple[DataEntry, ...], remarks: list[str]
-) -> Task:
-    """The flags of the run itself are read as keys of an `eval_config`, where they mean the same."""
-    said = {**flags.select(SHARED), "model": models[0].spec, "data": data[0].source}  # each has at least one
-    task = read_eval_config(said)
-    return replace(task, models=tuple(models), data=data, notes=(*task.notes, *remarks))
+        found.append((replace(entry, name=make_label(one.label)), notes))
+    return found, tuple(
+        DataEntry(name=make_label(one.label), source=read_data_source(one)) for one in datasets
+    )
 
 
 def make_label(name: str) -> str:
@@ -522,20 +513,12 @@ def fetch_predictions(task: Task, say: Callable[[str], None]) -> None:
     if task.mode != "eval":
         return
     root = Path(task.work_dir).expanduser()
-    for model in task.models:
-        for data in task.data:
-            folder, stem = root / model.name, f"{model.name}_{data.name}"
-            if next(find_prediction_files(folder, stem), None) is None:
-                _fetch(folder, stem, say)
-
-
-def _fetch(folder: Path, stem: str, say: Callable[[str], None]) -> None:
-    """From the newest of the folders T<date>…, which VLMEvalKit makes for every run."""
-    starts = sorted(
-        (one for one in folder.glob("T*") if one.is_dir()), key=lambda one: one.name, reverse=True
-    )
-    found = next((path for start in starts for path in find_prediction_files(start, stem)), None)
-    if found is not None:
-        with atomic_write(folder / found.name) as place:
-            shutil.copyfile(found, place)
-        say(f"scoring the predictions of {found.parent}")
+    for model, data in product(task.models, task.data):
+        folder, stem = root / model.name, f"{model.name}_{data.name}"
+        starts = sorted((one for one in folder.glob("T*") if one.is_dir()), reverse=True)
+        there = (path for one in (folder, *starts) for path in find_prediction_files(one, stem))
+        found = next(there, folder)
+        if found.parent in starts:
+            with atomic_write(folder / found.name) as place:
+                shutil.copyfile(found, place)
+            say(f"scoring the predictions of {found.parent}")

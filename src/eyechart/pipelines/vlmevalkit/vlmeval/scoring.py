@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,14 +40,12 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     to_plain,
 )
 from eyechart.prompt.default import build_custom_prompt
-from eyechart.registry import scorers
 from eyechart.report.rows import open_text_file
 from eyechart.runs.options import Options
 from eyechart.runs.replies import score_replies
 from eyechart.score.judged import UNREADABLE
-from eyechart.score.thinking import show_reply
 from eyechart.terminal import print_note
-from eyechart.types import Benchmark, Failure, Reply, Result, Sample
+from eyechart.types import Benchmark, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.runs.results import Run
@@ -57,20 +54,6 @@ if TYPE_CHECKING:
 CHOICE = RELEASED
 OPEN = "default"
 JUDGED = "judged"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answered:
-    """Questions with their replies."""
-
-    samples: Sequence[Sample]
-    replies: Sequence[Reply | None]  # None for a failed request
-    name: str  # of the dataset
-    is_choice: bool
-
-    @property
-    def scorer(self) -> str:
-        return CHOICE if self.is_choice else OPEN
 
 
 def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> Frame:
@@ -88,20 +71,45 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
             f"{path.name}: no row has an answer to compare with", hint="mode: infer only writes predictions"
         )
     texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
-    replies = [None if API_FAILURE in text else Reply.read(text) for text in texts]
-    said = _Answered(samples=samples, replies=replies, name=name, is_choice=is_choice)
-    results = _score_by_rules(said) if _judge_name(judge) == NO_JUDGE else _score_by_judge(said, judge)
-    found = survey_results(results)
-    _note_uncounted(results, path.name)
-    dump(
-        _list_verdicts(frame, results, found), path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx")
-    )
-    if not found.accuracies and not any(said.replies):
+    replies = {
+        sample.id: text for sample, text in zip(samples, texts, strict=True) if API_FAILURE not in text
+    }
+    if not replies:
         raise DataError(f"{path.name}: no row has a reply", hint="run again; failed requests are not replies")
+    benchmark = Benchmark(
+        name=name,
+        source=MemorySource(name, name, tuple(samples)),
+        prompt=build_custom_prompt,
+        scorer=CHOICE if is_choice else OPEN,
+        judged_scorer=CHOICE if is_choice else JUDGED,
+        circular="headline" if is_circular(name) and is_choice else "",
+    )
+    judge_name = format_judge_name({"judge": judge.get("model")})
+    results = _score(benchmark, replies, {} if judge_name == NO_JUDGE else make_judge_options(judge))
+    found = survey_results(results)
+    for what, n in (
+        ("have no reply", sum(result.reply is None for result in results)),
+        ("have no answer to compare with", sum(not sample.golds for sample in samples)),
+    ):
+        if n:
+            print_note(f"eyechart: {path.name}: {n:,} of {len(results):,} rows {what}, not counted")
+    dump(_list_verdicts(frame, results, found), path.with_name(f"{path.stem}_{judge_name}_result.xlsx"))
     if not found.accuracies:
         raise DataError(f"{path.name}: no reply has a verdict", hint="try another judge")
     write_accuracies(found.accuracies, path.parent, path.stem)
     return import_pandas().DataFrame(found.accuracies)
+
+
+def _score(benchmark: Benchmark, replies: Mapping[str, str], judging: Mapping[str, Any]) -> list[Result]:
+    """The results of a temporary run on the replies, by the id of their sample."""
+    with tempfile.TemporaryDirectory(prefix="eyechart-") as folder:
+        file = Path(folder) / "replies.jsonl"
+        with file.open("w", encoding="utf-8", errors="backslashreplace") as lines:
+            lines.writelines(json.dumps({"id": id, "reply": text}) + "\n" for id, text in replies.items())
+        run = score_replies(benchmark, file, Options.of({**judging, "progress": False, "out": folder}))
+        results = list(run.samples())
+        note_unjudged(run, len(results), benchmark.name)
+        return results
 
 
 def _list_verdicts(frame: Frame, results: Sequence[Result], found: Survey) -> Frame:
@@ -116,57 +124,6 @@ def _list_verdicts(frame: Frame, results: Sequence[Result], found: Survey) -> Fr
     ]
     rows.sort(key=itemgetter(0))
     return import_pandas().DataFrame([row for _, row in rows], columns=list(table.heading))
-
-
-def _score_by_rules(said: _Answered) -> list[Result]:
-    scorer = scorers.get(said.scorer)
-    return [
-        Result(
-            sample=sample,
-            position=position,
-            reply=reply,
-            failure=None if reply else Failure(stage="generate", reason=API_FAILURE),
-            score=scorer(show_reply(reply, scorer), sample) if reply else None,
-        )
-        for position, (sample, reply) in enumerate(zip(said.samples, said.replies, strict=True))
-    ]
-
-
-def _score_by_judge(said: _Answered, judge: Mapping[str, Any]) -> list[Result]:
-    """The same with a judge: a temporary run on the replies."""
-    benchmark = Benchmark(
-        name=said.name,
-        source=MemorySource(said.name, said.name, tuple(said.samples)),
-        prompt=build_custom_prompt,
-        scorer=said.scorer,
-        judged_scorer=CHOICE if said.is_choice else JUDGED,
-        circular="headline" if is_circular(said.name) and said.is_choice else "",
-    )
-    with tempfile.TemporaryDirectory(prefix="eyechart-") as folder:
-        file = Path(folder) / "replies.jsonl"
-        with file.open("w", encoding="utf-8", errors="backslashreplace") as lines:
-            for sample, reply in zip(said.samples, said.replies, strict=True):
-                if reply is not None:
-                    lines.write(json.dumps({"id": sample.id, "reply": reply.content}) + "\n")
-        options = {**make_judge_options(judge), "progress": False, "out": folder}
-        run = score_replies(benchmark, file, Options.of(options))
-        note_unjudged(run, len(said.samples), said.name)
-        return list(run.samples())
-
-
-def _judge_name(judge: Mapping[str, Any]) -> str:
-    return format_judge_name({"judge": judge.get("model")})
-
-
-def _note_uncounted(results: Sequence[Result], file: str) -> None:
-    counts = {
-        "have no reply": sum(result.reply is None for result in results),
-        "have no answer to compare with": sum(not result.sample.golds for result in results),
-    }
-    for what, n in counts.items():
-        if n:
-            note = f"{file}: {n:,} of {len(results):,} rows {what}, not counted"
-            print_note(f"eyechart: {note}")
 
 
 # -- Rows of a table as samples
@@ -415,13 +372,6 @@ def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
     return path
 
 
-def convert_accuracies(folder: Path, stem: str) -> None:
-    """Convert a table that was written as CSV to the chosen format."""
-    path = folder / f"{stem}_acc.csv"
-    if choose_accuracy_format() != "csv" and path.is_file():
-        write_accuracies([_numbers(row) for row in _read_csv(path)], folder, stem)
-
-
 def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
     """The rows of the file as texts; empty without a file."""
     for path in list_accuracy_files(folder, stem):
@@ -460,8 +410,3 @@ def _read_json(path: Path) -> tuple[dict[str, str], ...]:
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         return ()
     return tuple(to_texts(row) for row in rows)
-
-
-def _numbers(row: Mapping[str, str]) -> Line:
-    """All but the split are numbers; an empty cell is nan."""
-    return {name: cell if name == "split" else float(cell or "nan") for name, cell in row.items()}

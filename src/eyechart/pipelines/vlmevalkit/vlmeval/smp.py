@@ -31,9 +31,9 @@ from eyechart.data.files.sheets import refuse_too_large
 from eyechart.data.images.pixels import decode, inspect, open_image
 from eyechart.errors import DataError, ImageError, MissingExtra, UsageError, join_names
 from eyechart.files import atomic_write
-from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, open_workbook
+from eyechart.report.export import MAX_ROWS, open_sheet
 from eyechart.report.rows import Cell, open_text_file
-from eyechart.terminal import escape_controls, print_note, print_text
+from eyechart.terminal import escape_controls, print_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -173,25 +173,15 @@ def _write_table(data: Any, path: Path, separator: str = "\t") -> None:
 
 
 def _write_sheet(data: Any, path: Path) -> None:
-    """Write a table to the first sheet of a workbook. Text stays text; a note counts cells that were cut."""
+    """Write a table to the first sheet of a workbook. Text stays text."""
     frame = _as_frame(data)
     if len(frame) >= MAX_ROWS:
         raise DataError(
             f"{path.name}: a sheet holds at most {MAX_ROWS:,} rows", hint="write .tsv or .json instead"
         )
-    with open_workbook(path) as book:
-        sheet = book.add_sheet("Sheet1")
-        book.write_row(sheet, 0, [str(name) for name in frame.columns])
-        for number, values in enumerate(frame.itertuples(index=False, name=None), 1):
-            cells = [_cell(value) for value in values]
-            book.write_row(sheet, number, [None if isinstance(cell, bool) else cell for cell in cells])
-            for column, cell in enumerate(cells):
-                if isinstance(cell, bool):
-                    sheet.write_boolean(number, column, cell)
-    if book.n_cut:
-        what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
-        note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell"
-        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps the whole text")
+    with open_sheet([str(name) for name in frame.columns], path, cut_hint=CUT_HINT) as add:
+        for values in frame.itertuples(index=False, name=None):
+            add([_cell(value) for value in values])
 
 
 def _cell(value: Any) -> Cell:
@@ -203,13 +193,13 @@ def _cell(value: Any) -> Cell:
 
 def _write_json(data: Any, path: Path) -> None:
     with open_text_file(path) as file:
-        json.dump(_records(data), file, indent=4, ensure_ascii=False, default=_for_json)
+        json.dump(_records(data), file, indent=4, ensure_ascii=False, default=to_json_value)
 
 
 def _write_jsonl(data: Any, path: Path) -> None:
     with open_text_file(path) as file:
         for item in _records(data):
-            file.write(json.dumps(item, ensure_ascii=False, default=_for_json) + "\n")
+            file.write(json.dumps(item, ensure_ascii=False, default=to_json_value) + "\n")
 
 
 def _as_frame(data: Any) -> Frame:
@@ -220,7 +210,7 @@ def _records(data: Any) -> Any:
     return data.to_dict("records") if is_frame(data) else data
 
 
-def _for_json(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Values without a JSON form: numpy's as plain ones, others as text."""
     if is_frame(value):
         return _records(value)
@@ -313,6 +303,7 @@ _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
 Frame: TypeAlias = Any  # pandas.DataFrame; pandas is not imported for a name
 Row: TypeAlias = Any  # pandas.Series, or a dict of the same names
 
+CUT_HINT = "PRED_FORMAT=tsv keeps the whole text"
 FOLDER = "eyechart_folder"  # in a table's attrs: the folder of its file
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
