@@ -1,6 +1,6 @@
 """Both ways in which MMBench's questions are put."""
 
-from eyechart.pipelines.vlmevalkit.benchmark import build_note_prompt, choose_prompt
+from eyechart.pipelines.vlmevalkit.benchmark import PROMPTS, build_note_prompt
 from eyechart.types import ImageRef, Sample
 
 PICTURE = ImageRef(kind="file", location="a.png")
@@ -17,7 +17,7 @@ def sample(**fields: str) -> Sample:
 
 
 def test_vlmevalkit() -> None:
-    prompt = choose_prompt("vlmevalkit")
+    prompt = PROMPTS["vlmevalkit"]
     [message] = prompt(sample(hint="At sea."))
     assert message.parts == (
         PICTURE,
@@ -31,7 +31,7 @@ def test_vlmevalkit() -> None:
 
 
 def test_the_note() -> None:
-    assert choose_prompt("note") is build_note_prompt
+    assert PROMPTS["note"] is build_note_prompt
     [message] = build_note_prompt(sample(hint="At sea."))
     assert message.role == "user"
     assert message.parts == (PICTURE, "At sea. Which? There are several options:\nA. cat\nC. dog\n")

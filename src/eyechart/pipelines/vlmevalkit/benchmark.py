@@ -61,17 +61,13 @@ _NO_ANSWERS = (
 
 
 _IN_LMMS_EVAL = {
-    "ccbench": ("mmbench_cn_cc",),
-    **{
-        f"mmbench-{part}-{code}": (f"mmbench_{code}_{part}",)
-        for part in ("dev", "test")
-        for code in ("cn", "en")
-    },
-}
+    "ccbench": "mmbench_cn_cc", "mmbench-dev-cn": "mmbench_cn_dev", "mmbench-dev-en": "mmbench_en_dev",
+    "mmbench-test-cn": "mmbench_cn_test", "mmbench-test-en": "mmbench_en_test",
+}  # fmt: skip
 
 
 def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()) -> BenchmarkFactory:
-    @benchmark(name, file=(published, *others), aliases=_IN_LMMS_EVAL.get(name, ()))
+    @benchmark(name, file=(published, *others), aliases=[*filter(None, [_IN_LMMS_EVAL.get(name)])])
     def declared(
         *,
         file: Path | None = None,
@@ -98,7 +94,7 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
         return Benchmark(
             name=name,
             source=LazySource(name, resolve_origin(file) if file else published or "a file", opened),
-            prompt=choose_prompt(prompt),
+            prompt=PROMPTS[prompt],
             scorer="choice-vlmevalkit",
             judged_scorer="choice-vlmevalkit",
             circular="headline",
@@ -155,11 +151,6 @@ def _add_missing_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
         is_partial |= bool(lacking) and (len(rows) > 1 or question_row is None)
     if is_partial:
         yield from missing
-
-
-for _name, (_published, _about) in SETS.items():
-    _declare(_name, _published, _about, EARLIER.get(_name, ()))
-mmbench = _declare("mmbench", "", _ANY, RELATED)
 
 
 def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = None) -> Source:
@@ -267,13 +258,6 @@ def read_index(value: object) -> int | None:
 
 # -- Prompts: published numbers use different ones, so the run records which one it uses
 
-Style = Literal["vlmevalkit", "note"]
-
-
-def choose_prompt(style: Style) -> Prompt:
-    """The prompt of a style."""
-    return build_note_prompt if style == "note" else build_vlmevalkit_prompt
-
 
 def build_vlmevalkit_prompt(sample: Sample) -> list[Message]:
     r"""One user turn in VLMEvalKit's frame, which labels the question even without options.
@@ -303,3 +287,9 @@ def build_note_prompt(sample: Sample) -> list[Message]:
     context = f"{sample.hint} " if sample.hint else ""
     text = f"{context}{sample.question} There are several options:\n{options}"
     return [Message("user", (*sample.images, text))]
+
+
+PROMPTS: Mapping[str, Prompt] = {"vlmevalkit": build_vlmevalkit_prompt, "note": build_note_prompt}
+for _name, (_published, _about) in SETS.items():
+    _declare(_name, _published, _about, EARLIER.get(_name, ()))
+mmbench = _declare("mmbench", "", _ANY, RELATED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,12 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
     from eyechart.pipelines.vlmevalkit.vlmeval import command as vlmeval
 
-    what, *_ = [
-        parser.add_argument_group(title)
-        for title in (vlmeval.WHAT, vlmeval.RUN, vlmeval.MODEL, vlmeval.JUDGE)
-    ]
-    accepted = parser.add_argument_group(vlmeval.ACCEPTED)
-    refused = parser.add_argument_group(vlmeval.REFUSED)
+    what, _, _, _, accepted, refused = map(parser.add_argument_group, vlmeval.GROUPS)
     for name in ("data", "model"):
         add_option(what, vlmeval.Flags, name, nargs="+", action="extend")
     add_options(parser, vlmeval.Flags)
@@ -184,14 +179,14 @@ def _read_pairs(text: str) -> Any:
         raise UsageError(
             f"{text!r} is not JSON and not NAME=VALUE,...", hint="e.g. max_tokens=64,temperature=0"
         )
-    return {name.strip(): _read_literal(value.strip()) for name, _, value in pairs}
 
+    def literal(value: str) -> Any:
+        try:
+            return ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            return {"true": True, "false": False}.get(value.lower(), value)
 
-def _read_literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return {"true": True, "false": False}.get(text.lower(), text)
+    return {name.strip(): literal(value.strip()) for name, _, value in pairs}
 
 
 # -- ``eyechart run`` with a configuration of EvalScope, which runs as a task with EvalScope's files and table
@@ -221,17 +216,22 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
         TaskFailed,
         TasksFailed,
         name_keys_in_errors,
+        plan_only,
         run,
         run_and_print,
         run_several,
     )
+    from eyechart.runs.estimate import estimate
 
     options = _read_flags(path, args)
     given = read_tasks(content)
     is_list = isinstance(given, list)
     tasks = [_apply_flags(task, options, args) for task in (given if isinstance(given, list) else [given])]
     if args.dry_run:
-        return _estimate(tasks, as_json=args.json)
+        with reserve_stdout(is_json=args.json):
+            estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]
+        print_estimates(estimates, as_json=args.json)
+        return 0
     try:
         with reserve_stdout(is_json=args.json), name_keys_in_errors():
             if is_list:
@@ -285,26 +285,11 @@ def _apply_flags(task: Task, options: dict[str, Any], args: argparse.Namespace) 
     return replace(task, work_dir=options["out"], use_cache=None) if "out" in options else task
 
 
-def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
-    """Print an estimate of the tasks without running them."""
-    from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
-    from eyechart.runs.estimate import estimate
-
-    with reserve_stdout(is_json=as_json):
-        estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]
-    print_estimates(estimates, as_json=as_json)
-    return 0
-
-
 def _is_task(content: Any) -> bool:
     from eyechart.pipelines.vlmevalkit.evalscope.config import is_task
 
     return is_task(content)
 
 
-for _key in (
-    "datasets",
-    "eval_config",
-    "eval_backend",
-):  # the keys that mark a task, as declared in pyproject.toml
+for _key in ("datasets", "eval_config", "eval_backend"):  # the keys that mark a task
     configurations.record(_key, ConfigReader(is_mine=_is_task, run=run_evalscope))

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -315,8 +315,7 @@ _VERDICT = ("hit", "log")
 _WRITTEN = frozenset({"prediction", *_VERDICT})  # columns of a source cannot take their place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(NamedTuple):
     """The result of the first pass."""
 
     columns: Columns
@@ -331,11 +330,20 @@ def survey_results(
 
     `columns`: those of the file; `as_noted`: with every column that MMBench's note names.
     """
-    finder, verdicts = _Finder(), CircleVerdicts()
+    letters: set[str] = set()
+    meta: dict[str, None] = {}
+    has_hints = has_answers = False
+    verdicts = CircleVerdicts()
 
     def seen() -> Iterator[Result]:
+        nonlocal has_hints, has_answers
         for result in results:
-            finder.see(result)
+            sample = result.sample
+            letters.update(sample.choices)
+            if len(meta) < MAX_META:
+                meta.update(dict.fromkeys(str(key) for key in sample.meta if key not in _OUR_OWN))
+            has_hints |= bool(sample.hint)
+            has_answers |= bool(sample.golds)
             verdicts.see(result)
             yield result
 
@@ -345,38 +353,16 @@ def survey_results(
             yield question
 
     lines = compute_run_accuracies(questions())
-    found = finder.columns(columns, as_noted=as_noted)
+    # The columns are those of the file, if it names them as VLMEvalKit does; else those of the samples.
+    names = [name for name in columns if name not in _WRITTEN]
+    noted = ("A", "B", "C", "D", "category", NOTED) if as_noted else ()
+    if not {"index", "question", *letters} <= set(names):
+        options = sorted({*letters, *(name for name in noted if len(name) == 1)})
+        names = ["index", "question", *["hint"] * has_hints, *options, *["answer"] * has_answers, *meta]
+        names = [name for name in dict.fromkeys(names) if name not in _WRITTEN]
+    more = tuple(name for name in noted if name not in names)
+    found = Columns(own=tuple(names), noted=more, has_answers=has_answers)
     return Survey(columns=found, verdicts=verdicts, accuracies=lines)
-
-
-@dataclass(slots=True)
-class _Finder:
-    """Collects the columns."""
-
-    letters: dict[str, None] = field(default_factory=dict)
-    meta: dict[str, None] = field(default_factory=dict)
-    has_hints: bool = False
-    has_answers: bool = False
-
-    def see(self, result: Result) -> None:
-        sample = result.sample
-        self.letters.update(dict.fromkeys(sample.choices))
-        if len(self.meta) < MAX_META:
-            self.meta.update(dict.fromkeys(str(key) for key in sample.meta if key not in _OUR_OWN))
-        self.has_hints |= bool(sample.hint)
-        self.has_answers |= bool(sample.golds)
-
-    def columns(self, of_file: Sequence[str], *, as_noted: bool) -> Columns:
-        """Those of the file, if it names them as VLMEvalKit does; else those that the samples have."""
-        names = [name for name in of_file if name not in _WRITTEN]
-        noted = ("A", "B", "C", "D", "category", NOTED) if as_noted else ()
-        if not {"index", "question", *self.letters} <= set(names):
-            letters = sorted({*self.letters, *(name for name in noted if len(name) == 1)})
-            hint, answer = ["hint"] * self.has_hints, ["answer"] * self.has_answers
-            names = ["index", "question", *hint, *letters, *answer, *self.meta]
-            names = [name for name in dict.fromkeys(names) if name not in _WRITTEN]
-        more = tuple(name for name in noted if name not in names)
-        return Columns(own=tuple(names), noted=more, has_answers=self.has_answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -448,9 +434,8 @@ def _make_cell(name: str, sample: Sample) -> Cell:
         return sample.question
     if name in ("hint", "context"):
         return sample.hint or None
-    if name == "answer":
-        golds = sample.golds
-        return golds[0] if len(golds) == 1 else to_json_text(golds) if golds else None
+    if name == "answer" and sample.golds:
+        return sample.golds[0] if len(sample.golds) == 1 else to_json_text(sample.golds)
     if is_path_column(name) and sample.images:
         places = [image.location for image in sample.images]
         return places[0] if len(places) == 1 else str(places)
@@ -462,27 +447,20 @@ def get_prediction(result: Result) -> str:
     return result.reply.content.strip() if result.reply else NO_ANSWER
 
 
-@dataclass(frozen=True, slots=True)
 class VerdictTable:
     """The file of verdicts: a row per question, with its `hit` and `log`."""
 
-    columns: Sequence[str]  # of the source, without `prediction`
-    verdicts: CircleVerdicts
-
-    @property
-    def heading(self) -> tuple[str, ...]:
-        names = [name if name in ascii_uppercase else name.lower() for name in self.columns]
-        return (*names, "prediction", *self._further, *_VERDICT)
+    def __init__(self, columns: Sequence[str], verdicts: CircleVerdicts) -> None:
+        """`columns`: those of the source, without `prediction`."""
+        names = [name if name in ascii_uppercase else name.lower() for name in columns]
+        self._has_group = bool(verdicts.hits) and "g_index" not in columns  # as published, for rotations
+        self._verdicts = verdicts
+        self.heading = (*names, "prediction", *["g_index"] * self._has_group, *_VERDICT)
 
     def make_row(self, result: Result, cells: Sequence[Cell]) -> list[Cell]:
         """The row of a question, from its cells in the columns of the source."""
-        circle = [_index(result.sample.circle)] if self._further else []
-        return [*cells, get_prediction(result), *circle, *self.verdicts.of(result)]
-
-    @property
-    def _further(self) -> tuple[str, ...]:
-        """As published: rotations get their group."""
-        return ("g_index",) if self.verdicts.hits and "g_index" not in self.columns else ()
+        group = [_index(result.sample.circle)] if self._has_group else []
+        return [*cells, get_prediction(result), *group, *self._verdicts.of(result)]
 
 
 IndexOrder: TypeAlias = tuple[bool, int, str]

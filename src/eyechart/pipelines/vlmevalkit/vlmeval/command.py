@@ -47,6 +47,7 @@ MODEL = "served model"
 JUDGE = "judge (off unless --judge is given)"
 ACCEPTED = "accepted for compatibility (a note says what they do here)"
 REFUSED = "not supported (the error says why)"
+GROUPS = (WHAT, RUN, MODEL, JUDGE, ACCEPTED, REFUSED)
 _what, _run, _model = (partial(option, group=group) for group in (WHAT, RUN, MODEL))
 _judge, _accepted = (partial(option, group=group) for group in (JUDGE, ACCEPTED))
 _refused = partial(option, group=REFUSED, help=SUPPRESS)
