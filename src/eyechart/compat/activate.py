@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from opcode import opmap
 from pathlib import Path
@@ -30,26 +30,19 @@ from eyechart.terminal import print_note
 
 Provider = Literal["eyechart", "installed"]
 
-# The modules of each package that scripts import.
-PROVIDED: Mapping[str, tuple[str, ...]] = {
-    "evalscope": ("run", "config", "summarizer", "constants", "utils", "utils.logger"),
-    "vlmeval": (
-        "smp", "smp.file", "smp.log", "smp.misc", "smp.vlm", "dataset", "dataset.image_base",
-        "dataset.image_mcq", "dataset.image_vqa", "dataset.text_mcq", "dataset.utils",
-        "dataset.utils.judge_util", "utils",
-    ),
-    "checker": (),
-}  # fmt: skip
-PACKAGES = ("evalscope", "vlmeval")
-# Modules that hold a few names of another one; all others are modules of eyechart.compat.
-_SMP, _DATASET, _BRIDGE = (
-    f"eyechart.pipelines.vlmevalkit.vlmeval.{name}" for name in ("smp", "dataset", "bridge")
-)
-_PARTS: Mapping[str, tuple[str, str]] = {
-    "evalscope.run": ("eyechart.compat.evalscope", "run_task"),
-    "evalscope.config": ("eyechart.compat.evalscope", "TaskConfig"),
-    "evalscope.summarizer": ("eyechart.pipelines.vlmevalkit.evalscope.job", "Summarizer"),
-    "evalscope.utils.logger": ("eyechart.compat.evalscope.utils", "get_logger"),
+# The modules that scripts import: each holds names of a module of eyechart, or is one of eyechart.compat.
+_COMPAT, _KIT = "eyechart.compat.", "eyechart.pipelines.vlmevalkit."
+_SMP, _DATASET, _BRIDGE = (f"{_KIT}vlmeval.{name}" for name in ("smp", "dataset", "bridge"))
+_MODULES: Mapping[str, tuple[str, str]] = {
+    "evalscope": (f"{_COMPAT}evalscope", ""),
+    "evalscope.run": (f"{_COMPAT}evalscope", "run_task"),
+    "evalscope.config": (f"{_COMPAT}evalscope", "TaskConfig"),
+    "evalscope.summarizer": (f"{_KIT}evalscope.job", "Summarizer"),
+    "evalscope.constants": (f"{_COMPAT}evalscope.constants", ""),
+    "evalscope.utils": (f"{_COMPAT}evalscope.utils", ""),
+    "evalscope.utils.logger": (f"{_COMPAT}evalscope.utils", "get_logger"),
+    "vlmeval": (f"{_COMPAT}vlmeval", ""),
+    "vlmeval.smp": (f"{_COMPAT}vlmeval.smp", ""),
     "vlmeval.smp.file": (_SMP, "LMUDataRoot dump get_intermediate_file_path load"),
     "vlmeval.smp.log": (_SMP, "get_logger"),
     "vlmeval.smp.misc": (_SMP, "d2df istype listinstr toliststr"),
@@ -70,8 +63,10 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "vlmeval.dataset.utils": (_BRIDGE, "DEBUG_MESSAGE build_judge"),
     "vlmeval.dataset.utils.judge_util": (_BRIDGE, "DEBUG_MESSAGE build_judge"),
     "vlmeval.utils": (_BRIDGE, "track_progress_rich"),
-    "checker": ("eyechart.compat.infochartqa", "build_question evaluate"),
+    "checker": (f"{_COMPAT}infochartqa", "build_question evaluate"),
 }
+PACKAGES = ("evalscope", "vlmeval")
+PROVIDED = (*PACKAGES, "checker")
 
 
 def activate(
@@ -165,7 +160,7 @@ class _Finder(MetaPathFinder):
             self.tell(top, provider)
         if top not in self.names:
             return None
-        known = [top, *(f"{top}.{part}" for part in PROVIDED[top])]
+        known = [name for name in _MODULES if name.partition(".")[0] == top]
         if fullname not in known:
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: eyechart provides {top} here, and of it {', '.join(known)}",
@@ -183,11 +178,11 @@ class _Loader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Import the source under the name of the module."""
         name = module.__name__
-        if name in _PARTS:
-            source, names = _PARTS[name][0], _PARTS[name][1].split()
-            module.__dict__.update({one: getattr(import_module(source), one) for one in names}, __all__=names)
+        source, names = import_module(_MODULES[name][0]), _MODULES[name][1].split()
+        if names:
+            module.__dict__.update({one: getattr(source, one) for one in names}, __all__=names)
         else:
-            module = sys.modules[name] = import_module(f"eyechart.compat.{name}")
+            module = sys.modules[name] = source
         _list_names(module, name)
 
 
@@ -214,9 +209,7 @@ def _list_names(module: ModuleType, name: str) -> None:
 
 def _names_in(module: ModuleType, name: str) -> list[str]:
     """The names that a script may import from a module, submodules included."""
-    top, _, place = name.partition(".")
-    inside = f"{place}." if place else ""
-    parts = [part.removeprefix(inside) for part in PROVIDED[top] if part.startswith(inside)]
+    parts = [one.removeprefix(f"{name}.") for one in _MODULES if one.startswith(f"{name}.")]
     declared = vars(module).get("__all__") or [
         one
         for one, value in vars(module).items()
@@ -252,20 +245,13 @@ class _DatasetsFinder(MetaPathFinder):
     """Changes the library `datasets` when it is imported."""
 
     def __init__(self) -> None:
-        self._is_asking = False
         self._changed: tuple[ModuleType, Callable[..., Any]] | None = None
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The library's own spec, whose loader then calls `change`."""
-        if fullname != "datasets" or self._is_asking:
-            return None
-        self._is_asking = True
-        try:
-            spec = find_spec(fullname)
-        finally:
-            self._is_asking = False
+        spec = PathFinder.find_spec(fullname) if fullname == "datasets" else None
         if spec is not None and spec.loader is not None:
             loader, execute = spec.loader, spec.loader.exec_module
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from eyechart.data.files.formats import SUFFIXES, find_file
 from eyechart.data.files.hub import is_hub
 from eyechart.data.files.rows import list_lmu_roots
-from eyechart.data.files.sheets import format_cell
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.folders import (
@@ -46,7 +45,12 @@ from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_re
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, make_trial_stem
 from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released
 from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
+from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
+    choose_class,
+    detect_kind,
+    list_columns,
+    list_indices,
+)
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
     count_unjudged,
@@ -62,7 +66,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     use_local_judge,
     write_accuracies,
 )
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, is_frame, load_table, select_rows, to_plain
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, is_frame, load_table, select_rows
 from eyechart.registry import benchmarks, find_published_benchmark, scorers
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.options import Options
@@ -490,11 +494,11 @@ def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
     for column in ("index", "prediction"):
         if column not in frame:
             raise one.failed(f"{name} has no column {column!r}")
-    wanted = dict.fromkeys(_indices(one.questions.dataset.data)[: one.options.limit])
-    meant = [index in wanted for index in _indices(frame)]
+    wanted = dict.fromkeys(list_indices(one.questions.dataset.data)[: one.options.limit])
+    meant = [index in wanted for index in list_indices(frame)]
     is_whole = all(meant)
     part = frame if is_whole else select_rows(frame, meant)
-    said = dict(zip(_indices(part), map(str, part["prediction"]), strict=True))
+    said = dict(zip(list_indices(part), map(str, part["prediction"]), strict=True))
     if cut := next((index for index, text in said.items() if is_cut(text)), None):
         raise make_cut_error(one.predictions, cut)
     n_failed, n_missing = sum(map(is_failure, said.values())), len(wanted.keys() - said.keys())
@@ -509,11 +513,6 @@ def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
     if not is_whole:
         print_note(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are selected")
     return counted, None if is_whole else part
-
-
-def _indices(frame: Any) -> list[str]:
-    """The index of every row as text: pandas turns 7 into 7.0 in a column with gaps."""
-    return [format_cell(to_plain(one)) or "" for one in frame["index"]]
 
 
 @contextmanager

@@ -66,38 +66,32 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
 
     Its scores are computed in addition to those of its `evaluate`.
     """
+    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
+
     name = dataset.dataset_name
     samples = _add_images(read_samples(dataset.data, name), dataset)
+    positions = {sample.id: position for position, sample in enumerate(samples)}
+    lock = threading.Lock()  # the methods of a script may not be thread-safe
+
+    def prompt(sample: Sample) -> list[Message]:
+        where = f"index {sample.id}"
+        with lock:
+            line = dataset.data.iloc[positions[sample.id]]
+            with label_errors(name, "build_prompt", where):
+                said = dataset.build_prompt(line)
+            return to_messages(said, make_path_rules(dataset), f"{name}: build_prompt ({where})")
+
     is_choice = dataset.TYPE == "MCQ"
     folder = dataset.data.attrs.get(FOLDER)
     return Benchmark(
         name=name,
         source=MemorySource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples),
-        prompt=_Prompt(dataset, {sample.id: position for position, sample in enumerate(samples)}),
+        prompt=prompt,
         scorer=CHOICE if is_choice else OPEN,
         judged_scorer=CHOICE if is_choice else JUDGED,
         circular="headline" if is_choice and is_circular(name) else "",
         about=f"{name}, by the class {type(dataset).__name__}",
     )
-
-
-class _Prompt:
-    """Calls `build_prompt` of a dataset, one sample at a time: its methods may not be thread-safe."""
-
-    def __init__(self, dataset: ImageBaseDataset, positions: dict[str, int]) -> None:
-        self._dataset = dataset
-        self._positions = positions
-        self._lock = threading.Lock()
-
-    def __call__(self, sample: Sample) -> list[Message]:
-        from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
-
-        name, where = self._dataset.dataset_name, f"index {sample.id}"
-        with self._lock:
-            line = self._dataset.data.iloc[self._positions[sample.id]]
-            with label_errors(name, "build_prompt", where):
-                said = self._dataset.build_prompt(line)
-            return to_messages(said, make_path_rules(self._dataset), f"{name}: build_prompt ({where})")
 
 
 def _add_images(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
@@ -224,7 +218,12 @@ def remember_class(cls: C) -> C:
 
 def is_changed(cls: type) -> bool:
     """Whether a script has changed the class or one of its bases, or defined it."""
-    return any(_differs(one) for one in cls.__mro__ if one is not object)
+
+    def differs(one: type) -> bool:
+        before, now = _WRITTEN.get(one, {}), _held(one)
+        return set(before) != set(now) or any(before[name] is not now[name] for name in before)
+
+    return any(differs(one) for one in cls.__mro__ if one is not object)
 
 
 def is_evaluate_changed(cls: type) -> bool:
@@ -235,13 +234,6 @@ def is_evaluate_changed(cls: type) -> bool:
 
 def _held(cls: type) -> dict[str, Any]:
     return {name: value for name, value in vars(cls).items() if name not in _PYTHONS_OWN}
-
-
-def _differs(cls: type) -> bool:
-    before, now = _WRITTEN.get(cls), _held(cls)
-    if before is None:
-        return True
-    return set(before) != set(now) or any(before[name] is not now[name] for name in before)
 
 
 # -- Errors in a script's methods, named after the dataset and the method
@@ -338,9 +330,13 @@ class ScriptJudge:
     def generate(self, message: Any, dataset: str | None = None, **parameters: Any) -> str:
         """The reply to a text or a list of parts; raises `ModelError` if there is none."""
         rules = PathRules([str(Path().absolute())])
-        turns = [_loaded(turn) for turn in to_messages(message, rules, "the judge's prompt")]
-        if self.system_prompt:
-            turns.insert(0, Message("system", (self.system_prompt,)))
+        turns, loader = (
+            [Message("system", (self.system_prompt,))] if self.system_prompt else [],
+            ImageLoader(),
+        )
+        for turn in to_messages(message, rules, "the judge's prompt"):
+            parts = (loader.load(part) if isinstance(part, ImageRef) else part for part in turn.parts)
+            turns.append(Message(turn.role, tuple(parts)))
         return asyncio.run(self._ask(self.make_model(**parameters), turns)).content
 
     def working(self) -> bool:
@@ -373,12 +369,6 @@ class ScriptJudge:
         except TimeoutError as err:
             what = f"{model.name} gave no answer within {self.settings.timeout_s:g} s"
             raise ModelError(what, is_retryable=True, was_silent=True) from err
-
-
-def _loaded(turn: Message) -> Message:
-    loader = ImageLoader()
-    parts = (loader.load(part) if isinstance(part, ImageRef) else part for part in turn.parts)
-    return Message(turn.role, tuple(parts))
 
 
 # -- Concurrent calls, as in `vlmeval.utils`

@@ -19,6 +19,7 @@ from eyechart.data.columns.image_columns import REFERENCE_CHARS
 from eyechart.data.columns.meaning import to_text
 from eyechart.data.files.formats import find_file, guess_format
 from eyechart.data.files.rows import PathRules
+from eyechart.data.files.sheets import format_cell
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, join_names
 from eyechart.files import atomic_write
@@ -84,7 +85,7 @@ class ImageBaseDataset:
             data = select_rows(data, [not is_missing(cell) for cell in data["image"]])
         if not len(data):
             raise DataError(f"{self.dataset_name}: no questions", hint="is it the right file?")
-        data = data.assign(index=_indices(data, self.dataset_name))
+        data = data.assign(index=_check_indices(data, self.dataset_name))
         self.meta_only = "image" not in data
         expand_images(data, self.dataset_name)
         self.data = data
@@ -139,7 +140,7 @@ class ImageBaseDataset:
     def build_prompt(self, line: Row | int) -> list[Part]:
         """The prompt of a row, given as a row or by position: its images, then the question."""
         line = get_row(self, line)
-        return [*make_image_parts(self, line), {"type": "text", "value": to_text(to_plain(line["question"]))}]
+        return make_parts(self, line, to_text(to_plain(line["question"])))
 
     def display(self, line: Row | int) -> None:
         """Show a row, given as a row or by position: its images, then its columns by name."""
@@ -165,9 +166,10 @@ def get_row(dataset: ImageBaseDataset, line: Row | int) -> Row:
     return dataset.data.iloc[position]
 
 
-def make_image_parts(dataset: ImageBaseDataset, line: Row) -> list[Part]:
-    """The images of a row as parts of a message."""
-    return [{"type": "image", "value": path} for path in dataset.dump_image(line)]
+def make_parts(dataset: ImageBaseDataset, line: Row, text: str) -> list[Part]:
+    """The images of a row, then a text, as parts of a message."""
+    images = [{"type": "image", "value": path} for path in dataset.dump_image(line)]
+    return [*images, {"type": "text", "value": text}]
 
 
 def make_path_rules(dataset: ImageBaseDataset) -> PathRules:
@@ -183,9 +185,14 @@ def _is_empty(line: Row, column: str) -> bool:
     return column not in line or is_missing(line[column])
 
 
-def _indices(data: Frame, who: str) -> Any:
+def list_indices(frame: Frame) -> list[str]:
+    """The index of every row as text: pandas turns 7 into 7.0 in a column with gaps."""
+    return [(format_cell(to_plain(value)) or "").strip() for value in frame["index"]]
+
+
+def _check_indices(data: Frame, who: str) -> Any:
     """The indices, all as numbers or all as texts; duplicates are refused."""
-    texts = [_index(value) for value in data["index"]]
+    texts = list_indices(data)
     seen: set[str] = set()
     for number, text in enumerate(texts, 1):
         if text in seen or not text:
@@ -198,48 +205,35 @@ def _indices(data: Frame, who: str) -> Any:
     return column
 
 
-def _index(value: Any) -> str:
-    if is_missing(value):
-        return ""
-    is_whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if is_whole else str(value).strip()
-
-
 # -- Image cells and their files
 
 
 def expand_images(data: Frame, who: str) -> None:
     """Image cells as scripts see them: a text or a list of texts; an index becomes that row's image."""
-    if "image" in data:
-        cells = [_listed(cell) for cell in data["image"]]
-        own = dict(zip(map(str, data["index"]), cells, strict=True))
-        data["image"] = _column(
-            [_referred(cell, own, f"{who}: index {index}") for index, cell in own.items()], data
-        )
-    if "image_path" in data:
-        data["image_path"] = _column([_listed(cell) for cell in data["image_path"]], data)
+    for name in {"image", "image_path"} & set(data):
+        cells = [[] if is_missing(cell) else toliststr(cell) for cell in data[name]]
+        if name == "image":
+            own = dict(zip(map(str, data["index"]), cells, strict=True))
+            cells = [_refer(cell, own, f"{who}: index {index}") for index, cell in own.items()]
+        plain = [cell[0] if len(cell) == 1 else cell or float("nan") for cell in cells]
+        data[name] = import_pandas().Series(plain, dtype="object", index=data.index)
 
 
-def _listed(cell: Any) -> list[str]:
-    return [] if is_missing(cell) else toliststr(cell)
+def _refer(cell: list[str], own: dict[str, list[str]], where: str) -> list[str]:
+    """The images of a cell, or of the row that it names by its index."""
 
+    def is_reference(images: list[str]) -> bool:
+        return len(images) == 1 and len(images[0]) <= REFERENCE_CHARS and not is_place(images[0])
 
-def _referred(cell: list[str], own: dict[str, list[str]], where: str) -> list[str]:
-    if len(cell) != 1 or len(cell[0]) > REFERENCE_CHARS or is_place(cell[0]):
+    if not is_reference(cell):
         return cell
     found = own.get(cell[0], [])
-    if not found or (len(found) == 1 and len(found[0]) <= REFERENCE_CHARS and not is_place(found[0])):
+    if not found or is_reference(found):
         raise DataError(
             f"{where}: the image {cell[0]!r} is neither an image nor the index of a row with one",
             hint="write base64, a path with its extension, or the index of another row",
         )
     return found
-
-
-def _column(cells: Sequence[list[str]], data: Frame) -> Any:
-    """A column of cells; a list of one becomes its item."""
-    plain = [cell[0] if len(cell) == 1 else cell or float("nan") for cell in cells]
-    return import_pandas().Series(plain, dtype="object", index=data.index)
 
 
 def find_images(places: Sequence[str], rules: PathRules) -> list[str]:
@@ -274,9 +268,7 @@ def _write(data: bytes, path: Path) -> str:
     own = path.with_name(f"{path.stem}-{hashlib.sha256(data).hexdigest()[:8]}{path.suffix}")
     with suppress(OSError):  # other errors happen again below, and are raised there
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open(
-            "xb"
-        ) as file:  # a concurrent reader of half of it finds other bytes and takes another name
+        with path.open("xb") as file:  # who reads half of it finds other bytes and takes another name
             file.write(data)
         return str(path)
     if not _holds(own, data):
@@ -332,7 +324,7 @@ class ImageMCQDataset(ImageBaseDataset):
     def build_prompt(self, line: Row | int) -> list[Part]:
         """The images, then hint, question and options as one text."""
         line = get_row(self, line)
-        return [*make_image_parts(self, line), {"type": "text", "value": format_choice_question(line)}]
+        return make_parts(self, line, format_choice_question(line))
 
 
 @remember_class
@@ -432,12 +424,10 @@ def detect_kind(columns: Sequence[str]) -> Kind:
 
 def choose_class(kind: Kind) -> type[ImageBaseDataset]:
     """The class of a kind of dataset, which scripts change."""
-    classes: dict[Kind, type[ImageBaseDataset]] = {
-        "mcq": CustomMCQDataset,
-        "text-mcq": CustomTextMCQDataset,
-        "vqa": CustomVQADataset,
-    }
-    return classes[kind]
+    return _CLASSES[kind]
 
 
+_CLASSES: Mapping[Kind, type[ImageBaseDataset]] = {
+    "mcq": CustomMCQDataset, "text-mcq": CustomTextMCQDataset, "vqa": CustomVQADataset,
+}  # fmt: skip
 SUPPORTED_DATASETS = [published for published, _ in SETS.values()]  # with published scoring
