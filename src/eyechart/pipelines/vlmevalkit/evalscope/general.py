@@ -79,13 +79,14 @@ def open_general(data: GeneralData) -> GeneralSet:
     """Read and check every row of the data set."""
     remarks: list[str] = []
     rules = dict(data.rules)
-    if "BLEU" in rules.get("metrics", ()):
-        require_bleu()
-    elif data.name == "general_vqa" and "metrics" not in rules:
+    is_vqa = data.name == "general_vqa"
+    if is_vqa and "BLEU" in rules.get("metrics", VQA_METRICS):
         try:
             require_bleu()
-            rules["metrics"] = list(VQA_METRICS)
+            rules["metrics"] = rules.get("metrics", list(VQA_METRICS))
         except EyechartError as err:
+            if "metrics" in rules:
+                raise
             rules["metrics"] = [name for name in VQA_METRICS if name != "BLEU"]
             if rules.get("strategy") != "llm":
                 remarks.append(f"{data.name}: BLEU is left out: {err.message} ({err.hint})")
@@ -93,15 +94,16 @@ def open_general(data: GeneralData) -> GeneralSet:
         rules["chinese"] = True
     reading = _Reading(data, rules)
     samples = tuple(sample for subset in data.subsets for sample in reading.read(subset))
-    if data.name == "general_vqa" and any(is_chinese(gold) for one in samples for gold in one.golds):
+    if is_vqa and any(is_chinese(gold) for one in samples for gold in one.golds):
         require_jieba("Chinese answers")
     remarks += (f"{data.name}: {remark}" for remark in reading.list_remarks())
+    scorer = data.name.replace("_", "-")
     benchmark = Benchmark(
         name=data.name,
         source=MemorySource(data.name, str(Path(data.path).absolute()), samples),
         prompt=build_prompt,
-        scorer="general-vqa" if data.name == "general_vqa" else "general-vmcq",
-        judged_scorer="general-vqa" if data.name == "general_vqa" else "general-vmcq",
+        scorer=scorer,
+        judged_scorer=scorer,
         group_by=("subset",) if len(data.subsets) > 1 else (),
         settings={
             "subsets": list(data.subsets),
@@ -113,12 +115,10 @@ def open_general(data: GeneralData) -> GeneralSet:
         },
         about=f"{data.name}: questions of one's own, as EvalScope asks and scores them",
     )
-    if len(reading.details) > 1:
-        remarks.append(
-            f"{data.name}: the detail of images differs ({', '.join(sorted(reading.details))}): auto is sent"
-        )
-    detail = reading.details.pop() if len(reading.details) == 1 else "auto"
-    return GeneralSet(benchmark, tuple(remarks), detail)
+    details = sorted(reading.details)
+    if len(details) > 1:
+        remarks.append(f"{data.name}: the detail of images differs ({', '.join(details)}): auto is sent")
+    return GeneralSet(benchmark, tuple(remarks), details[0] if len(details) == 1 else "auto")
 
 
 def build_prompt(sample: Sample) -> list[Message]:
@@ -143,14 +143,13 @@ def find_subset(data: GeneralData, subset: str) -> Path:
     names = [f"{stem}.{ending}" for ending in FORMATS for stem in stems]
     if found := next((path for name in names if (path := given / name).is_file()), None):
         return found
-    there = (
-        sorted(path.name for path in given.iterdir() if path.suffix[1:] in FORMATS) if given.is_dir() else []
-    )
+    there = sorted(path.name for path in given.glob("*") if path.suffix[1:] in FORMATS)
+    hint = "local_path in dataset_args is the folder of the files, or a file"
+    if there:
+        hint = f"found there: {join_names(there, 10)}; subset_list names the files without their ending"
+    looked = ", ".join(names)
     raise DataError(
-        f"{data.name}: no file for the subset {subset!r} in {given} (looked for {', '.join(names)})",
-        hint=f"found there: {join_names(there, 10)}; subset_list names the files without their ending"
-        if there
-        else "local_path in dataset_args is the folder of the files, or a file",
+        f"{data.name}: no file for the subset {subset!r} in {given} (looked for {looked})", hint=hint
     )
 
 
@@ -193,9 +192,19 @@ class _Reading:
             raise ValueError(f"no column {name!r} (found: {', '.join(row.values)})")
         images: list[ImageRef] = []
         taking = _Taking(row, cells, images, self.details)
-        options = _read_options(row.values.get("options")) if is_choice else []
-        choices = {_label(number): text for number, text in enumerate(options)}
-        turns = self._read_choice(row, choices, taking) if is_choice else _read_messages(row, taking)
+        choices: dict[str, str] = {}
+        if is_choice:
+            options = _read_options(row.values.get("options"))
+            choices = {_label(number): text for number, text in enumerate(options)}
+            taking.find()
+            text = self._template.format(
+                question=row.values["question"],
+                letters=",".join(choices),
+                choices="\n".join(f"{label}) {text}" for label, text in choices.items()),
+            )
+            turns: list[Turn] = [("user", taking.place(text))]
+        else:
+            turns = _read_messages(row, taking)
         if self._data.system_prompt and all(role != "system" for role, _ in turns):
             turns.insert(0, ("system", self._data.system_prompt))
         if taking.unfilled:
@@ -204,7 +213,9 @@ class _Reading:
             self._notice(
                 "the images of a row are not sent, because its text has no placeholder such as <image 1>"
             )
-        golds = _read_golds(row.values.get("answer"))
+        answer = row.values.get("answer")
+        answers = answer if isinstance(answer, list) else [] if answer is None else [answer]
+        golds = tuple(dict.fromkeys(text for one in answers if (text := str(one).strip())))
         if is_choice and golds and golds[0].upper() not in choices:
             self._notice(f"an answer that is none of the labels cannot be right ({golds[0]!r})")
         last = next((content for role, content in reversed(turns) if role == "user"), "")
@@ -218,21 +229,10 @@ class _Reading:
             meta={TURNS: [list(turn) for turn in turns], PLACES: taking.places},
         )
 
-    def _read_choice(self, row: Row, choices: Mapping[str, str], taking: _Taking) -> list[Turn]:
-        """The one turn of a row of `general_vmcq`."""
-        taking.find()
-        text = self._template.format(
-            question=row.values["question"],
-            letters=",".join(choices),
-            choices="\n".join(f"{label}) {text}" for label, text in choices.items()),
-        )
-        return [("user", taking.place(text))]
-
     def _notice(self, what: str) -> None:
         kind, _, example = what.partition(" (")
-        self._noticed.setdefault(kind, []).append(
-            f"{self._where}" + (f": {example.removesuffix(')')}" if example else "")
-        )
+        place = f"{self._where}: {example.removesuffix(')')}" if example else self._where
+        self._noticed.setdefault(kind, []).append(place)
 
     def list_remarks(self) -> Iterator[str]:
         """What was noticed, one line each."""
@@ -348,9 +348,9 @@ def _read_message(message: Mapping[str, Any], taking: _Taking) -> Turn:
         )
     parts: list[str | int] = []
     for part in content:
-        kind = (
-            part.get("type", next(iter(part)) if len(part) == 1 else None) if isinstance(part, dict) else None
-        )
+        kind = None
+        if isinstance(part, dict):
+            kind = part.get("type", next(iter(part)) if len(part) == 1 else None)
         if kind == "text":
             parts.append(str(part.get("text", "")))
         elif kind == "image_url":
@@ -371,11 +371,6 @@ def _read_options(given: Any) -> list[str]:
     if not isinstance(given, list | tuple) or not given:
         raise ValueError(f"options is not a list (found {str(given)[:60]!r})")
     return [str(one) for one in given]
-
-
-def _read_golds(answer: Any) -> tuple[str, ...]:
-    several = answer if isinstance(answer, list) else [] if answer is None else [answer]
-    return tuple(dict.fromkeys(text for one in several if (text := str(one).strip())))
 
 
 def _label(number: int) -> str:

@@ -48,9 +48,9 @@ def split_thought(text: str) -> tuple[str, str | None]:
     (('B<think>C?</think>', 'A?'), ('A?</think>B', None))
     """
     found = _THOUGHT.search(text)
-    return (
-        ((text[: found.start()] + text[found.end() :]).strip(), found[1].strip()) if found else (text, None)
-    )
+    if found is None:
+        return text, None
+    return (text[: found.start()] + text[found.end() :]).strip(), found[1].strip()
 
 
 def _cut_thought(text: str) -> str:
@@ -99,6 +99,7 @@ def _score(
     strategy = _rules(sample).get("strategy")
     values = by_rule() if sample.golds and strategy != "llm" else {}
     detail: dict[str, Any] = {}
+    unscored = Score(outcome="unscored", value=0.0, read=read or None)
     is_unread = False
     if strategy and sample.golds and not values.get(main, 0.0) > _ENOUGH:
         try:
@@ -107,17 +108,16 @@ def _score(
             verdict, values = None, values or by_rule()
         except JudgeFailed as failure:
             detail = {"fail_reason": "judge_failed", "judge": failure.message}
-            return Score(
-                outcome="unscored", value=0.0, read=read or None, route="judge:verdict", detail=detail
-            )
+            return replace(unscored, route="judge:verdict", detail=detail)
         if verdict is not None:
             main = main if values else JUDGED_MAIN
             values[main] = max(values.get(main, 0.0), verdict)
         elif not values:  # as published, the rules' values then stand in the files; they are not the judge's
             values, is_unread = by_rule(), True
-    score = Score(outcome="unscored", value=0.0, read=read or None, route=f"evalscope:{main}")
+    route = f"evalscope:{main}"
+    score = replace(unscored, route=route)
     if values and not is_unread:
-        score = score_official(reply, sample, value=values[main], read=read or None, route=score.route)
+        score = score_official(reply, sample, value=values[main], read=read or None, route=route)
     return replace(score, detail={METRICS: values, **detail})
 
 
@@ -136,28 +136,23 @@ def apply_filters(text: str, rules: Mapping[str, Any]) -> str:
 
 
 def _extract(text: str, given: Any) -> str:
-    pattern, group, fallback = _read_extract(given)
-    found = pattern.findall(text)
+    names = ("regex_pattern", "group_select", "fallback")
+    listed = given if isinstance(given, list) else [given]
+    said = given if isinstance(given, Mapping) else dict(zip(names, listed, strict=False))
+    fallback = str(said.get(names[2], "[invalid]"))
+    found = re.findall(str(said[names[0]]), text)
     if not found:
         return fallback
-    one = found[group]
+    one = found[int(said.get(names[1], 0))]
     return (next(filter(None, one), fallback) if isinstance(one, tuple) else str(one)).strip()
 
 
-def _read_extract(given: Any) -> tuple[re.Pattern[str], int, str]:
-    names = ("regex_pattern", "group_select", "fallback")
-    said = (
-        given
-        if isinstance(given, Mapping)
-        else dict(zip(names, given if isinstance(given, list) else [given], strict=False))
-    )
-    return re.compile(str(said[names[0]])), int(said.get(names[1], 0)), str(said.get(names[2], "[invalid]"))
+def _remove_until(text: str, given: Any) -> str:
+    return text.split(str(given[0] if isinstance(given, list) else given), 1)[-1]
 
 
 _FILTERS: Mapping[str, Callable[[str, Any], str]] = {
-    "remove_until": lambda text, given: text.split(str(given[0] if isinstance(given, list) else given), 1)[
-        -1
-    ],
+    "remove_until": _remove_until,
     "remove_whitespace": lambda text, given: text.lstrip(),
     "extract": _extract,
     "regex": _extract,
@@ -347,16 +342,11 @@ def join_turns(turns: Sequence[Any]) -> str:
     >>> join_turns([["system", "Be brief."], ["user", ["What", 0, "is it?"]]])
     '**System**: Be brief.\n\n**User**: What\nis it?'
     """
-    texts = (
-        (
-            role,
-            content
-            if isinstance(content, str)
-            else "\n".join(one for one in content if isinstance(one, str)),
-        )
-        for role, content in turns
-    )
-    return "\n\n".join(f"**{role.capitalize()}**: {text}" for role, text in texts)
+    texts = []
+    for role, content in turns:
+        words = [content] if isinstance(content, str) else [one for one in content if isinstance(one, str)]
+        texts.append(f"**{role.capitalize()}**: {chr(10).join(words)}")
+    return "\n\n".join(texts)
 
 
 def read_verdict(said: str, labels: Collection[str]) -> str:
