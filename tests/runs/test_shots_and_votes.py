@@ -150,6 +150,18 @@ def test_the_answer_of_most_trials_counts(replies: tuple[str, ...], score: float
 
 
 @pytest.mark.slow
+def test_comparisons_and_gates_count_the_vote_as_the_headline_does() -> None:
+    rows = [{"question": f"Which {n}?", "choices": ["x", "y", "z"], "answer": "A"} for n in range(12)]
+    other = run(rows, Wavering("B", "A", "B"), trials=3, vote=True)
+    voted = run(rows, Wavering("A", "B", "A"), trials=3, vote=True, reword="please")
+    assert (other.score, voted.score) == (0.0, 1.0)
+    found = ec.compare(other, voted)
+    assert found.difference == 1.0
+    assert sorted(one.score for one in found.standings) == [0.0, 1.0]
+    assert ec.gate(voted, baseline=other).value == 1.0
+
+
+@pytest.mark.slow
 def test_failed_trials_do_not_move_the_vote() -> None:
     """With fewer votes, the wrong answer wins more often."""
     draw = random.Random(5)

@@ -387,12 +387,11 @@ def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
 
 def _compute_chances(image: Run) -> dict[str, float]:
     """What guessing scores on every question with an image; with rotations, all of them must be guessed."""
-    is_merged = image.manifest.get("circular") == "headline"
     found: dict[str, float] = {}
     for result in image.counted():
         sample = result.sample
         if result.trial == 0 and sample.images:
-            question = sample.circle or sample.id if is_merged else sample.id
+            question = sample.circle or sample.id if image.is_circular else sample.id
             found[question] = found.get(question, 1.0) * compute_chance(sample)
     return found
 

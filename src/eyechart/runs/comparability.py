@@ -64,7 +64,7 @@ def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
             f"some runs count the vote of their trials, others every trial: {_tell_values(votes, labels)}",
             hint="run all of them with --vote, or none; or name the runs to compare",
         )
-    kinds = ["CircularEval" if run.manifest.get("circular") == "headline" else "plain" for run in runs]
+    kinds = ["CircularEval" if run.is_circular else "plain" for run in runs]
     if len(set(kinds)) > 1:
         raise UsageError(
             f"some runs count rotations of a question together, others do not: {_tell_values(kinds, labels)}",

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from eyechart.circular import merge_rotations
 from eyechart.errors import UsageError, join_names, shorten
 from eyechart.report.compare import (
     CORRECTIONS,
@@ -39,7 +38,6 @@ from eyechart.report.counting import (
     compute_credit,
     compute_digest,
     find_group,
-    group_trials,
 )
 from eyechart.report.unread import find_unread
 from eyechart.runs.callbacks import Callbacks
@@ -431,7 +429,7 @@ def join_runs(
     n_samples = [0] * len(runs)
     check_groups(by or (), islice(runs[0].journal.samples(), _PEEK))
     for place, run in enumerate(runs):
-        for trials in _list_samples(run, scorer, joined.outcomes[place]):
+        for trials in run.questions(_count_outcomes(run.counted(scorer), joined.outcomes[place])):
             sample, score = trials[0].sample, trials[0].score
             joined.has_fields |= score is not None and "fields" in score.detail
             row = joined.add(place, trials)
@@ -445,17 +443,8 @@ def join_runs(
     return joined
 
 
-def _list_samples(run: Run, scorer: str, outcomes: Counter[str]) -> Iterator[list[Result]]:
-    """The trials of each sample; where CircularEval is the headline, all rotations of a question are one.
-
-    `outcomes` counts each row and trial.
-    """
-    results = _count_outcomes(run.counted(scorer), outcomes)
-    is_circular = run.manifest.get("circular") == "headline"
-    return group_trials(merge_rotations(results) if is_circular else results)
-
-
 def _count_outcomes(results: Iterable[Result], outcomes: Counter[str]) -> Iterator[Result]:
+    """The results, each row and trial counted on the way."""
     for result in results:
         outcomes[result.outcome or "pending"] += 1
         yield result

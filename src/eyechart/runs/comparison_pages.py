@@ -97,10 +97,9 @@ def _pair_results(comparison: Comparison, a: Run, b: Run) -> Iterator[PairedResu
 
 def _first_results(run: Run, scorer: str, wanted: Set[str]) -> Iterator[tuple[str, Result]]:
     """The first trial of each wanted question, of one asked in rotations that of the first rotation."""
-    is_circular = run.manifest.get("circular") == "headline"
     seen: set[str] = set()
     for result in run.samples(0, scorer):
-        name = (is_circular and result.sample.circle) or result.sample.id
+        name = (run.is_circular and result.sample.circle) or result.sample.id
         if name in wanted and name not in seen:
             seen.add(name)
             yield name, result

@@ -23,7 +23,7 @@ from eyechart.runs.comparison import compare
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
 from eyechart.runs.resume import continue_run
-from eyechart.runs.sequential import Goal, list_questions, watch_stored
+from eyechart.runs.sequential import Goal, watch_stored
 
 USUAL = "95 %"
 EVERY_LOOK = "95 %, valid at every look"
@@ -143,7 +143,7 @@ def _bound(run: Run) -> tuple[float, float] | None:
     if not run.n_failed and not run.n_unjudged:
         return run.ci95
     worst, best = stats.Moments(), stats.Moments()
-    for trials in list_questions(run, run.counted()):
+    for trials in run.questions(run.counted()):
         if bounds := bound_credit(trials):
             for end, value in zip((worst, best), bounds, strict=True):
                 end.add(value, trials[0].sample.weight, trials[0].cluster or None)

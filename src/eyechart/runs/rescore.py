@@ -212,8 +212,7 @@ async def _score(
     calls = Calls(store, known)
     settings = make_settings(options)
     judge = Judge(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
-    is_circular = run.manifest.get("circular") == "headline"
-    scoring = Scoring(journal, scorers.scorer, scorers.also_scorers, judge, is_circular)
+    scoring = Scoring(journal, scorers.scorer, scorers.also_scorers, judge, run.is_circular)
     try:
         await score_rest(
             journal,

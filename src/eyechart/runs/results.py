@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -179,7 +180,8 @@ class Run:
             also = {**voted.also, _TRIALS: plain.overall}
             summary = replace(plain, overall=voted.overall, by=voted.by)
         if circular:
-            merged = summarise(merge_rotations(self._decided()), benchmark="", model="", **self._grouping)
+            rotations = merge_votes(self.counted()) if is_voted(self.manifest) else self.counted()
+            merged = summarise(merge_rotations(rotations), benchmark="", model="", **self._grouping)
             if circular == "headline":
                 trials = {name: group for name, group in also.items() if name == _TRIALS}
                 also = {**merged.also, "plain": summary.overall, **trials}
@@ -205,9 +207,7 @@ class Run:
     def _compute_metrics(self) -> Metrics | None:
         """The benchmark's official number, if it is not the mean over rows; the table of fields."""
         name = self.manifest.get("aggregate") or ("fields" if self._has_fields else "")
-        if not name:
-            return None
-        return compute_metrics(name, self.counted())
+        return compute_metrics(name, self.counted()) if name else None
 
     def _find_unread(self) -> Unread | None:
         """The replies without a readable answer, if they are many: all rows, each rotation by itself."""
@@ -216,17 +216,11 @@ class Run:
         found = find_unread(outcomes, scorer, self.manifest, run, has_fields=self._has_fields)
         return found if found is not None and found.is_many else None
 
-    def _decided(self, scorer: str | None = None) -> Iterator[Result]:
-        """The results that the headline counts: every trial, or with ``--vote`` one per sample."""
-        results = self.counted(scorer)
-        return merge_votes(results) if is_voted(self.manifest) else results
-
     def _make_judge_card(self) -> JudgeCard | None:
         """Who judged, and what a person found; None where rules alone decided and no person looked."""
         by_person = None
         if labels := read_labels(self.journal):
-            is_plain = self.manifest.get("circular") == "headline"
-            by_person = compute_person_check(self.counted(), labels, is_plain=is_plain)
+            by_person = compute_person_check(self.counted(), labels, is_plain=self.is_circular)
         return make_card(
             self.journal, self.manifest, prices=read_judge_prices(self.journal), by_person=by_person
         )
@@ -236,13 +230,10 @@ class Run:
         return [*self.manifest.get("also_scorers", ()), *self.manifest.get("kept", ())]
 
     def _by_further_scorers(self) -> dict[str, Group]:
-        found = {}
-        for scorer in self.list_further_scorers():
-            results = self._decided(scorer)
-            found[scorer] = count_results(
-                merge_rotations(results) if self.manifest.get("circular") == "headline" else results
-            )
-        return found
+        return {
+            scorer: count_results(itertools.chain.from_iterable(self.questions(self.counted(scorer))))
+            for scorer in self.list_further_scorers()
+        }
 
     @cached_property
     def corrections(self) -> list[Correction]:
@@ -261,9 +252,8 @@ class Run:
         if not usable:
             return {}
         name, thinking = str(self.manifest.get("scorer", "")), str(self.manifest.get("thinking", "auto"))
-        results = correct_results(self._decided(), usable, originals, name, thinking)
-        is_circular = self.manifest.get("circular") == "headline"
-        group = count_results(merge_rotations(results) if is_circular else results)
+        results = correct_results(self.counted(), usable, originals, name, thinking)
+        group = count_results(itertools.chain.from_iterable(self.questions(results)))
         return {f"with {len(usable):,} correction{'s' * (len(usable) != 1)}": group}
 
     @cached_property
@@ -276,21 +266,19 @@ class Run:
         found = self.journal.belongings(with_sent=not self.replaced_input)
         # A single rule is the user's choice; a benchmark's own columns may be missing from a file, and a
         # shard may hold only samples without a value.
-        is_checked = len(rules) == 1 and not self.is_shard
+        is_checked = len(rules) == 1 and not read_options(self.manifest).get("shard")
         return find_clusters(check_column(found, rules[0]) if is_checked else found, rules)
 
     @property
-    def is_shard(self) -> bool:
-        """Whether it is one part of a run, made with ``--shard``."""
-        options = self.manifest.get("options")
-        return isinstance(options, Mapping) and bool(options.get("shard"))
+    def is_circular(self) -> bool:
+        """Whether CircularEval is the headline: a question counts once with all its rotations."""
+        return self.manifest.get("circular") == "headline"
 
     @property
     def replaced_input(self) -> str:
         """What was sent in place of the images, as ``--input`` names it; empty if they were sent."""
-        options = self.manifest.get("options")
-        kind = options.get("input", "image") if isinstance(options, Mapping) else "image"
-        return "" if kind in ("image", "any") else str(kind)
+        kind = str(read_options(self.manifest).get("input", "image"))
+        return "" if kind in ("image", "any") else kind
 
     @property
     def trials(self) -> int:
@@ -337,7 +325,12 @@ class Run:
 
         `scorer` names another scorer of the run.
         """
-        return self._results(scorer or self.manifest.get("scorer", ""), trial)
+        return self._results(scorer, trial)
+
+    def questions(self, results: Iterable[Result]) -> Iterator[list[Result]]:
+        """Results by question, as the headline counts them: a vote for its trials, all rotations as one."""
+        voted = merge_votes(results) if is_voted(self.manifest) else results
+        return group_trials(merge_rotations(voted) if self.is_circular else voted)
 
     def list_for_files(self, trial: int | None = None) -> Iterator[Result]:
         """As `samples`, for the files of the benchmark's own pipeline, which hold replies as they came.
@@ -356,11 +349,11 @@ class Run:
 
     def counted(self, scorer: str | None = None) -> Iterator[Result]:
         """Every trial of every sample, without what was asked: enough for counting."""
-        return self._results(scorer or self.manifest.get("scorer", ""), is_brief=True)
+        return self._results(scorer, is_brief=True)
 
     def _results(
         self,
-        scorer: str,
+        scorer: str | None = None,
         trial: int | None = None,
         sample: str | None = None,
         *,
@@ -369,9 +362,9 @@ class Run:
         if trial is not None and not 0 <= trial < self.trials:
             hint = f"it has {self.trials}, counted from 0"
             raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
-        version = self.manifest.get("versions", {}).get(scorer, "")
+        name, version = self._find_version(scorer)
         return self.journal.results(
-            scorer,
+            name,
             version=version,
             trials=self.trials,
             trial=trial,
@@ -382,9 +375,13 @@ class Run:
 
     def scores(self) -> Iterator[tuple[str, int, Score, bool]]:
         """Sample, trial and score of every reply, in order, and whether the score waits for a judge."""
-        scorer = self.manifest.get("scorer", "")
-        version = self.manifest.get("versions", {}).get(scorer, "")
+        scorer, version = self._find_version()
         return self.journal.scores(scorer, version=version, trials=self.trials)
+
+    def _find_version(self, scorer: str | None = None) -> tuple[str, str]:
+        """A scorer of the run, or the run's own, with its version."""
+        name = scorer or str(self.manifest.get("scorer", ""))
+        return name, str(self.manifest.get("versions", {}).get(name, ""))
 
     def to_pandas(self, trial: int | None = None) -> Any:
         """Every sample as a row of a pandas DataFrame, with the columns of the exports.
@@ -407,20 +404,21 @@ class Run:
 
     def verdicts(self, scorer: str | None = None) -> Iterator[Verdict]:
         """Sample and trial, outcome and value of every reply, in order; of the run's scorer or another."""
-        name = scorer or self.manifest.get("scorer", "")
-        version = self.manifest.get("versions", {}).get(name, "")
+        name, version = self._find_version(scorer)
         return self.journal.verdicts(name, version=version, trials=self.trials)
 
     def sample(self, name: str, trial: int = 0) -> Result:
         """One sample by its id, or by its position as ``#3``."""
-        found = next(self._results(self.manifest.get("scorer", ""), trial, sample=name), None)
+        found = next(self._results(None, trial, sample=name), None)
         if found is not None:
             return found
         if name.startswith("#") and name[1:].isdigit():
             for result in self.samples(trial):
                 if result.position + 1 == int(name[1:]):
                     return result
-        raise UsageError(f"{self.folder} has no sample {name!r}", hint=_near_samples(name, self.samples()))
+        known = [result.sample.id for result in self.counted()]
+        hint = suggest_name(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")
+        raise UsageError(f"{self.folder} has no sample {name!r}", hint=hint)
 
     def write_summary(self) -> None:
         """Write summary.json beside the journal: what ``--json`` prints."""
@@ -446,7 +444,6 @@ class Run:
     def write_html(self, path: str | Path, *, full_images: bool = False, is_after_run: bool = False) -> int:
         """Write the run as one HTML file that needs no network: its numbers, plots and samples.
 
-        Returns how many images could not be read.
         `full_images`: images as they were sent, not small copies. `is_after_run`: within a limit of time.
         Returns the number of images that could not be read.
         """
@@ -545,8 +542,7 @@ class Run:
     @property
     def n_unjudged(self) -> int:
         """Replies whose verdict is pending because a judge call failed."""
-        scorer = self.manifest.get("scorer", "")
-        version = self.manifest.get("versions", {}).get(scorer, "")
+        scorer, version = self._find_version()
         return self.journal.count_provisional(scorer, version=version, trials=self.trials)
 
     @property
@@ -577,9 +573,7 @@ def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]
     rotations is one value, and questions without rotations come first. Samples that failed, have no public
     answer or are pending have the value None.
     """
-    results = run._decided(scorer)
-    merged = merge_rotations(results) if run.manifest.get("circular") == "headline" else results
-    for trials in group_trials(merged):
+    for trials in run.questions(run.counted(scorer)):
         first = trials[0]
         credits = tuple(compute_credit(result) for result in trials)
         scored = [value for value in credits if value is not None]
@@ -592,8 +586,3 @@ def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]
             meta=first.sample.meta,
             trials=credits,
         )
-
-
-def _near_samples(name: str, results: Iterable[Result]) -> str:
-    known = [result.sample.id for result in results]
-    return suggest_name(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")

@@ -11,14 +11,13 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eyechart.circular import merge_rotations
 from eyechart.errors import UsageError
 from eyechart.report.clusters import find_clusters
-from eyechart.report.counting import bound_credit, compute_digest, group_trials, is_open
+from eyechart.report.counting import bound_credit, compute_digest, is_open
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
 from eyechart.stats.sequential import SequentialTest
@@ -55,7 +54,7 @@ class Goal:
                 hint=f"score it as well: eyechart score {run.folder} --scorer {scorer}",
             )
         known = {}
-        for trials in list_questions(run, run.counted()):
+        for trials in run.questions(run.counted()):
             if bounds := bound_credit(trials):
                 known[trials[0].sample.id] = (compute_digest(trials[0].sample), *bounds)
         return cls(limit=-max_drop, baseline=known)
@@ -77,12 +76,6 @@ def watch_stored(run: Run, goal: Goal, *, is_going_on: bool = False) -> Watch:
         if result.outcome is not None and not (is_going_on and is_open(result)):
             watch.add(result)
     return watch
-
-
-def list_questions(run: Run, results: Iterable[Result]) -> Iterator[list[Result]]:
-    """The trials of each question; where CircularEval is the headline, its rotations are one."""
-    is_circular = run.manifest.get("circular") == "headline"
-    return group_trials(merge_rotations(results) if is_circular else results)
 
 
 class Watch:
@@ -133,7 +126,7 @@ class Watch:
 
     def _count(self, results: Sequence[Result]) -> None:
         weights, worst, best = [], [], []
-        for trials in list_questions(self._run, results):
+        for trials in self._run.questions(results):
             sample, bounds = trials[0].sample, bound_credit(trials)
             other = self._find_other(sample)
             if bounds is None or other is None:
