@@ -10,7 +10,6 @@ import contextlib
 import io
 import json
 import sys
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -25,7 +24,6 @@ from eyechart.terminal import (
     format_size,
     print_note,
     print_text,
-    show_status,
     to_one_line,
     write,
 )
@@ -355,21 +353,6 @@ def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
         yield f"e.g. {examples[0]}" if len(kinds) == 1 else f"{len(examples):,}, e.g. {examples[0]}"
         if "replies" not in done.manifest:  # scored from a file: no model to ask again
             yield f"hint: {remedy}"
-
-
-def make_counter(what: str) -> Callable[[int], None] | None:
-    """A function that shows a growing count on a terminal, a few times per second."""
-    if not sys.stderr.isatty():
-        return None
-    shown_at_s = 0.0
-
-    def show(count: int) -> None:
-        nonlocal shown_at_s
-        if time.monotonic() - shown_at_s > 0.2:
-            shown_at_s = time.monotonic()
-            show_status(f"{count:,} {what}")
-
-    return show
 
 
 def _speaks_unicode() -> bool:

@@ -10,6 +10,8 @@ import contextlib
 import os
 import re
 import sys
+import time
+from collections.abc import Callable
 from typing import TextIO
 
 UNSAFE = re.compile(
@@ -123,6 +125,19 @@ def show_status(text: str) -> None:
     """Show the status on one line of a terminal, replaced by the next status."""
     if sys.stderr.isatty():
         write(sys.stderr, f"{_ERASE_LINE}{to_one_line(text)}\r")
+
+
+def make_counter(what: str) -> Callable[[int], None]:
+    """A function that shows a growing count on a terminal, a few times per second."""
+    shown_at_s = time.monotonic()
+
+    def show(count: int) -> None:
+        nonlocal shown_at_s
+        if time.monotonic() - shown_at_s > 0.2:
+            shown_at_s = time.monotonic()
+            show_status(f"{count:,} {what}")
+
+    return show if sys.stderr.isatty() else lambda count: None
 
 
 def write(stream: TextIO, text: str, *, errors: str = "backslashreplace") -> None:

@@ -13,7 +13,7 @@ import pytest
 import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.report.counting import bound_credit
-from eyechart.runs.resume import plan_again
+from eyechart.runs.evaluate import plan_again
 from eyechart.runs.sequential import Goal, watch_stored
 from eyechart.types import Failure, Result, Sample, Score
 from support.command import eyechart

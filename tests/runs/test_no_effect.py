@@ -137,3 +137,11 @@ def test_a_name_of_the_catalogue_and_its_file_are_one_run(tmp_path: Path) -> Non
 def test_options_on_reading_files_are_refused_for_rows_in_memory(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"{next(iter(given))}: the rows are in memory"):
         ec.load([{"question": "How many?", "answer": "3,5"}], **given)
+
+
+def test_a_flag_may_add_what_an_option_of_a_configuration_needs(desk: Path) -> None:
+    (desk / "c.yaml").write_text("source: q.tsv\nmodel: baseline/random\nshots_from: q.tsv\n")
+    alone = eyechart("run", "c.yaml", "-q", "--dry-run", cwd=desk)
+    assert (alone.code, "shots_from has no effect without shots" in alone.err) == (2, True)
+    done = eyechart("run", "c.yaml", "-q", "--dry-run", "--shots", "1", cwd=desk)
+    assert done.code == 0, done.err

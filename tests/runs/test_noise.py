@@ -12,8 +12,7 @@ import pytest
 import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.report.noise import FlipRate, Noise, compute_excess
-from eyechart.runs.noise import measure_noise
-from eyechart.runs.recheck import RECHECKS
+from eyechart.runs.noise import RECHECKS, measure_noise
 from support.command import eyechart
 from support.files import jsonl
 from support.runs import run_here, server_fixture

@@ -64,7 +64,7 @@ def test_no_address_with_a_password_gets_into_a_run(name: str) -> None:
     with pytest.raises(UsageError, match="holds a password") as refused:
         Options.of({name: "http://me:secret@host/v1"})
     assert "secret" not in str(refused.value)
-    Options.of({name: "http://host/v1/@me"})
+    Options.of({"judge": "openai/m", name: "http://host/v1/@me"})
 
 
 def test_fields_in_a_configuration_file_are_columns_and_not_the_flag() -> None:

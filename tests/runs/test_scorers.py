@@ -121,7 +121,6 @@ def test_a_later_scorer_beside_is_kept_for_the_next_time(tmp_path: Path, questio
     [
         (Options(scorer="insight-o3"), "the scorer insight-o3 needs a judge"),
         (Options(judge="baseline/random", scorer="exact"), "the scorer exact asks no judge"),
-        (Options(judge_params={"temperature": 0}), "judge_params is given, but no judge"),
         (Options(judge="nobody"), "has no provider"),
     ],
 )
@@ -231,7 +230,7 @@ def test_scoring_a_file_again_asks_the_judge_nothing_it_has_answered(
         (("--circular",), "circular"),
         (("--set", "split=text"), "settings"),
         (("--field", "question=ask"), "fields"),
-        (("--judge-prompts", "nowhere.yaml"), "judge_prompts is given, but no judge"),
+        (("--judge-prompts", "nowhere.yaml"), "judge_prompts has no effect without judge"),
     ],
 )
 def test_flags_that_mean_nothing_to_a_run_that_is_scored_again_are_refused(

@@ -189,5 +189,5 @@ def test_every_sample_is_in_one_shard() -> None:
 
 
 def test_options_that_need_the_whole_run(questions: Path) -> None:
-    with pytest.raises(UsageError, match="judge_repeat draws from all replies"):
+    with pytest.raises(UsageError, match="judge_repeat cannot be combined with shard"):
         run(questions, "baseline/random", shard="1/2", judge="openai/m", judge_repeat=3)

@@ -146,7 +146,7 @@ def read_config(loaded: LoadedConfig) -> Config:
     with _named_errors(loaded.path, _HINT):
         config = _read(loaded)
     with _named_errors(loaded.path, f"correct it in {loaded.path}"):
-        Options.of(config.options)
+        Options.of(config.options, is_whole=False)  # flags may add what an option needs
     return config
 
 

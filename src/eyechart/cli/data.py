@@ -18,7 +18,6 @@ from eyechart.console import (
     JSON_HELP,
     add_verb,
     load_dotenv,
-    make_counter,
     make_facts_table,
     note,
     print_json,
@@ -36,7 +35,7 @@ from eyechart.registry import (
     suggest_name,
 )
 from eyechart.runs.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
-from eyechart.terminal import escape_controls, format_size, print_text, to_one_line
+from eyechart.terminal import escape_controls, format_size, make_counter, print_text, to_one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -520,7 +519,10 @@ def execute_check(args: argparse.Namespace) -> int:
     options = Options.of(read_given_options(Options, args))
     lint = make_lint(find_benchmark(args.source, options), options)
     report = check_source(
-        lint, make_loader(options), look_at_images=not args.no_images, progress=make_counter("rows checked")
+        lint,
+        make_loader(options),
+        look_at_images=not args.no_images,
+        progress=make_counter("rows checked"),
     )
     report.findings = [one for one in report.findings if one.code not in list_excused(options)]
     if args.json:

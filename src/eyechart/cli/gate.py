@@ -11,10 +11,10 @@ from eyechart.option import read_limit, read_points
 from eyechart.registry import Execute, command
 from eyechart.report.compare import format_points
 from eyechart.report.table import PlainTable, format_percent
+from eyechart.runs.evaluate import continue_run
 from eyechart.runs.gate import gate
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
-from eyechart.runs.resume import continue_run
 from eyechart.terminal import print_text, to_one_line
 
 DESCRIPTION = """\

@@ -15,7 +15,6 @@ from eyechart.console import (
     RUN_HELP,
     build_changes_table,
     load_dotenv,
-    make_counter,
     note,
     print_json,
     print_remarks,
@@ -31,7 +30,7 @@ from eyechart.runs.listing import find_run
 from eyechart.runs.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
 from eyechart.runs.replies import score_replies
 from eyechart.runs.rescore import Change, rescore
-from eyechart.terminal import print_text
+from eyechart.terminal import make_counter, print_text
 from eyechart.types import JudgedScorer, Scorer
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from eyechart import stats
 from eyechart.report.compare import format_signed
-from eyechart.report.counting import compute_credit
+from eyechart.report.counting import RIGHT, compute_credit
 from eyechart.report.letters import LetterBias
 from eyechart.report.table import format_percent
 from eyechart.types import Result
@@ -36,7 +36,6 @@ IMAGE = "image"
 BLIND = "none"
 TEXT_MODEL = "text-model"
 ALPHA = 0.05
-RIGHT = 0.5  # a value from here on counts as right, where verdicts are compared
 _WITHOUT = {  # in the verdict
     "none": "without it",
     "blank": "with a blank image",

@@ -32,7 +32,7 @@ import msgspec
 
 from eyechart import stats
 from eyechart.errors import join_names
-from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, get_group_order
+from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, RIGHT, get_group_order
 from eyechart.report.noise import Noise
 from eyechart.report.unread import Unread
 from eyechart.terminal import to_one_line
@@ -40,7 +40,6 @@ from eyechart.terminal import to_one_line
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
 ALPHA = 0.05
-RIGHT = 0.5  # a value from here on counts as right, where questions that flipped are listed
 
 
 class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):

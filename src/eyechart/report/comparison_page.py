@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.report.compare import RIGHT, Comparison
+from eyechart.report.compare import Comparison
 from eyechart.report.conditions import hide_all_folders
+from eyechart.report.counting import RIGHT
 from eyechart.report.page import open_page
 from eyechart.report.run_page import RunFacts, SampleBlocks, list_conditions, write_images
 from eyechart.types import Result

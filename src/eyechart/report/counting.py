@@ -33,6 +33,7 @@ from eyechart.stats import (
 from eyechart.stats.intervals import add_in_order, measure_overlap
 from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
 
+RIGHT = 0.5  # a value from here on counts as right, where only right and wrong are told apart
 NO_GROUPS = "none"  # as a key: no groups
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES

@@ -39,10 +39,9 @@ from eyechart.runs.evaluate import evaluate
 from eyechart.runs.inputs import IN_PLACE, check_input
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import LOOK, SET_BY_CONDITIONS, Options
-from eyechart.runs.plan import Plan, make_plan
+from eyechart.runs.plan import Plan, make_plan, share_limits
 from eyechart.runs.results import Run, iterate_values
 from eyechart.store.folder import prepare_folder, write_json
-from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
 
@@ -191,8 +190,12 @@ def plan_audit(
     (of_model, common), *rest = chosen
     runs: list[tuple[str, Plan]] = []
     for name in (IMAGE, *names):
-        if name == "rotations":
-            _refuse_fixed_options(runs[0][1])
+        if name == "rotations" and not any(
+            sample.circle or len(rotate_sample(sample)) > 1 for sample in runs[0][1].benchmark.source
+        ):
+            raise UsageError(
+                "rotations: no question has options that can be rotated", hint="leave out this condition"
+            )
         for one in _list_options(name, common, texts):
             runs.append((name, make_plan(source, of_model, one)))
             if one.input in IN_PLACE:
@@ -200,23 +203,9 @@ def plan_audit(
     for of_text, one in rest:
         runs.append((TEXT_MODEL, make_plan(source, of_text, *_list_options("none", one, texts))))
     image = runs[0][1].folder
-    journals = [_find_journal(plan.folder) for _, plan in runs]
-    shared = [
-        (name, replace(plan, shares_budget=tuple(one for one in journals if one.parent != plan.folder)))
-        for name, plan in runs
-    ]
-    return AuditPlan(runs=tuple(shared), folder=image.with_name(f"{image.name}-audit"))
-
-
-def _refuse_fixed_options(plan: Plan) -> None:
-    if not any(sample.circle or len(rotate_sample(sample)) > 1 for sample in plan.benchmark.source):
-        raise UsageError(
-            "rotations: no question has options that can be rotated", hint="leave out this condition"
-        )
-
-
-def _find_journal(folder: Path) -> Path:
-    return folder / FILE_NAME
+    plans = share_limits([plan for _, plan in runs])
+    shared = tuple((name, plan) for (name, _), plan in zip(runs, plans, strict=True))
+    return AuditPlan(runs=shared, folder=image.with_name(f"{image.name}-audit"))
 
 
 def choose_conditions(given: Sequence[str] | None, texts: Mapping[str, Any]) -> list[str]:
@@ -250,27 +239,17 @@ def _list_options(condition: str, common: Options, texts: Mapping[str, Any]) -> 
     if condition in (*_TEXT_ONLY, "blank"):  # there is nothing to look at
         usual = Options()
         common = replace(common, **{name: getattr(usual, name) for name in list_option_names(Options, LOOK)})
-    if condition == IMAGE:
-        yield common
-    elif condition == "rotations":
-        yield replace(common, circular=True)
-    elif condition == REWORDINGS:
+    if condition == REWORDINGS:
         yield from (replace(common, reword=wording) for wording in inputs.REWORDINGS)
-    elif condition == "none":
-        yield replace(common, input="none")
-    elif condition == "blank":
-        yield replace(common, input="blank", pass_urls=False)
-    elif condition == "shuffled":
-        yield replace(common, input="shuffled")
-    elif condition == "caption":
-        yield replace(common, input="caption", captions=_text(texts, "captions"))
-    else:
-        yield replace(common, input="ocr", ocr_texts=_text(texts, "ocr_texts"))
-
-
-def _text(texts: Mapping[str, Any], name: str) -> str | None:
-    value = texts.get(name)
-    return None if value is None else str(value)
+        return
+    changes: dict[str, dict[str, Any]] = {
+        IMAGE: {},
+        "rotations": {"circular": True},
+        "blank": {"input": "blank", "pass_urls": False},
+        "caption": {"input": "caption", "captions": texts["captions"] and str(texts["captions"])},
+        "ocr": {"input": "ocr", "ocr_texts": texts["ocr_texts"] and str(texts["ocr_texts"])},
+    }
+    yield replace(common, **changes.get(condition, {"input": condition}))
 
 
 def estimate_audit(plan: AuditPlan) -> list[tuple[str, Estimate]]:

@@ -123,14 +123,31 @@ def count_judge_requests(judged: Sequence[JudgeTotals]) -> dict[str, int]:
 
 
 def make_budget(
-    journal: Journal, options: Options, prices: Mapping[str, Price | None], judges: Mapping[str, Model]
+    journal: Journal,
+    options: Options,
+    prices: Mapping[str, Price | None],
+    judges: Mapping[str, Model],
+    others: Iterable[Path] = (),
 ) -> Budget:
-    """The limits of a run, less what its earlier starts have spent.
+    """The limits of a run, less what its earlier starts have spent, and `others` that share the limits.
 
     When stored replies are scored again, only the judges count.
     """
     budget = Budget(max_cost=options.max_cost, max_tokens=options.max_total_tokens, prices=dict(prices))
     roles = {judge.name: who for who, judge in judges.items()}
+    _carry(budget, journal, prices, roles)
+    for path in others if budget.is_limited else ():
+        if path.is_file():
+            other = Journal.open(path)
+            kept = other.read_mapping("manifest").get("prices") or {}
+            _carry(budget, other, {who: Price.of(kept.get(who)) for who in ("model", "judge")}, {})
+    return budget
+
+
+def _carry(
+    budget: Budget, journal: Journal, prices: Mapping[str, Price | None], roles: Mapping[str, str]
+) -> None:
+    """Count what a run has paid; `roles`: of its judges, by name."""
     by_name = {**read_judge_prices(journal), **{name: prices.get(who) for name, who in roles.items()}}
     to_model, to_judges = journal.paid_totals()
     if "model" in prices and to_model.n:
@@ -138,22 +155,6 @@ def make_budget(
     for name, paid in to_judges.items():
         price = by_name.get(name, prices.get("judge"))
         budget.carry(roles.get(name, "judge"), paid.usage, price, paid.n)
-    return budget
-
-
-def carry_shared(budget: Budget, journals: Iterable[Path]) -> None:
-    """Count what other runs have paid against limits that they share with this one."""
-    for path in journals:
-        if not budget.is_limited or not path.is_file():
-            continue
-        journal = Journal.open(path)
-        prices = journal.read_mapping("manifest").get("prices") or {}
-        by_name = read_judge_prices(journal)
-        to_model, to_judges = journal.paid_totals()
-        if to_model.n:
-            budget.carry("model", to_model.usage, Price.of(prices.get("model")), to_model.n)
-        for name, paid in to_judges.items():
-            budget.carry("judge", paid.usage, by_name.get(name, Price.of(prices.get("judge"))), paid.n)
 
 
 def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:

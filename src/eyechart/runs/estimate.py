@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sys
-import time
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from eyechart.runs.sources import watch_samples
 from eyechart.store.batches import BatchLog, has_pending
 from eyechart.store.folder import StoredReplies
 from eyechart.store.journal import FILE_NAME
-from eyechart.terminal import show_status
+from eyechart.terminal import make_counter
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,
@@ -41,7 +40,6 @@ from eyechart.types import (
     Model,
     Request,
     Sample,
-    Scorer,
     Source,
     Usage,
     read_capabilities,
@@ -65,7 +63,6 @@ _PER_REQUEST = 100  # bytes of a body besides the messages
 _PER_PART = 45  # bytes around a text or an image
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 _REASONS = 5  # shown of samples that would fail
-_SHOWN_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +75,7 @@ class Looks:
     searcher_tokens: int = 0  # of the prompts
 
     def __add__(self, other: Looks) -> Looks:
-        return Looks(
-            self.requests + other.requests,
-            self.prompt_tokens + other.prompt_tokens,
-            self.searcher_requests + other.searcher_requests,
-            self.searcher_tokens + other.searcher_tokens,
-        )
+        return Looks(*map(operator.add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,18 +172,15 @@ def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
     for n, items in _prepared(plan, prepare, prepare_exactly, notes_shown):
         n_samples, left = n, []
         for item in items:
-            if item.failure is not None:
-                failing += 1
-                if len(reasons) < _REASONS:
-                    reasons.append(f"{item.task.sample.id}: {item.failure.reason}")
-            elif item.is_answered:
+            sample = item.task.sample.id
+            if item.failure is None and item.is_answered:
                 answered += 1
-            elif (item.task.sample.id, item.task.trial) in waiting:
+            elif item.failure is None and (sample, item.task.trial) in waiting:
                 batched += 1
-            elif problem := _find_problem(plan.model, item):
+            elif problem := item.failure.reason if item.failure else _find_problem(plan.model, item):
                 failing += 1
                 if len(reasons) < _REASONS:
-                    reasons.append(f"{item.task.sample.id}: {problem}")
+                    reasons.append(f"{sample}: {problem}")
             else:
                 left.append(item)
         workload.add(left)
@@ -246,13 +235,10 @@ def _prepared(
 
 def _shown(plan: Plan, notes_shown: set[str] | None) -> Iterator[Sample]:
     """The samples; on a terminal, shows how many there were so far."""
-    is_shown = plan.options.progress and sys.stderr.isatty()
-    shown_at_s = time.monotonic()
+    count = make_counter("samples read") if plan.options.progress else lambda n: None
     for n, sample in enumerate(check_samples(watch_samples(plan, notes_shown)), start=1):
         yield sample
-        if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
-            shown_at_s = time.monotonic()
-            show_status(f"{n:,} samples read")
+        count(n)
 
 
 def _estimate(
@@ -268,10 +254,10 @@ def _estimate(
         **counts,
         reasons=reasons,
         requests=work.requests,
-        bytes=work.n_bytes,
-        images=work.images,
-        text_tokens=work.text_tokens,
-        image_tokens=work.image_tokens,
+        bytes=work.asked.n_bytes,
+        images=work.asked.images,
+        text_tokens=work.asked.text_tokens,
+        image_tokens=work.asked.image_tokens,
         completion_tokens=work.completion_tokens,
         judge_requests=work.judge_requests,
         judge_tokens=work.judge_tokens,
@@ -295,12 +281,7 @@ class _Size:
     images: int = 0
 
     def __add__(self, other: _Size) -> _Size:
-        return _Size(
-            self.text_tokens + other.text_tokens,
-            self.image_tokens + other.image_tokens,
-            self.n_bytes + other.n_bytes,
-            self.images + other.images,
-        )
+        return _Size(*map(operator.add, astuple(self), astuple(other)))
 
 
 class Workload:
@@ -320,8 +301,9 @@ class Workload:
         self._is_endpoint = capabilities.is_endpoint
         most = plan.options.concurrency
         self._n_at_once = min(most, capabilities.max_concurrency or most)
-        self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
-        self._asked = _Size()
+        scorers = (plan.scorers.scorer, *plan.scorers.also_scorers)
+        self._judged = [one for one in scorers if isinstance(one, JudgedScorer)]
+        self.asked = _Size()
         self.requests = 0
         self.replies = 0
         self._apart_tokens = 0  # of the prompts, if every reply takes its own request
@@ -344,28 +326,17 @@ class Workload:
         else:
             self._add_request(self._size(first.messages), n_replies=len(requests))
         if self._judged and self._plan.scorers.judge_setup:
-            self._add_judged(items[0].task.sample.question, first, len(requests))
-
-    @property
-    def n_bytes(self) -> int:
-        return self._asked.n_bytes
-
-    @property
-    def images(self) -> int:
-        return self._asked.images
-
-    @property
-    def text_tokens(self) -> int:
-        return self._asked.text_tokens
-
-    @property
-    def image_tokens(self) -> int:
-        return self._asked.image_tokens
+            sample, n = first.sample, len(requests)
+            asked = items[0].task.sample.question
+            words = "\n".join((asked, *sample.choices.values(), sample.choices_text))
+            self._judged_replies += n
+            self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
 
     @property
     def prompt_tokens(self) -> tuple[int, int]:
         """If one request returns all trials of a sample, and if every reply takes its own request."""
-        return self.text_tokens + self.image_tokens, self._apart_tokens + self.looks.prompt_tokens
+        asked = self.asked.text_tokens + self.asked.image_tokens
+        return asked, self._apart_tokens + self.looks.prompt_tokens
 
     @property
     def completion_tokens(self) -> tuple[int, int]:
@@ -441,7 +412,7 @@ class Workload:
             yield "the model runs on this machine: its tokens cost nothing"
             return
         yield "text: one token per 4 characters, or per Chinese, Japanese or Korean character"
-        if self.images:
+        if self.asked.images:
             yield f"images: {self.rule.name}"
         if n_assumed:
             yield (
@@ -489,7 +460,7 @@ class Workload:
         self.replies += n_replies
         if not self._is_free:
             self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
-            self._asked += size + _Size(n_bytes=_PER_REQUEST)
+            self.asked += size + _Size(n_bytes=_PER_REQUEST)
 
     def _add_rounds(self, messages: Sequence[Message]) -> None:
         """A conversation: each round repeats all earlier rounds, with short replies."""
@@ -535,12 +506,6 @@ class Workload:
         searches = n if self._plan.look and self._plan.look.searcher else 0
         self.looks += Looks(n, 0 if self._is_free else more, searches, searches * seen)
 
-    def _add_judged(self, question: str, request: Request, n: int) -> None:
-        sample = request.sample
-        words = "\n".join((question, *sample.choices.values(), sample.choices_text))
-        self._judged_replies += n
-        self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
-
     def _judge_usage(self, end: int) -> Usage:
         share = self.judge_requests[end] / max(1, self._judged_replies)
         read = self.completion_tokens[end] if self._judged_replies else 0  # the judge reads the replies
@@ -575,7 +540,3 @@ class Workload:
 
 def _sizes(images: Sequence[Image]) -> list[tuple[int, int]]:
     return [(one.width, one.height) for one in images] or [(1, 1)]
-
-
-def _scorers(plan: Plan) -> tuple[Scorer, ...]:
-    return (plan.scorers.scorer, *plan.scorers.also_scorers)

@@ -17,14 +17,17 @@ from eyechart.engine.judge import Scoring, judge_circles, run_extra_judgements
 from eyechart.engine.retry import EngineSettings, RetryPolicy
 from eyechart.engine.sample import KnownReplies
 from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.models.redact import HIDDEN
+from eyechart.option import list_option_names, list_options
+from eyechart.report.conditions import read_options
 from eyechart.report.live import LiveLine
 from eyechart.runs.callbacks import Callbacks
-from eyechart.runs.cost import carry_shared, make_budget, record_judge_prices
+from eyechart.runs.cost import make_budget, record_judge_prices
 from eyechart.runs.inputs import make_loader
 from eyechart.runs.loop import handle_interrupts, run_async
-from eyechart.runs.options import Options
-from eyechart.runs.plan import Plan, carry_kept, has_shared_requests, keep_log, make_preparer
-from eyechart.runs.recheck import note_load, recheck
+from eyechart.runs.noise import note_load, recheck
+from eyechart.runs.options import GATE, Options
+from eyechart.runs.plan import Plan, carry_kept, has_shared_requests, keep_log, make_plan, make_preparer
 from eyechart.runs.results import Run
 from eyechart.runs.sources import watch_samples
 from eyechart.store import folder as folders
@@ -58,19 +61,19 @@ def evaluate(plan: Plan, *, notes_shown: set[str] | None = None) -> Run:
 
 
 def _evaluate(plan: Plan, notes_shown: set[str] | None, callbacks: Callbacks) -> Run:
-    _refuse_shared_folder(plan)
+    if plan.shard is not None and find_whole(plan.folder) is None:  # a pipeline chose a folder for all shards
+        raise UsageError(
+            "--shard is not available for this command", hint="use it with: eyechart run SOURCE -m MODEL"
+        )
+    file = plan.folder / FILE_NAME
     folders.prepare_folder(plan.folder)
     with folders.lock_folder(plan.folder):
-        if (
-            plan.options.fresh
-            and (plan.folder / FILE_NAME).is_file()
-            and has_pending(plan.folder / FILE_NAME)
-        ):
+        if plan.options.fresh and file.is_file() and has_pending(file):
             print_note(
                 f"note: --fresh abandons the pending batches of {plan.folder}; they are paid for all the same"
             )
         folders.prepare_folder(plan.folder, fresh=plan.options.fresh)
-        journal = Journal.create(plan.folder / FILE_NAME)
+        journal = Journal.create(file)
         try:
             n_samples = _load(plan, journal, notes_shown)
             if plan.options.track:
@@ -89,14 +92,6 @@ def _evaluate(plan: Plan, notes_shown: set[str] | None, callbacks: Callbacks) ->
         for exporter in plan.options.exporters if not session.is_interrupted else ():
             done.try_to_write_files(exporter)
         return done
-
-
-def _refuse_shared_folder(plan: Plan) -> None:
-    """Refuse shards where a pipeline chose the folder, which all of them would then share."""
-    if plan.shard is not None and find_whole(plan.folder) is None:
-        raise UsageError(
-            "--shard is not available for this command", hint="use it with: eyechart run SOURCE -m MODEL"
-        )
 
 
 def _load(plan: Plan, journal: Journal, notes_shown: set[str] | None) -> int:
@@ -126,7 +121,9 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
     """Ask and score what the journal does not have yet; raises an error that leaves nothing to report."""
     session = Session()
     journal.start_session()
-    _keep_logs(plan)
+    keep_log(plan.model, plan.folder / LOG_NAME)  # of servers that the run starts
+    for role, helper in plan.helpers.items():
+        keep_log(helper, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
     earlier = open_earlier(
         plan.folder,
         plan.options,
@@ -141,13 +138,6 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
         known.close()
         session.cache_trouble = known.trouble
     return session
-
-
-def _keep_logs(plan: Plan) -> None:
-    """Servers that the run starts write their logs into its folder."""
-    keep_log(plan.model, plan.folder / LOG_NAME)
-    for role, helper in plan.helpers.items():
-        keep_log(helper, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
 
 
 def _open_cluster(plan: Plan) -> contextlib.AbstractContextManager[RayCluster | None]:
@@ -246,8 +236,7 @@ async def score_rest(
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
     options, scorers = plan.options, plan.scorers
-    budget = make_budget(journal, options, plan.prices, plan.helpers)
-    carry_shared(budget, plan.shares_budget)
+    budget = make_budget(journal, options, plan.prices, plan.helpers, plan.shares_budget)
     parts: dict[str, Any] = {
         "also_scorers": scorers.also_scorers,
         "judge": scorers.judge_setup,
@@ -344,3 +333,34 @@ def open_earlier(
     # Other shards are not searched: other machines may be writing them, and they hold other samples.
     siblings = [] if options.fresh else find_siblings(find_whole(folder) or folder)
     return EarlierRuns([*siblings, *journals], identity) or None
+
+
+# -- Going on with a stored run
+
+
+def continue_run(run: Run, **changes: Any) -> Run:
+    """Ask what a run has not asked yet; `changes` are options that make no other run."""
+    return evaluate(plan_again(run, **changes))
+
+
+def plan_again(run: Run, **changes: Any) -> Plan:
+    """The plan of a stored run, with other options where `changes` says so."""
+    given = run.manifest.get("given") or {}
+    source, model = given.get("source"), given.get("model")
+    hint = "repeat the command that made it, with the same options"
+    if not source or not model:
+        raise UsageError(f"{run.folder}: how it was started is not stored", hint=hint)
+    stored = {
+        name: value
+        for name, value in read_options(run.manifest).items()
+        if name in list_options(Options) and value != HIDDEN
+    }
+    gates = {name: list_options(Options)[name].default for name in list_option_names(Options, GATE)}
+    usual = {**gates, "fresh": False, "out": str(run.folder.parent.parent)}
+    try:
+        plan = make_plan(source, model, Options.of({**stored, **usual, **changes}))
+    except EyechartError as err:
+        raise UsageError(f"{run.folder} cannot be continued: {err.message}", hint=err.hint or hint) from err
+    if plan.folder.resolve() != Path(run.folder).resolve():
+        raise UsageError(f"{run.folder} cannot be continued from here: it would be {plan.folder}", hint=hint)
+    return plan

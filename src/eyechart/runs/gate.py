@@ -20,9 +20,9 @@ from eyechart.report.conditions import read_options
 from eyechart.report.counting import bound_credit
 from eyechart.report.table import format_percent
 from eyechart.runs.comparison import compare
+from eyechart.runs.evaluate import continue_run
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
-from eyechart.runs.resume import continue_run
 from eyechart.runs.sequential import Goal, watch_stored
 
 USUAL = "95 %"

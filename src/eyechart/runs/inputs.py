@@ -7,9 +7,6 @@ The prompt is changed by eyechart.prompt.inputs; blank images are made where ima
 from __future__ import annotations
 
 import hashlib
-import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +17,7 @@ from eyechart.errors import DataError, UsageError, join_names
 from eyechart.prompt.inputs import describe_images, refuse_hidden_images
 from eyechart.runs.options import Options
 from eyechart.store.folder import find_cache_folder
-from eyechart.terminal import show_status
+from eyechart.terminal import make_counter
 from eyechart.types import Benchmark, ImageRef, Prompt, Sample
 
 if TYPE_CHECKING:
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
 IN_PLACE = ("caption", "ocr", "blank", "shuffled")  # inputs that put something in place of each image
 _CAPTION_COLUMN = "caption"
-_SHOWN_EVERY_S = 0.2
 
 
 def make_loader(options: Options) -> ImageLoader:
@@ -102,22 +98,9 @@ def apply_shuffle(benchmark: Benchmark, options: Options) -> Benchmark:
         content = ref.location.encode() if ref.kind == "url" else loader.original(ref)
         return hashlib.sha256(content).digest()[:16]
 
-    source = shuffle_source(benchmark.source, hash_content, options.seed or 0, _make_counter(options))
+    count = make_counter("samples: images compared") if options.progress else lambda n: None
+    source = shuffle_source(benchmark.source, hash_content, options.seed or 0, count)
     return replace(benchmark, source=source)
-
-
-def _make_counter(options: Options) -> Callable[[int], None]:
-    if not (options.progress and sys.stderr.isatty()):
-        return lambda n: None
-    shown_at_s = time.monotonic()
-
-    def show(n: int) -> None:
-        nonlocal shown_at_s
-        if time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
-            shown_at_s = time.monotonic()
-            show_status(f"comparing images: {n:,} samples")
-
-    return show
 
 
 # -- Checks before the first request

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from eyechart.errors import UnknownName, UsageError
+from eyechart.errors import UsageError, name_role
 from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
@@ -113,14 +113,8 @@ def _make_searcher(options: Options) -> Model | None:
         return None
     from eyechart.models.specs import make_model
 
-    try:
+    with name_role("searcher"):
         searcher = make_model(options.searcher, options.make_role_settings("searcher"))
-    except (UsageError, UnknownName) as err:
-        hint = err.hint
-        for flag in ("--api-key", "--base-url", "--param"):
-            hint = hint.replace(flag, flag.replace("--", "--searcher-"))
-        hint = hint.replace("-m ", "--searcher ")
-        raise UsageError(f"the searcher: {err.message}", hint=hint) from err
     if not read_capabilities(searcher).takes_messages:
         raise UsageError(f"{searcher.name} cannot search: it is not given messages")
     return searcher

@@ -300,48 +300,51 @@ class Options:
 
     look: Literal["auto", "search", "zoom", "tools"] | None = option(
         None, group=LOOK, affects="request", identified_by="look", is_common=True, bare="auto",
+        excludes=(*NO_IMAGES, "input=blank"),
         help="let the model ask for regions of its images and get them enlarged: by tool calls (tools), by "
         "calls written as text (zoom), or by descriptions that a second model finds (search, with "
         "--searcher); auto: tools at the endpoints of OpenAI, Anthropic and Google, else zoom "
         "(eyechart docs look)",
     )
     max_looks: int | None = option(
-        None, group=LOOK, affects="request", identified_by="look", metavar="N", at_least=1, at_most=1000,
+        None, group=LOOK, affects="request", identified_by="look", needs="look",
+        metavar="N", at_least=1, at_most=1000,
         help="how often the model may ask (default: 6 in a search, else 10)",
     )
     look_params: dict[str, Any] = option(
-        {}, "--look-param", group=LOOK, affects="request", identified_by="look", metavar="NAME=VALUE",
-        parse=read_pairs,
+        {}, "--look-param", group=LOOK, affects="request", identified_by="look", needs="look",
+        metavar="NAME=VALUE", parse=read_pairs,
         help="a setting of the dialogue, e.g. scale=0.5, zoom=3, crop_max_area=800000, unit=pixels, "
         "index=question, strict=true (default: as the authors evaluate)",
     )
     look_prompts: str | None = option(
-        None, group=LOOK, affects="request", identified_by="look", metavar="FILE", is_path=True,
+        None, group=LOOK, affects="request", identified_by="look", needs="look", metavar="FILE", is_path=True,
         help="your own texts for the dialogue",
     )
     searcher: str | None = option(
-        None, group=LOOK, affects="request", identified_by="look", metavar="MODEL",
+        None, group=LOOK, affects="request", identified_by="look", needs="look", metavar="MODEL",
         help="the model that finds the regions of --look=search",
     )
     searcher_base_url: str | tuple[str, ...] | None = option(
-        None, group=LOOK, affects="request", identified_by="endpoint", metavar="URL",
+        None, group=LOOK, affects="request", identified_by="endpoint", needs="searcher", metavar="URL",
         help="endpoint of the searcher; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
     )
     searcher_endpoint_name: str | None = option(
-        None, group=LOOK, affects="request", identified_by="endpoint", metavar="NAME",
+        None, group=LOOK, affects="request", identified_by="endpoint", needs="searcher", metavar="NAME",
         help="as --endpoint-name, for the searcher",
     )
     searcher_api_key: str | None = option(
-        None, group=LOOK, affects="pace", excludes=("searcher_api_key_env",), metavar="KEY", is_secret=True,
+        None, group=LOOK, affects="pace", needs="searcher", excludes=("searcher_api_key_env",),
+        metavar="KEY", is_secret=True,
         help="the searcher's key; never written to disk (default: $OPENAI_API_KEY)",
     )
     searcher_api_key_env: str | None = option(
-        None, group=LOOK, affects="pace", metavar="NAME",
+        None, group=LOOK, affects="pace", needs="searcher", metavar="NAME",
         help="the environment variable with the searcher's key",
     )
     searcher_params: dict[str, Any] = option(
-        {}, "--searcher-param", group=LOOK, affects="request", identified_by="look", metavar="NAME=VALUE",
-        parse=read_parameters, help="a parameter of the searcher, e.g. temperature=0",
+        {}, "--searcher-param", group=LOOK, affects="request", identified_by="look", needs="searcher",
+        metavar="NAME=VALUE", parse=read_parameters, help="a parameter of the searcher, e.g. temperature=0",
     )
 
     scorer: str | None = option(
@@ -373,35 +376,37 @@ class Options:
         help="a model that judges replies which rules cannot decide; repeatable: the majority decides",
     )
     judge_base_url: str | tuple[str, ...] | None = option(
-        None, group=SCORING, affects="score", identified_by="endpoint", metavar="URL",
+        None, group=SCORING, affects="score", needs="judge", identified_by="endpoint", metavar="URL",
         help="endpoint of the judge; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
     )
     judge_endpoint_name: str | None = option(
-        None, group=SCORING, affects="score", identified_by="endpoint", metavar="NAME",
+        None, group=SCORING, affects="score", needs="judge", identified_by="endpoint", metavar="NAME",
         help="as --endpoint-name, for the judge",
     )
     judge_api_key: str | None = option(
-        None, group=SCORING, affects="pace", excludes=("judge_api_key_env",), metavar="KEY", is_secret=True,
+        None, group=SCORING, affects="pace", needs="judge", excludes=("judge_api_key_env",),
+        metavar="KEY", is_secret=True,
         help="the judge's key; never written to disk (default: $OPENAI_API_KEY)",
     )
     judge_api_key_env: str | None = option(
-        None, group=SCORING, affects="pace", metavar="NAME",
+        None, group=SCORING, affects="pace", needs="judge", metavar="NAME",
         help="the environment variable with the judge's key",
     )
     judge_params: dict[str, Any] = option(
-        {}, "--judge-param", group=SCORING, affects="score", metavar="NAME=VALUE", parse=read_parameters,
+        {}, "--judge-param", group=SCORING, affects="score", needs="judge",
+        metavar="NAME=VALUE", parse=read_parameters,
         help="a parameter of the judge, e.g. max_tokens=256 (default: temperature=0, if the model takes it)",
     )
     judge_prompts: str | None = option(
-        None, group=SCORING, affects="score", metavar="FILE", is_path=True,
+        None, group=SCORING, affects="score", needs="judge", metavar="FILE", is_path=True,
         help="your own prompts for the judge (eyechart docs judges)",
     )
     judge_repeat: int = option(
-        0, group=SCORING, affects="score", metavar="N", at_least=0,
+        0, group=SCORING, affects="score", needs="judge", excludes=("shard",), metavar="N", at_least=0,
         help="ask the judge twice about N of the replies it judged: does it agree with itself? (default: 0)",
     )
     judge_check: int = option(
-        0, group=SCORING, affects="score", metavar="N", at_least=0,
+        0, group=SCORING, affects="score", needs="judge", excludes=("shard",), metavar="N", at_least=0,
         help="ask the judge about N replies that rules decided: do they agree? (default: 0)",
     )
 
@@ -518,8 +523,11 @@ class Options:
     # fmt: on
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Options:
-        """Options from names and values, checked; text is converted to numbers where numbers are expected."""
+    def of(cls, given: Mapping[str, Any], *, is_whole: bool = True) -> Options:
+        """Options from names and values, checked; text is converted to numbers where numbers are expected.
+
+        Unless it `is_whole`, more options may follow, and which go together is not checked yet.
+        """
         import msgspec
 
         refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
@@ -560,9 +568,9 @@ class Options:
         if "also_scorers" in plain:
             several = plain["also_scorers"]
             several = several if isinstance(several, list | tuple) else [several]
-            plain["also_scorers"] = [_name_scorer(one) for one in several]
+            plain["also_scorers"] = [name_scorer(one) for one in several]
         if "scorer" in plain:
-            plain["scorer"] = _name_scorer(plain["scorer"])
+            plain["scorer"] = name_scorer(plain["scorer"])
         for name in ("ids", "by"):
             if name in plain:
                 plain[name] = _texts(plain[name])
@@ -572,13 +580,11 @@ class Options:
             options = msgspec.convert(plain, cls, strict=False)
         except msgspec.ValidationError as err:
             raise UsageError(_wrong_kind(str(err), plain)) from err
-        options.check()
+        options.check(is_whole=is_whole)
         return options
 
-    def check(self) -> None:
+    def check(self, *, is_whole: bool = True) -> None:
         """Refuse numbers out of range, options without effect, and URLs with a password in them."""
-        check_limits(self)
-        check_combinations(self)
         given = (self.base_url, self.judge_base_url, self.searcher_base_url)
         several = [one for each in given for one in (each if isinstance(each, tuple) else (each,))]
         for address in (*several, self.endpoint_name, self.judge_endpoint_name, self.searcher_endpoint_name):
@@ -587,6 +593,10 @@ class Options:
                     "the endpoint's URL holds a password",
                     hint="URLs are written to the run folder: give keys as OPENAI_API_KEY or --api-key",
                 )
+        check_limits(self)
+        if not is_whole:
+            return
+        check_combinations(self)
         if self.allow_private_urls and not self.allow_urls:
             raise UsageError(
                 "allow_private_urls has no effect: no image is downloaded",
@@ -595,24 +605,17 @@ class Options:
         for name in ("endpoint_name", "judge_endpoint_name", "searcher_endpoint_name", "cluster"):
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
-        self._check_look()
+        if self.look is not None:
+            self._check_look()
         if self.shard is not None:
-            self._check_shard(self.shard)
+            from eyechart.runs.shards import Shard
+
+            Shard.parse(self.shard)
         if self.stop_when and self.baseline is None and self.at_least is None:
             raise UsageError("nothing to decide", hint="add --baseline RUN or --at-least P")
 
     def _check_look(self) -> None:
-        """Refuse what does not go with ``--look``, and its options without it."""
-        if self.look is None:
-            for name in list_option_names(Options, LOOK):
-                if getattr(self, name):
-                    raise UsageError(f"{name} has no effect without look", hint="add --look")
-            return
-        if self.input in ("none", "caption", "ocr", "blank"):
-            raise UsageError(
-                f"look has no effect: input is {self.input}, so there is no image to look at",
-                hint="leave out --look or --input",
-            )
+        """Refuse what does not go with ``--look``."""
         for name in (*list_option_names(Options, IMAGES), "shots", "batch", "score_options", "ship_images"):
             if getattr(self, name):
                 hint = f"leave out --{name.replace('_', '-')}"
@@ -622,18 +625,6 @@ class Options:
                         f"{hint}; --look-param max_area=N limits images",
                     )
                 raise UsageError(f"{name} does not go with look: {why}", hint=hint)
-
-    def _check_shard(self, shard: str) -> None:
-        from eyechart.runs.shards import Shard
-
-        Shard.parse(shard)
-        for name in ("judge_repeat", "judge_check"):
-            if getattr(self, name):
-                flag = f"--{name.replace('_', '-')}"
-                raise UsageError(
-                    f"{name} draws from all replies of a run, which a shard does not have",
-                    hint=f"merge the shards, then run the same command with {flag} and without --shard",
-                )
 
     def make_model_settings(self) -> ModelSettings:
         """The settings from which the model is made."""
@@ -702,11 +693,6 @@ class Options:
         names = set(list_option_names(Options, BENCHMARK, DATA)) - {"name", "plugins", "allow_urls"}
         return {name: value for name, value in self.list_given("data").items() if name in names}
 
-    def get_judging(self) -> dict[str, Any]:
-        """Options on the judge that are set."""
-        names = [name for name in SCORING_OPTIONS if name.startswith("judge")]
-        return {name: value for name in names if (value := getattr(self, name))}
-
     def fill_from(self, official: Mapping[str, Any]) -> Options:
         """These options, with the `official` ones wherever an option has its default."""
         usual = Options()
@@ -734,13 +720,6 @@ _NOT_LOOKING = {
 }
 # The options that decide how a reply is scored, and nothing else.
 SCORING_OPTIONS = list_option_names(Options, SCORING)
-
-
-def _name_scorer(given: Any) -> str:
-    """The name of a scorer that is given as a function or by name."""
-    if isinstance(given, str):
-        return given
-    return name_scorer(given)
 
 
 def _key_in(option: str, variable: str | None) -> str | None:

@@ -20,7 +20,7 @@ from eyechart.data.images.substitutes import BlankImages
 from eyechart.data.wrappers import find_file_source, list_columns
 from eyechart.engine.judge import JudgeSetup
 from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer
-from eyechart.errors import EyechartError, ModelError, UsageError
+from eyechart.errors import EyechartError, UsageError, name_role
 from eyechart.models.python import adapt, name_of
 from eyechart.models.redact import redact_parameters
 from eyechart.models.specs import make_model, refuse_unknown, refuses_sampling, takes_temperature
@@ -197,6 +197,15 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     return plan
 
 
+def share_limits(plans: Sequence[Plan]) -> list[Plan]:
+    """The plans with limits on cost and tokens that hold for all of them together."""
+    journals = dict.fromkeys(plan.folder / FILE_NAME for plan in plans)
+    return [
+        replace(plan, shares_budget=tuple(one for one in journals if one.parent != plan.folder))
+        for plan in plans
+    ]
+
+
 def make_identity(benchmark: Benchmark, model: Model, options: Options) -> dict[str, Any]:
     """What the hash in the name of a run's folder is computed from.
 
@@ -223,7 +232,6 @@ def make_identity(benchmark: Benchmark, model: Model, options: Options) -> dict[
 
 def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
     """The benchmark with the selected questions, and the options with the files they name read in."""
-    refuse_stray_judge(options)
     if options.schema:
         options = replace(options, schema=read_schema(options.schema).text)
     benchmark = find_benchmark(source, options)
@@ -511,13 +519,6 @@ def find_corrections(options: Options, has_judge: bool) -> list[Correction]:
     return read_corrections(options.corrections)
 
 
-def refuse_stray_judge(options: Options) -> None:
-    """Refuse options on the judge without a judge."""
-    given = options.get_judging()
-    if given and "judge" not in given:
-        raise UsageError(f"{next(iter(given))} is given, but no judge", hint="name it with --judge MODEL")
-
-
 def bind_scorers(
     scorer: str,
     also_scorers: tuple[str, ...],
@@ -584,21 +585,12 @@ def _make_judge(options: Options, known: Sequence[Mapping[str, Any]]) -> Model:
     assert isinstance(options.judge, str)
     settings = options.make_role_settings("judge")
     parameters = settings.parameters
-    try:
+    with name_role("judge"):
         judge = make_model(options.judge, settings)
         is_set = "temperature" in parameters or judge.identity in known
         if not is_set and takes_temperature(options.judge):
             judge = make_model(options.judge, replace(settings, parameters={"temperature": 0, **parameters}))
         return _AsJudge(judge)
-    except UsageError as err:
-        raise UsageError(f"the judge: {err.message}", hint=_adapt_hint(err.hint)) from err
-
-
-def _adapt_hint(hint: str) -> str:
-    """A model's hint with the flags of the judge."""
-    for flag in ("--api-key", "--base-url", "--param"):
-        hint = hint.replace(flag, flag.replace("--", "--judge-"))
-    return hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -624,19 +616,13 @@ class _AsJudge:
         return read_capabilities(self.model)
 
     async def reply(self, request: Request) -> Reply:
-        try:
+        with name_role("judge"):
             return await self.model.reply(request)
-        except ModelError as err:
-            err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
-            raise
 
     async def start(self) -> None:
         if isinstance(self.model, Startable):
-            try:
+            with name_role("judge"):
                 await self.model.start()
-            except ModelError as err:
-                err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
-                raise
 
     def keep_log(self, path: Path) -> None:
         keep_log(self.model, path)

@@ -32,7 +32,6 @@ from eyechart.runs.plan import (
     find_corrections,
     find_judge,
     list_judge_identities,
-    refuse_stray_judge,
 )
 from eyechart.runs.plugins import find_scorer
 from eyechart.runs.results import Run
@@ -141,7 +140,6 @@ def _list_changes(before: Iterable[_Outcome], after: Iterable[Verdict]) -> list[
 
 def _choose_scorers(old: Run, options: Options) -> RunScorers:
     """The scorers and the judge that the options name; for what they leave out, those of the run."""
-    refuse_stray_judge(options)
     known = list_judge_identities(old.manifest.get("judge"))
     judge = find_judge(options, known) or _recall_judge(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")

@@ -28,7 +28,7 @@ from eyechart.runs.comparison import join_runs
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import Options
-from eyechart.runs.plan import Plan, make_plan
+from eyechart.runs.plan import Plan, make_plan, share_limits
 from eyechart.runs.results import Run
 from eyechart.store.journal import FILE_NAME
 
@@ -95,14 +95,8 @@ def plan_sweep(
             folders[plan.folder] = cell.label
             planned.append(cell)
     _refuse_other_scoring(planned)
-    # Limits such as --max-cost are those of the whole sweep.
-    journals = {folder: folder / FILE_NAME for folder in folders}
-    return [
-        replace(cell, plan=replace(cell.plan, shares_budget=tuple(
-            journal for folder, journal in journals.items() if folder != cell.plan.folder
-        )))
-        for cell in planned
-    ]  # fmt: skip
+    plans = share_limits([cell.plan for cell in planned])  # --max-cost is for the whole sweep
+    return [replace(cell, plan=plan) for cell, plan in zip(planned, plans, strict=True)]
 
 
 def _refuse_other_scoring(planned: Sequence[PlannedCell]) -> None:

@@ -22,9 +22,9 @@ from markupsafe import Markup, escape
 from eyechart.data.images.boxes import describe_boxes
 from eyechart.errors import UsageError
 from eyechart.models.prices import format_usd
-from eyechart.report.compare import RIGHT, Comparison, format_points
+from eyechart.report.compare import Comparison, format_points
 from eyechart.report.conditions import REPLACED, hide_folders
-from eyechart.report.counting import name_group
+from eyechart.report.counting import RIGHT, name_group
 from eyechart.report.live import format_duration
 from eyechart.report.looks import list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.reasons import describe_speed, explain_outcome
