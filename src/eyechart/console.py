@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eyechart.errors import EyechartError, StoreError, UsageError, join_names
+from eyechart.errors import EyechartError, StoreError, UsageError, join_names, rename_flags
 from eyechart.option import list_options
 from eyechart.registry import has_submission
 from eyechart.terminal import (
@@ -258,56 +258,62 @@ def _print_comparison(comparison: Comparison, runs: Sequence[Run], *, is_named: 
     print_text("\n".join([f"{comparison.benchmark}: {lines[0]}" if is_named else lines[0], *lines[1:]]))
 
 
-def print_remarks(done: Run, *, as_json: bool) -> None:
-    """Print on stderr what went wrong with a run, what to do next, and where its files are."""
+def print_remarks(done: Run, *, as_json: bool, flags: Mapping[str, str] | None = None) -> None:
+    """Print on stderr what went wrong with a run, what to do next, and where its files are.
+
+    `flags`: those of `eyechart run`, as the command that runs has them.
+    """
     from eyechart.report.conditions import read_options
     from eyechart.runs.noise import list_rechecks
     from eyechart.runs.results import OFFICIAL
 
+    def tell(text: str) -> None:
+        note(rename_flags(text, flags or {}))
+
     if kind := done.replaced_input:
-        note(f"asked with --input {kind}: this is not the score with the images")
+        tell(f"asked with --input {kind}: this is not the score with the images")
     if done.trouble is not None:
-        note(f"the run was stopped: {done.trouble}")
+        tell(f"the run was stopped: {done.trouble}")
     if done.is_interrupted:
-        note(f"interrupted; run the same command again to resume ({done.folder})")
+        tell(f"interrupted; run the same command again to resume ({done.folder})")
     elif n_failed := done.n_failed:
         what = "sample-trial" if done.trials > 1 else "sample"
-        note("\n  ".join([f"{n_failed} {what}{'s' * (n_failed != 1)} failed", *_failures(done)]))
+        tell("\n  ".join([f"{n_failed} {what}{'s' * (n_failed != 1)} failed", *_failures(done)]))
     elif done.summary.is_stopped:
         n = done.summary.overall.pending
-        note(f"decided with {n:,} not asked: the same command without --stop-when asks the rest")
+        tell(f"decided with {n:,} not asked: the same command without --stop-when asks the rest")
     elif done.n_asked == 0 and done.trouble is None:
-        note("no requests sent: all samples have replies (requests, tokens and cost are the whole run's)")
+        tell("no requests sent: all samples have replies (requests, tokens and cost are the whole run's)")
     if n_unjudged := done.n_unjudged:
         what = "1 reply has" if n_unjudged == 1 else f"{n_unjudged} replies have"
-        note(f"{what} no score, because the judge did not answer; run the same command again to ask it")
+        tell(f"{what} no score, because the judge did not answer; run the same command again to ask it")
     for line in done.list_stale_corrections():
-        note(f"corrections: {line}")
+        tell(f"corrections: {line}")
     if read_options(done.manifest).get("recheck"):
         for line in list_rechecks(done):
-            note(line)
+            tell(line)
     if done.cache_trouble:
-        note(f"the response cache was not used: {done.cache_trouble}")
+        tell(f"the response cache was not used: {done.cache_trouble}")
     if done.report_trouble:
-        note(f"report.html could not be written: {done.report_trouble}")
+        tell(f"report.html could not be written: {done.report_trouble}")
     if done.files_trouble:
-        note(f"the result files could not be written: {done.files_trouble}")
+        tell(f"the result files could not be written: {done.files_trouble}")
     if done.summary.score is None and not done.n_failed and not _has_golds(done):
         is_submission = done.files and has_submission(str(done.manifest["files"]))
         if is_submission:
-            note(f"the answers are not public; submit this file for scoring: {done.files[0]}")
+            tell(f"the answers are not public; submit this file for scoring: {done.files[0]}")
         else:
-            note("no sample has a gold answer, so nothing can be scored")
+            tell("no sample has a gold answer, so nothing can be scored")
     if not as_json:
         if done.files:
             folder = done.folder / OFFICIAL
             names = [path.relative_to(folder).as_posix() for path in done.files]
-            note(f"result files: {folder} ({join_names(names, 6)})")
-        note(f"run folder: {done.folder}")
+            tell(f"result files: {folder} ({join_names(names, 6)})")
+        tell(f"run folder: {done.folder}")
         from eyechart.store.folder import REPORT_NAME
 
         if (page := done.folder / REPORT_NAME).is_file():
-            note(f"page: {page}")
+            tell(f"page: {page}")
 
 
 def build_changes_table(

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.baselines.question import match_option, read_question
-from eyechart.baselines.shapes import compare_colours, name_colour
+from eyechart.baselines.shapes import name_colour
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,3 @@ def test_a_tie_is_no_match() -> None:
 )  # fmt: skip
 def test_colour_names(rgb: tuple[int, int, int], name: str) -> None:
     assert name_colour(rgb) == name
-
-
-def test_likeness() -> None:
-    assert compare_colours("teal", "teal") == 0
-    assert 0 < compare_colours("teal", "blue") < compare_colours("teal", "green")
-    assert compare_colours("red", "green") == -1

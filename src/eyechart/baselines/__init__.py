@@ -24,7 +24,6 @@ NAMES = ("random", "majority", "ocr", "look", "tiny-vlm")
 # Ignored rather than refused: they are given once for all models of a command.
 COMMON = frozenset({"temperature", "max_tokens"})
 CANNOT_TELL = "cannot tell"  # the reply where no rule gives an answer; scored like any other text
-VERSION = "1"  # changes whenever an answer could change
 
 
 @model("baseline")
@@ -72,6 +71,7 @@ class Baseline(ABC):
     """A model that is a plain function of the request. Subclasses define `kind` and `answer`."""
 
     kind: str
+    version = "1"  # changes whenever an answer could change
     capabilities = Capabilities(is_free=True, takes_messages=False)
 
     def __init__(self, seed: int = 0) -> None:
@@ -84,7 +84,7 @@ class Baseline(ABC):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything that can change an answer."""
-        return {"baseline": self.kind, "version": VERSION, "seed": self.seed}
+        return {"baseline": self.kind, "version": self.version, "seed": self.seed}
 
     @abstractmethod
     def answer(self, request: Request) -> Answer:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -98,8 +97,7 @@ def _bar_facts(bars: list[Box], words: Sequence[Box], keys: Mapping[str, str]) -
         value = read_number(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
         text = printed or (_round(value) if to_value and value is not None else "")
         series = keys.get(bar.colour, "")
-        error = to_value.error if to_value and not printed else 0.0
-        facts.append(Fact(name, text, value, series=series, source="bars", colour=bar.colour, error=error))
+        facts.append(Fact(name, text, value, series=series, source="bars", colour=bar.colour))
     if len({fact.label for fact in facts if fact.label}) < 2:
         return []
     return facts
@@ -125,30 +123,13 @@ def _printed_value(bar: Box, words: Sequence[Box]) -> str:
     return min(near)[1] if near else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A line through the tick numbers: from a place on the axis to its value."""
-
-    slope: float
-    offset: float
-
-    @property
-    def error(self) -> float:
-        """The value of three pixels, the precision of the OCR boxes."""
-        return 3 * abs(self.slope)
-
-    def __call__(self, y: float) -> float:
-        return self.slope * y + self.offset
-
-
-def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Axis | None:
-    """The scale, from at least three numbers in a column beside the bars that lie on a line."""
+def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Callable[[float], float] | None:
+    """From a place on the axis to its value, by at least three numbers in a column beside the bars."""
     left, right = min(bar.x0 for bar in bars), max(bar.x1 for bar in bars)
     ticks = [
         (w, n) for w in words if (n := read_number(w.text)) is not None and (w.cx < left or w.cx > right)
     ]
-    best: Axis | None = None
-    most = 2
+    best, most = None, 2
     for anchor, _ in ticks:
         column = [(w, n) for w, n in ticks if min(abs(w.x1 - anchor.x1), abs(w.cx - anchor.cx)) < 6]
         if len(column) <= most:
@@ -158,7 +139,7 @@ def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Axis | None:
         slope, offset = np.polyfit(ys, values, 1)
         spread = float(np.ptp(values))
         if spread > 0 and float(np.abs(slope * ys + offset - values).max()) < 0.04 * spread:
-            best, most = Axis(float(slope), float(offset)), len(column)
+            best, most = np.poly1d([slope, offset]), len(column)
     return best
 
 
@@ -175,12 +156,8 @@ def _legend(sight: Sight) -> dict[str, str]:
             is_beside = (
                 0 < word.x0 - patch.x1 < 1.5 * word.height and abs(patch.cy - word.cy) < 0.5 * word.height
             )
-            if (
-                is_beside
-                and patch.height < 1.5 * word.height
-                and patch.width < 2.5 * word.height
-                and patch.fill > 0.7
-            ):
+            is_small = patch.height < 1.5 * word.height and patch.width < 2.5 * word.height
+            if is_beside and is_small and patch.fill > 0.7:
                 keys[name_colour(patch.rgb)] = word.text
     return keys
 
@@ -209,7 +186,7 @@ def read_pie(sight: Sight) -> list[Fact]:
 
 
 def _disc_of(slices: list[Patch]) -> tuple[float, float, float, list[Patch]] | None:
-    """Centre and radius if the patches together fill a disc and all reach its middle."""
+    """Centre, radius and slices if the patches together fill a disc."""
     while len(slices) >= 2:
         x0, x1 = min(p.x0 for p in slices), max(p.x1 for p in slices)
         y0, y1 = min(p.y0 for p in slices), max(p.y1 for p in slices)
@@ -217,16 +194,9 @@ def _disc_of(slices: list[Patch]) -> tuple[float, float, float, list[Patch]] | N
         cx, cy, radius = (x0 + x1) / 2, (y0 + y1) / 2, (wide + tall) / 4
         filled = sum(p.area for p in slices) / (wide * tall)
         if abs(wide - tall) < 0.06 * wide and 0.68 < filled < 0.82:
-            reach = [p for p in slices if _gap(p, cx, cy) < 0.15 * radius]
-            return (cx, cy, radius, slices) if len(reach) == len(slices) else None
+            return cx, cy, radius, slices
         slices = sorted(slices, key=lambda p: -p.area)[:-1]  # leave the smallest out: a legend's key
     return None
-
-
-def _gap(patch: Patch, x: float, y: float) -> float:
-    across = max(patch.x0 - x, 0, x - patch.x1)
-    down = max(patch.y0 - y, 0, y - patch.y1)
-    return math.hypot(across, down)
 
 
 def _word_towards(patch: Patch, cx: float, cy: float, radius: float, sight: Sight) -> str:
@@ -265,14 +235,6 @@ def read_line(sight: Sight) -> list[Fact]:
         ys = np.flatnonzero(mask[:, column])
         if len(ys):
             value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
-            facts.append(
-                Fact(
-                    word.text,
-                    _round(value),
-                    value,
-                    source="line",
-                    colour=name_colour(curve.rgb),
-                    error=to_value.error,
-                )
-            )
+            colour = name_colour(curve.rgb)
+            facts.append(Fact(word.text, _round(value), value, source="line", colour=colour))
     return facts

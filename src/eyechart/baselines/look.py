@@ -36,6 +36,7 @@ class Look(Baseline):
     """Answer by colour, shape, count, place and text."""
 
     kind = "look"
+    version = "2"
     rules: tuple[Rule, ...] = (answer_from_chart, answer_about_things, answer_from_table, answer_from_writing)
     measures = True
 

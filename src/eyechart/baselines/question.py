@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz
 
 from eyechart.baselines import Answer
-from eyechart.baselines.shapes import WORDS, compare_colours, read_colour, read_shape
+from eyechart.baselines.shapes import WORDS, read_colour, read_shape
 
 Choices = Mapping[str, str]  # letter -> text
 
@@ -19,6 +19,10 @@ _MOST, _LEAST, _SMALL_WORDS = (frozenset(_SAID[name]) for name in ("most", "leas
 _NO = re.compile(r"\bno\b|\bnot\b|\bwithout\b|n't\b")
 _YES_NO = re.compile(
     r"^(?:no\b|is|are|was|were|does|do|did|has|have|can|could|will)\b|answer (?:with )?yes or no|\(yes/no\)"
+)
+_SHAPE = re.compile(
+    r"(?:what|which)(?: kind of| type of| is the| \w+)? (?:shape|figure|form)\b|shape of"
+    r"|what is the (?:\w+ )*(?:shape|figure|object)"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
@@ -83,10 +87,8 @@ def stem(word: str) -> str:
 def read_phrase(text: str) -> Phrase:
     """Parse a description."""
     words = split_words(text)
-    extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), 0)
     rank = next((_SAID["ranks"][word] for word in words if word in _SAID["ranks"]), 1)
-    if rank > 1 and not extreme:
-        extreme = 1  # "came second"
+    extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), int(rank > 1))
     return Phrase(
         text=text,
         words=words,
@@ -120,20 +122,11 @@ def read_question(text: str) -> ParsedQuestion:
         is_yes_no=bool(_YES_NO.search(low)) and " or " not in body,
         is_negated=bool(_NO.search(body)),
         asks_colour=asks_colour,
-        asks_shape=_asks_shape(body, subject) and not asks_colour,
+        asks_shape=bool(_SHAPE.search(body)) and not (subject.shapes or asks_colour),
         asks_count=bool(re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", body)),
         asks_place=bool(re.search(r"^where|in (?:which|what) (?:part|corner|quadrant|half)", body)),
         tokens=split_words(body),
     )  # fmt: skip
-
-
-def _asks_shape(body: str, subject: Phrase) -> bool:
-    if subject.shapes:
-        return False
-    named = r"(?:what|which)(?: kind of| type of| is the| \w+)? (?:shape|figure|form)\b|shape of"
-    return bool(re.search(named, body)) or bool(
-        re.search(r"what is the (?:\w+ )*(?:shape|figure|object)", body)
-    )
 
 
 def _split_relation(body: str) -> tuple[str, str, str]:
@@ -180,7 +173,7 @@ def match_option(found: str, choices: Choices) -> str | None:
         letters = [letter for letter, text in choices.items() if test(found, text)]
         if len(letters) == 1:
             return letters[0]
-    return _nearest_colour(found, choices)
+    return None
 
 
 def _same(found: str, option: str) -> bool:
@@ -212,20 +205,6 @@ def _alike(found: str, option: str) -> bool:
     return len(a) > 3 and not has_digits and fuzz.ratio(a, b) >= FUZZY
 
 
-def _nearest_colour(found: str, choices: Choices) -> str | None:
-    name = read_colour(found)
-    if name is None:
-        return None
-    ranked = []
-    for letter, text in choices.items():
-        named = [n for word in split_words(text) if (n := read_colour(word))]
-        if len(named) == 1 and (distance := compare_colours(name, named[0])) >= 0:
-            ranked.append((distance, letter))
-    ranked.sort()
-    is_tied = len(ranked) > 1 and ranked[0][0] == ranked[1][0]
-    return ranked[0][1] if ranked and not is_tied else None
-
-
 # -- Labelled values, from wherever they were read, and what can be asked about them
 
 
@@ -239,14 +218,13 @@ class Fact:
     series: str = ""  # the column, or the legend's key
     source: str = ""  # "bars", "table", ...
     colour: str = ""  # of the bar or slice
-    error: float = 0.0  # how far a measured value may be off
 
 
 Facts = Sequence[Fact]
 
 _DIFFERS = re.compile(r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b")
 _SUMS = re.compile(r"\btogether\b|\bsum\b|\bcombined\b|\bin total\b|\bin all\b|\btotal of\b")
-_COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
+COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
 _BEYOND = re.compile(
     r"\b(?:(?P<up>more|higher|taller|above|over|larger|longer|greater)"
     r"|less|fewer|lower|shorter|below|under|smaller)\b(?: than)? (?P<limit>\d+(?:\.\d+)?)"
@@ -297,18 +275,18 @@ def _evidence(rule: str, facts: Facts) -> dict[str, object]:
 
 def _cell(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
     """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
-    if question.subject.extreme or (question.asks_count and not choices):
+    if question.subject.extreme:
         return None
     rows = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
-    if "time" in question.tokens or "hour" in question.tokens or "when" in question.tokens:
+    if {"time", "hour", "when"} & {*question.tokens}:
         rows = [fact for fact in rows if re.fullmatch(r"\d{1,2}[:.]\d\d", fact.text)]
     if choices:
         rows = [fact for fact in rows if match_option(fact.text, choices)]
     if len(rows) == 1:
         return Answer(rows[0].text, _evidence("the named row's fitting cell", rows))
     cells = [fact for fact in facts if measure_mention(fact.text, question) >= 1]
-    columns = {fact.series for fact in cells if not choices or match_option(fact.series, choices)}
-    if len(columns) == 1 and choices:
+    columns = {fact.series for fact in cells if match_option(fact.series, choices)}
+    if len(columns) == 1:
         return Answer(columns.pop(), _evidence("column of the named cell", cells))
     return None
 
@@ -361,9 +339,7 @@ def _count_beyond(question: ParsedQuestion, facts: Facts, _: Facts, __: Choices)
 
 def _extreme(question: ParsedQuestion, facts: Facts, _: Facts, choices: Choices) -> Answer | None:
     values = _numbers(facts)
-    if not question.subject.extreme or len(values) < 2 or question.is_yes_no or question.asks_count:
-        return None
-    if re.search(r"\bthan\b", question.text):
+    if not question.subject.extreme or question.is_yes_no or question.asks_count or "than" in question.tokens:
         return None
     ordered = sorted(values, key=lambda item: -question.subject.extreme * item[0])
     rank = question.subject.rank
@@ -372,14 +348,8 @@ def _extreme(question: ParsedQuestion, facts: Facts, _: Facts, choices: Choices)
     fact = ordered[rank - 1][1]
     if not fact.label:
         return None
-    wants_value = re.match(
-        r"what (?:is|was) the (?:\w+ )?(?:value|price|number|amount|height|maximum|minimum)", question.text
-    )
-    if wants_value and not fact.text:
-        return None
-    text = fact.text if wants_value and not (choices and match_option(fact.label, choices)) else fact.label
     which = "largest" if question.subject.extreme > 0 else "smallest"
-    return Answer(text, _evidence(f"{which}, rank {rank}", [fact, *(f for _, f in ordered if f is not fact)]))
+    return Answer(fact.label, _evidence(f"{which}, rank {rank}", [one for _, one in ordered]))
 
 
 def _value(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choices) -> Answer | None:
@@ -387,32 +357,11 @@ def _value(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choice
         question.is_yes_no
         or question.asks_colour
         or question.subject.extreme
-        or _COMBINES.search(question.text)
+        or COMBINES.search(question.text)
     ):
         return None
     best = max((measure_mention(fact.label, question) for fact in named), default=0.0)
     meant = [fact for fact in named if measure_mention(fact.label, question) == best]
     if len(meant) == 1 and meant[0].text and (not choices or match_option(meant[0].text, choices)):
         return Answer(meant[0].text, _evidence("the value of the named label", meant))
-    if len(meant) == 1 and choices and (near := _within_error(meant[0], choices)):
-        return Answer(near, _evidence("the one option within the error of what was measured", meant))
-    # The other way round: which label has the named value?
-    valued = [
-        f
-        for f in facts
-        if squeeze(f.text) in {squeeze(t) for t in question.tokens} and len(squeeze(f.text)) > 1
-    ]
-    if len(valued) == 1 and choices and match_option(valued[0].label, choices):
-        return Answer(valued[0].label, _evidence("the label of the named value", valued))
     return None
-
-
-def _within_error(fact: Fact, choices: Choices) -> str:
-    """The one option as near to a measured value as measuring allows, or nothing."""
-    if fact.value is None or not fact.error:
-        return ""
-    value, error = fact.value, fact.error
-    near = [
-        text for text in choices.values() if (n := read_number(text)) is not None and abs(n - value) <= error
-    ]
-    return near[0] if len(near) == 1 else ""

@@ -31,7 +31,7 @@ _HUES = (
 
 # What words mean; also used for questions.
 WORDS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-_NEIGHBOURS: Mapping[str, list[str]] = WORDS["colours"]["near"]  # the likelier first
+_COLOURS = frozenset(WORDS["colours"]["names"])
 _COLOUR_WORDS: Mapping[str, str] = WORDS["colours"]["words"]
 
 
@@ -71,15 +71,7 @@ def read_colour(word: str) -> str | None:
     """
     word = word.casefold()
     word = _COLOUR_WORDS.get(word, word)
-    return word if word in _NEIGHBOURS else None
-
-
-def compare_colours(name: str, wanted: str) -> int:
-    """How well `wanted` names a colour called `name`: 0 the same, then worse; -1 not at all."""
-    if name == wanted:
-        return 0
-    near = _NEIGHBOURS[name]
-    return near.index(wanted) + 1 if wanted in near else -1
+    return word if word in _COLOURS else None
 
 
 # -- Outlines: circle, square, triangle, star and the like, from their geometry alone

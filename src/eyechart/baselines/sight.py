@@ -25,6 +25,10 @@ class Thing:
     def shape(self) -> str | None:
         return self.outline.name
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        return self.patch.cx, self.patch.cy
+
     def describe(self) -> dict[str, object]:
         patch = self.patch
         return {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 
 from eyechart.baselines import Answer
-from eyechart.baselines.question import ANYTHING, Choices, ParsedQuestion, Phrase, read_phrase, split_words
+from eyechart.baselines.question import Choices, ParsedQuestion, Phrase, read_phrase
 from eyechart.baselines.shapes import SIDES, name_colour
 from eyechart.baselines.sight import Sight, Thing
 
@@ -33,13 +34,11 @@ def _evidence(rule: str, things: Things) -> dict[str, object]:
 
 def _background(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     # In an empty image, only the background can be meant.
-    meant = r"\bbackground\b|\bbackdrop\b" + ("" if things else r"|\b(?:picture|image|canvas|screen)\b")
+    meant = r"\bbackground\b" if things else r"\b(?:background|picture|image)\b"
     if not (question.asks_colour and re.search(meant, question.text)):
         return None
-    return Answer(
-        name_colour(sight.background),
-        {"rule": "most common colour of the rim", "rgb": list(sight.background)},
-    )
+    evidence = {"rule": "most common colour of the rim", "rgb": list(sight.background)}
+    return Answer(name_colour(sight.background), evidence)
 
 
 def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Choices) -> Answer | None:
@@ -49,26 +48,23 @@ def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Choices) -> Answ
     for patch in sight.patches.patches:
         for word in sight.words:
             is_inside = word.x0 <= patch.cx <= word.x1 and word.y0 <= patch.cy <= word.y1
-            if is_inside and patch.height <= 1.2 * word.height and patch.width < 0.8 * (word.x1 - word.x0):
+            if is_inside and patch.width < 0.8 * word.width:
                 inks[name_colour(patch.rgb)] += patch.area
     if not inks:
         return None
-    return Answer(
-        inks.most_common(1)[0][0], {"rule": "colour of the patches that are letters", "areas": dict(inks)}
-    )
+    evidence = {"rule": "colour of the patches that are letters", "areas": dict(inks)}
+    return Answer(inks.most_common(1)[0][0], evidence)
 
 
 def _sides(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     if not (question.asks_count and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text)):
         return None
-    meant = find_things(question, sight, [t for t in things if t.outline.corners or t.shape])
-    meant = meant or ([max(things, key=lambda t: t.outline.area)] if things else [])
-    if len(meant) != 1:
-        meant = sorted(meant, key=lambda t: -t.outline.area)[:1]
+    meant = find_things(question, sight, things)
     if not meant:
         return None
-    sides = SIDES.get(meant[0].shape or "") or meant[0].outline.corners
-    return Answer(str(sides), _evidence("corners of its outline", meant)) if sides else None
+    largest = max(meant, key=lambda t: t.outline.area)
+    sides = SIDES.get(largest.shape or "") or largest.outline.corners
+    return Answer(str(sides), _evidence("corners of its outline", [largest])) if sides else None
 
 
 def _compare_counts(question: ParsedQuestion, _: Sight, things: Things, __: Choices) -> Answer | None:
@@ -76,10 +72,8 @@ def _compare_counts(question: ParsedQuestion, _: Sight, things: Things, __: Choi
     if not match:
         return None
     first, second = read_phrase(match[2]), read_phrase(match[3])
-    if not first.is_of_things or not (second.colours or second.shapes):
+    if not first.is_of_things or not second.is_of_things:
         return None
-    if not second.shapes and first.shapes:
-        second = read_phrase(f"{match[3]} {first.shapes[0]}")
     n_first, n_second = len(select_things(first, things)), len(select_things(second, things))
     evidence = {"rule": "two counts compared", first.text: n_first, second.text: n_second}
     if question.asks_count:
@@ -91,37 +85,19 @@ def _compare_counts(question: ParsedQuestion, _: Sight, things: Things, __: Choi
 def _yes_no(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     if not question.is_yes_no or not question.subject.is_of_things or not things:
         return None
-    if (
-        question.relation
-        and question.anchor is not None
-        and not question.text.startswith(("is there", "are there"))
-    ):
-        return _yes_no_relation(question, things)
-    if match := re.search(r"^(?:are|is) (?:all|every)\b(.*)", question.text):
-        words = split_words(match[1])
-        named = [w for w in words if w.removesuffix("s") not in ANYTHING]
-        phrase = read_phrase(" ".join(named))
-        return Answer(
-            _say(len(select_things(phrase, things)) == len(things), question),
-            _evidence("all of them", things),
-        )
-    meant = (
-        find_things(question, sight, things) if question.relation else select_things(question.subject, things)
-    )
-    return Answer(_say(bool(meant), question), {**_evidence("looked for", meant), "seen": len(things)})
-
-
-def _yes_no_relation(question: ParsedQuestion, things: Things) -> Answer | None:
-    assert question.anchor is not None
-    subjects, anchors = select_things(question.subject, things), select_things(question.anchor, things)
-    if len(subjects) != 1 or len(anchors) != 1:
-        return None
-    holds = is_in_relation(question.relation, subjects[0], anchors[0])
-    return Answer(_say(holds, question), _evidence(f"is it {question.relation}", [*subjects, *anchors]))
-
-
-def _say(holds: bool, question: ParsedQuestion) -> str:
-    return "yes" if holds != question.is_negated else "no"
+    meant = select_things(question.subject, things)
+    if question.anchor is not None and not question.text.startswith(("is there", "are there")):
+        anchors = select_things(question.anchor, things)
+        if len(meant) != 1 or len(anchors) != 1:
+            return None
+        holds = is_in_relation(question.relation, meant[0], anchors[0])
+        evidence = _evidence(f"is it {question.relation}", [*meant, *anchors])
+    elif re.search(r"^(?:are|is) (?:all|every)\b", question.text):
+        holds, evidence = len(meant) == len(things), _evidence("all of them", things)
+    else:
+        meant = find_things(question, sight, things) if question.relation else meant
+        holds, evidence = bool(meant), {**_evidence("looked for", meant), "seen": len(things)}
+    return Answer("yes" if holds != question.is_negated else "no", evidence)
 
 
 def _count(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
@@ -150,13 +126,8 @@ def _place(question: ParsedQuestion, sight: Sight, things: Things, choices: Choi
     down = "top" if y < 0.4 else "bottom" if y > 0.6 else ""
     if not choices:
         return Answer(f"{down} {across}".strip() or "centre", evidence)
-    wanted = {*filter(None, (across, down))} or {"middle"}
-    best = [
-        text for text in choices.values() if set(read_phrase(text).places) - {"middle"} == wanted - {"middle"}
-    ]
-    if len(best) != 1:  # options that name one axis only
-        named = {text: set(read_phrase(text).places) for text in choices.values()}
-        best = [text for text, places in named.items() if places and places <= wanted]
+    wanted = {across, down} - {""}
+    best = [text for text in choices.values() if {*read_phrase(text).places} - {"middle"} == wanted]
     return Answer(best[0], evidence) if len(best) == 1 else None
 
 
@@ -182,16 +153,12 @@ def _colour(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) 
     names = {t.colour for t in meant}
     if len(names) != 1:
         return None
-    return Answer(
-        meant[0].colour, {**_evidence("name of its colour", meant), "rgb": list(meant[0].patch.rgb)}
-    )
+    return Answer(meant[0].colour, _evidence("name of its colour", meant))
 
 
 def _which(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
     """Read "which circle is the largest?", with options that name colours."""
     if not choices or not question.subject.is_of_things or not question.text.startswith(("which", "what")):
-        return None
-    if not all(read_phrase(text).colours or read_phrase(text).shapes for text in choices.values()):
         return None
     meant = find_things(question, sight, things)
     if len(meant) != 1:
@@ -221,16 +188,15 @@ def narrow_things(phrase: Phrase, things: Things, sight: Sight) -> Things:
     """Of the things that fit, those at the place or of the size the description names."""
     if len(things) < 2:
         return things
-    if (rank := _rank_from_side(phrase)) is not None:
-        side, position = rank
-        ordered = sorted(things, key=_ORDERS[side])
-        return [ordered[position - 1]] if position <= len(ordered) else []
-    if phrase.places:
+    if side := re.search(r"from the (left|right|top|bottom)", phrase.text):  # "the second from the left"
+        things = sorted(things, key=_ORDERS[side[1]])
+    elif phrase.places:
         return _at(phrase, things, sight)
-    if phrase.extreme:
-        ordered = sorted(things, key=lambda t: -phrase.extreme * t.outline.area)
-        return [ordered[phrase.rank - 1]] if phrase.rank <= len(ordered) else []
-    return things
+    elif phrase.extreme:
+        things = sorted(things, key=lambda t: -phrase.extreme * t.outline.area)
+    else:
+        return things
+    return things[phrase.rank - 1 : phrase.rank]
 
 
 _ORDERS = {
@@ -239,12 +205,6 @@ _ORDERS = {
     "top": lambda t: t.patch.cy,
     "bottom": lambda t: -t.patch.cy,
 }
-
-
-def _rank_from_side(phrase: Phrase) -> tuple[str, int] | None:
-    """Read "the second shape from the left"."""
-    match = re.search(r"from the (left|right|top|bottom)", phrase.text)
-    return (match[1], phrase.rank) if match else None
 
 
 def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
@@ -276,9 +236,7 @@ def select_related(question: ParsedQuestion, subjects: Things, anchors: Things) 
         return []
     anchor = anchors[0]
     fit = [t for t in subjects if t is not anchor and is_in_relation(question.relation, t, anchor)]
-    return sorted(
-        fit, key=lambda t: (t.patch.cx - anchor.patch.cx) ** 2 + (t.patch.cy - anchor.patch.cy) ** 2
-    )
+    return sorted(fit, key=lambda t: math.dist(t.middle, anchor.middle))
 
 
 def is_in_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
@@ -298,15 +256,13 @@ def is_in_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
 def _between(subjects: Things, anchors: Things) -> Things:
     if len(anchors) != 2:
         return []
-    (a, b) = (t.patch for t in anchors)
-    inner = []
-    for thing in subjects:
-        p = thing.patch
-        along = (p.cx - a.cx) * (b.cx - a.cx) + (p.cy - a.cy) * (b.cy - a.cy)
-        length = (b.cx - a.cx) ** 2 + (b.cy - a.cy) ** 2
-        if thing not in anchors and 0.1 * length < along < 0.9 * length:
-            inner.append(thing)
-    return inner
+    one, other = (t.middle for t in anchors)
+    gap = math.dist(one, other)
+    return [
+        t
+        for t in subjects
+        if math.dist(t.middle, one) + math.dist(t.middle, other) < 1.5 * gap and t not in anchors
+    ]
 
 
 def find_things(question: ParsedQuestion, sight: Sight, things: Things) -> Things:
@@ -314,10 +270,8 @@ def find_things(question: ParsedQuestion, sight: Sight, things: Things) -> Thing
     subjects = select_things(question.subject, things)
     if question.relation and question.anchor is not None:
         anchors = select_things(question.anchor, things) if question.anchor.is_of_things else []
-        if question.relation == "between" and len(question.anchor.shapes) + len(question.anchor.colours) < 2:
-            return []
-        if question.relation != "between" and len(anchors) != 1:
-            anchors = narrow_things(question.anchor, anchors, sight)[:1] if anchors else []
+        if question.relation != "between":
+            anchors = narrow_things(question.anchor, anchors, sight)[:1]
         nearest = select_related(question, subjects, anchors)
         return nearest if question.asks_count else nearest[:1]
     if re.search(r"\b(?:inner|inside)\b", question.subject.text):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 from eyechart.baselines import Answer
 from eyechart.baselines.question import (
+    COMBINES,
     Choices,
     Fact,
     ParsedQuestion,
@@ -89,17 +91,15 @@ def read_table(words: Sequence[Box], question: ParsedQuestion) -> list[list[Fact
         return []
     header = rows[start]
     body = [_into_columns(row, header) for row in rows[start + 1 :] if len(row) >= 2]
-    naming = [
-        c for c in range(len(header)) if c == 0 or all(read_number(r[c]) is None for r in body if c in r)
-    ]
-    naming = [c for c in naming if not all(parse_value(r[c]) is not None for r in body if c in r) or c == 0]
+    # The first column names rows, and so does one without numbers.
+    worded = (c for c in range(1, len(header)) if all(parse_value(r[c]) is None for r in body if c in r))
 
     def fitness(column: int) -> tuple[int, int]:
         is_asked = re.search(rf"(?:which|what) {re.escape(header[column].text.casefold())}", question.text)
         names_row = any(measure_mention(row[column], question) >= 0.5 for row in body if column in row)
         return -bool(is_asked) - bool(names_row), column
 
-    return [_facts(body, header, column) for column in sorted(naming, key=fitness)]
+    return [_facts(body, header, column) for column in sorted((0, *worded), key=fitness)]
 
 
 def _has_rows_below(rows: list[list[Box]], start: int) -> bool:
@@ -163,20 +163,15 @@ def _presence(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer | No
     if not question.is_yes_no or question.relation or not _ON_PAPER.search(question.text):
         return None
     match = re.search(
-        r"(?:is there|are there|does .* (?:say|contain|list|show)|is)(?: the word| an?| any| the)? (.*)",
-        question.text,
+        r"(?:is there|are there|does .* (?:say|list|show)|is)(?: an?| any| the)? (.*)", question.text
     )
-    if not match:
-        return None
-    thing = _ON_PAPER.sub("", match[1]).strip(" ?.'\"")
-    wanted = [stem(word) for word in split_words(thing) if len(word) > 1]
-    read = {stem(token) for word in sight.words for token in split_words(word.text)}
+    wanted = [stem(word) for word in split_words(_ON_PAPER.sub("", match[1]))] if match else []
     if not wanted:
         return None
+    read = {stem(token) for word in sight.words for token in split_words(word.text)}
     holds = all(word in read for word in wanted) != question.is_negated
-    return Answer(
-        "yes" if holds else "no", {**_evidence("looked for the words", sight.words), "wanted": wanted}
-    )
+    evidence = {**_evidence("looked for the words", sight.words), "wanted": wanted}
+    return Answer("yes" if holds else "no", evidence)
 
 
 def _all_text(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
@@ -195,20 +190,16 @@ def _placed_word(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer |
     if not _WRITTEN_THING.search(question.text) or question.is_yes_no or question.asks_count:
         return None
     words = list(sight.words)
-    if "letter" in question.tokens:
-        words = [word for word in words if len(word.text) == 1]
     if question.relation in ("left", "right", "above", "below") and question.anchor is not None:
         return _beside(question.relation, question.anchor, words)
     if not question.subject.places or len(words) < 2:
         return None
+    places = question.subject.places
     x0, x1 = min(w.cx for w in words), max(w.cx for w in words)
     y0, y1 = min(w.cy for w in words), max(w.cy for w in words)
-    places = question.subject.places
     x = x0 if "left" in places else x1 if "right" in places else (x0 + x1) / 2
     y = y0 if "top" in places else y1 if "bottom" in places else (y0 + y1) / 2
-    ignore_x = not {"left", "right", "middle"} & set(places)
-    ignore_y = not {"top", "bottom", "middle"} & set(places)
-    found = min(words, key=lambda w: (0 if ignore_x else abs(w.cx - x)) + (0 if ignore_y else abs(w.cy - y)))
+    found = min(words, key=lambda w: math.dist((w.cx, w.cy), (x, y)))
     return Answer(found.text, _evidence(f"word at {' '.join(places)}", [found]))
 
 
@@ -247,9 +238,7 @@ def _number_beside(question: ParsedQuestion, sight: Sight, choices: Choices) -> 
     """The number after the words the question names: in their line, else just right of or below them."""
     if not _WANTS_NUMBER.search(question.text) or question.is_yes_no or question.relation:
         return None
-    if question.subject.extreme or re.search(
-        r"\btogether\b|\bdifference\b|\bthan\b|\bin all\b", question.text
-    ):
+    if question.subject.extreme or COMBINES.search(question.text):
         return None
     said = {stem(token) for token in question.tokens if len(token) > 2} - {stem("number"), stem("time")}
     best: tuple[int, str, Box] | None = None
@@ -284,30 +273,16 @@ def _option_read(question: ParsedQuestion, sight: Sight, choices: Choices) -> An
     """The only option that is written in the image, or in the line the question refers to."""
     if not choices or question.subject.extreme or question.asks_count or question.relation:
         return None
-    read = [text for text in choices.values() if _reads(text, sight.words)]
+    read = [text for text in choices.values() if _holding(text, sight.words)]
     if len(read) == 1:
         return Answer(read[0], _evidence("the only option that is read", _holding(read[0], sight.words)))
-    lines = [
-        (max(measure_mention(word.text, question), _shared(word, question)), word)
-        for row in group_rows(sight.words)
-        for word in row
-    ]
-    best = max((score for score, _ in lines), default=0.0)
+    mentions = [(measure_mention(word.text, question), word) for word in sight.words]
+    best = max((mention for mention, _ in mentions), default=0.0)
     if best < 0.3 or not read:
         return None
-    line = [word for score, word in lines if score == best]
-    in_line = [text for text in read if _reads(text, line)]
+    line = [word for mention, word in mentions if mention == best]
+    in_line = [text for text in read if _holding(text, line)]
     return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
-
-
-def _shared(word: Box, question: ParsedQuestion) -> float:
-    said = {stem(token) for token in question.tokens if len(token) > 3}
-    tokens = [token for token in split_words(word.text) if len(token) > 3]
-    return sum(stem(token) in said for token in tokens) / len(tokens) if tokens else 0.0
-
-
-def _reads(option: str, words: Sequence[Box]) -> bool:
-    return bool(_holding(option, words))
 
 
 def _holding(option: str, words: Sequence[Box]) -> list[Box]:
@@ -316,8 +291,7 @@ def _holding(option: str, words: Sequence[Box]) -> list[Box]:
     holding = []
     for word in words:
         tokens = split_words(word.text)
-        n = len(wanted)
-        is_part = n and any(tokens[i : i + n] == wanted for i in range(len(tokens) - n + 1))
-        if is_part or (squeeze(option) and squeeze(word.text) == squeeze(option)):
+        is_part = any(tokens[i : i + len(wanted)] == wanted for i in range(len(tokens)))
+        if is_part or squeeze(word.text) == squeeze(option):
             holding.append(word)
     return holding

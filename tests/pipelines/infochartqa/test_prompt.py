@@ -34,5 +34,5 @@ def test_the_earlier_release_puts_each_on_a_line() -> None:
 
 def test_null_instructions_are_none() -> None:
     assert build_head_text("Q?", None) == "Q?"
-    assert build_seed_text("Q?", None, None, []) == "Q?\n"
+    assert build_seed_text("Q?", None, None) == "Q?\n"
     assert build_seed_text("Q?", prompt="") == "\nQ?\n"

@@ -132,8 +132,11 @@ def test_wrong_values_are_named(small: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"eval_name": Path("x")}, r"eval_name is .*, but must be a text"),
         ({"chat_completion_kwargs": '{"seed": 1}'}, "chat_completion_kwargs is .* must be names with values"),
         ({"model": ""}, "model is empty"),
-        ({"image_url_extra_settings": {"detail": None}}, "detail is None"),
-        ({"chat_completion_kwargs": {"extra_body": {"top_k": [float("inf")]}}}, "top_k: 0 is inf"),
+        ({"image_url_extra_settings": {"detail": None}}, "detail cannot be sent"),
+        (
+            {"chat_completion_kwargs": {"extra_body": {"top_k": [float("inf")]}}},
+            "a number that JSON cannot hold",
+        ),
     ],
 )
 def test_values_that_cannot_be_sent_are_refused_by_name(

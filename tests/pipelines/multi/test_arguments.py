@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.pipelines.multi.arguments import MultiArguments, generate_run_name
-from eyechart.pipelines.multi.select import read_codes
+from eyechart.pipelines.multi.arguments import MultiArguments, generate_run_name, read_codes
 
 NAME = re.compile(
     r"(?:(?P<exp>[^_]+)_)?(?P<who>[^_]+)_input_(?P<input>[0-2])_shot_(?P<shot>-?\d+)"

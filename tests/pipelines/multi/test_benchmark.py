@@ -153,7 +153,7 @@ def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
     with pytest.raises(UsageError, match="5 by subset, 1 by image_type 0"):
         list(make(subset=str(data.hard_list), image_type="0").source)
     write_json(data.hard_list, [])
-    with pytest.raises(UsageError, match="subset is empty"):
+    with pytest.raises(UsageError, match="without subset there would be"):
         list(make(subset=str(data.hard_list)).source)
 
 

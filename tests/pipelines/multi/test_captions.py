@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.pipelines.multi.files import read_captions, refuse_missing
+from eyechart.pipelines.multi.files import read_captions
 
 WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\n")).map(str.strip)
 PATHS = st.text("abc/._0", min_size=1).map(str.strip)
@@ -40,10 +40,3 @@ def test_other_encodings_are_named_by_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"c.csv: line 2: not UTF-8 text") as caught:
         read_captions(file)
     assert "iconv" in caught.value.hint
-
-
-def test_many_missing_images_are_counted() -> None:
-    with pytest.raises(DataError) as caught:
-        refuse_missing([*"abcde", "a"], {"b": ""}, Path("c.csv"))
-    assert caught.value.message == "c.csv: no line for 4 images that the questions show: a, c, d and 1 more"
-    refuse_missing([], {}, Path("c.csv"))

@@ -373,7 +373,7 @@ def test_what_failed_is_asked_again(place: Path, data: MultiData) -> None:
         done = multi(place, "--problem_file", file, "-v", "m", "--api_url", server.base_url, code=1)
         folder = only_run(place)
         assert f"to resume: eyechart multi --checkpoint_dir ../results/{folder.name}" in done.err
-        assert "1 of the questions failed, e.g. czsx_2_0: HTTP 400" in done.err
+        assert "1 sample failed\n  e.g. czsx_2_0: HTTP 400" in done.err
         entry = read(folder / "prediction.json")["czsx_2_0"]
         assert entry["prediction"] == ""
         assert "HTTP 400" in entry["feedback"]
@@ -654,7 +654,7 @@ def test_captions_without_a_line_are_empty_and_told(place: Path, data: MultiData
     data.caption_file.write_text("../data/images/czsx/0_1.png,red\n", encoding="utf-8")
     usual = ["--problem_file", "../data/problem.json", "-v", "m", "--input_type", 1, "--debug"]
     done = multi(place, *usual, "--caption_file", "../data/captions.csv")
-    assert "no line for 2 of the images in use, e.g. ../data/images/czsx/0_2.png" in done.err
+    assert "no line for 2 images that the questions show, e.g. ../data/images/czsx/0_2.png" in done.err
     assert "is asked as 0, as published" in multi(place, *usual).err
     strict = ["--caption_file", "../data/captions.csv", "--set", "allow_missing_captions=false"]
     assert "no line for 2 images" in multi(place, *usual, *strict, code=2).err

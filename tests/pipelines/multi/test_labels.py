@@ -72,14 +72,14 @@ def test_what_the_official_step_needs_and_scoring_does_not() -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ("B", "prediction 'czsx_0_0': expected an object, found a text"),
-        (ENTRY | {"question_id": "czsx_0_1"}, "its question_id is 'czsx_0_1'"),
-        (ENTRY | {"prediction": ["B", "so B"]}, "prediction is a list, not text(?s:.*)answer extractor"),
-        (ENTRY | {"prediction": 3}, "prediction is a number, not text"),
+        ("B", "question 'czsx_0_0': Expected `object`, got `str`"),
+        (ENTRY | {"question_id": "czsx_0_1"}, "field question_id is 'czsx_0_1'"),
+        (ENTRY | {"prediction": ["B", "so B"]}, "field prediction: Expected `str (?s:.*)answer extractor"),
+        (ENTRY | {"prediction": 3}, "field prediction: Expected `str "),
         (ENTRY | {"question_image_number": None}, "question_image_number is missing"),
-        (ENTRY | {"question_image_number": "1"}, "question_image_number is '1'"),
-        (ENTRY | {"question_image_number": -1}, "question_image_number is -1"),
-        (ENTRY | {"question_image_number": True}, "question_image_number is True"),
+        (ENTRY | {"question_image_number": "1"}, "field question_image_number: Expected `int "),
+        (ENTRY | {"question_image_number": -1}, "field question_image_number: Expected `int` >= 0"),
+        (ENTRY | {"question_image_number": True}, "field question_image_number: Expected `int "),
     ],
 )
 def test_bad_predictions_are_named(entry: Any, words: str) -> None:
@@ -90,13 +90,13 @@ def test_bad_predictions_are_named(entry: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"problem_answer_list": None}, "problem_answer_list is missing or not a list(?s:.*)release file"),
+        ({"problem_answer_list": None}, "field problem_answer_list: Expected `array`(?s:.*)release file"),
         ({"problem_answer_list": []}, "has 0 entries in problem_answer_list"),
-        ({"problem_answer_list": [7]}, r"problem_answer_list\[0\] is a number"),
-        ({"problem_type_list": [None]}, r"problem_type_list\[0\] is null"),
-        ({"problem_type_list": ["判断"]}, r"problem_type_list\[0\] is '判断'(?s:.*)单选"),
-        ({"education": 7}, "education is not text"),
-        ({"subject": [7]}, "subject is not text"),
+        ({"problem_answer_list": [7]}, r"field problem_answer_list\[0\]: Expected `str "),
+        ({"problem_type_list": [None]}, r"field problem_type_list\[0\]: Expected `str`"),
+        ({"problem_type_list": ["判断"]}, r"field problem_type_list\[0\]: Invalid enum value '判断'"),
+        ({"education": 7}, "field education: Expected `str "),
+        ({"subject": [7]}, r"field subject\[0\]: Expected `str`"),
     ],
 )
 def test_bad_labels_are_named(change: dict[str, Any], words: str) -> None:

@@ -77,7 +77,10 @@ def test_the_list_of_models(place: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (["--score_file", "label.json"], "label.json: question 'czsx_0' has no score and total_score"),
+        (
+            ["--score_file", "label.json"],
+            "label.json: question 'czsx_0': Object missing required field `score`",
+        ),
         (["--score_file", "gone.json"], "gone.json"),
         (["--score_file", "label.json", "--detail"], "--label_file is missing"),
         (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.pipelines.multi.data import read_predictions
+from eyechart.pipelines.multi.files import read_predictions
 from support.multi import write_json
 
 
@@ -40,9 +40,12 @@ def test_a_list_names_its_questions(tmp_path: Path) -> None:
         ('{"a": {"prediction": "A"}, "a": {"prediction": "B"}}', "question 'a' appears twice"),
         ('[{"question_id": "a"}, {"question_id": "a"}]', "question 'a' appears twice"),
         ('{"a": {"question_id": "b", "prediction": "A"}}', "question 'a': field question_id is 'b'"),
-        ('{"a": {"prediction": ["A", "long"]}}', "question 'a': field prediction is list, not text"),
+        ('{"a": {"prediction": ["A", "long"]}}', "question 'a': field prediction: Expected `str "),
         ('{"a": {"question_image_number": "1"}}', "question 'a': field question_image_number"),
-        ('{"a": {"question_image_number": -1}}', "question 'a': field question_image_number is -1"),
+        (
+            '{"a": {"question_image_number": -1}}',
+            "question 'a': field question_image_number: Expected `int` >= 0",
+        ),
         ("[]", "it has no predictions"),
         ('[{"prediction": "A"}]', "row 1 has no question_id"),
         ('{"a": "A"}', "an object without rows"),

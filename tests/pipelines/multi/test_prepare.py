@@ -1,5 +1,6 @@
 """Pictures of MULTI's questions are numbered as the official code numbers them, its slip included."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -8,29 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
+from eyechart.pipelines.multi.data import check_marks, pick_knowledge_name, place_images
 from eyechart.pipelines.multi.files import MARK
-from eyechart.pipelines.multi.select import (
-    Placement,
-    check_marks,
-    count_marks,
-    pick_knowledge_name,
-    place_images,
-)
 from support.cases import for_each
 from support.golden import vectors
 
 
 @for_each(vectors("multi_prepare", "aa40c5b"))
 def test_the_official_preparation(vector: dict[str, Any]) -> None:
-    wanted = Placement(vector["captions"], vector["caption_in_content"])
+    prepare = partial(
+        place_images,
+        vector["content"],
+        vector["img_paths"],
+        vector["captions"],
+        in_content=vector["caption_in_content"],
+    )
     if vector.get("error"):
         with pytest.raises(IndexError):
-            place_images(vector["content"], vector["img_paths"], wanted)
+            prepare()
         return
-    placed = place_images(vector["content"], vector["img_paths"], wanted)
+    placed = prepare()
     assert placed.text == vector["content_out"]
     assert list(placed.images) == vector["image_list_out"]
-    assert count_marks(vector["content"]) == vector["image_number"]
+    assert len(placed.images) == vector["image_number"]
 
 
 PATHS = [f"{k}.png" for k in range(1, 13)]
@@ -48,7 +49,7 @@ def is_sound(text: str) -> bool:
 
 @given(TEXTS.filter(is_sound))
 def test_correct_numbering_gives_every_mark_its_own_picture(text: str) -> None:
-    placed = place_images(text, PATHS, Placement(numbering="correct"))
+    placed = place_images(text, PATHS, numbering="correct")
     assert MARK.findall(placed.text) == [str(k) for k in range(1, len(placed.images) + 1)]
     assert list(placed.images) == [PATHS[int(number) - 1] for number in MARK.findall(text)]
     assert MARK.sub("", placed.text) == MARK.sub("", text)
@@ -56,11 +57,9 @@ def test_correct_numbering_gives_every_mark_its_own_picture(text: str) -> None:
 
 @given(TEXTS.filter(is_sound))
 def test_both_numberings_keep_the_number_of_images_and_agree_in_increasing_order(text: str) -> None:
-    official, correct = (
-        place_images(text, PATHS, Placement(numbering=way)) for way in ("official", "correct")
-    )
+    official, correct = (place_images(text, PATHS, numbering=way) for way in ("official", "correct"))
     assert official.images == correct.images
-    assert count_marks(official.text) == count_marks(text) == len(official.images)
+    assert len(MARK.findall(official.text)) == len(MARK.findall(text)) == len(official.images)
     numbers = [int(number) for number in MARK.findall(text)]
     if all(one < two for one, two in pairwise(numbers)):
         assert official.text == correct.text

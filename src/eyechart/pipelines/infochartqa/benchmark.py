@@ -7,7 +7,6 @@ Parity: tests/golden/infochartqa.jsonl.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -69,29 +68,26 @@ def infochartqa(
 
 def render_seed(sample: Sample) -> list[Message]:
     """One user turn: prompt, question, options and instructions, line by line."""
-    options = sample.choices_text.split("\n") if sample.choices_text else []
-    text = build_seed_text(
-        sample.question, sample.meta.get("instructions"), sample.meta.get("prompt"), options
-    )
+    meta = sample.meta
+    text = build_seed_text(sample.question, meta.get("instructions"), meta.get("prompt"), sample.choices_text)
     return [Message("user", (text, *sample.images))]
 
 
 def render_head(sample: Sample) -> list[Message]:
     """One user turn: question and instructions, nothing between them."""
-    return [
-        Message("user", (build_head_text(sample.question, sample.meta.get("instructions")), *sample.images))
-    ]
+    text = build_head_text(sample.question, sample.meta.get("instructions"))
+    return [Message("user", (text, *sample.images))]
 
 
 def build_seed_text(
-    question: str, instructions: str | None = None, prompt: str | None = None, options: Iterable[str] = ()
+    question: str, instructions: str | None = None, prompt: str | None = None, options: str = ""
 ) -> str:
     r"""Each on its own line, with no line break after the instructions.
 
-    >>> build_seed_text("Which?", "Answer with a letter.", "Look at the chart.", ["A) cat", "B) dog"])
+    >>> build_seed_text("Which?", "Answer with a letter.", "Look at the chart.", "A) cat\nB) dog")
     'Look at the chart.\nWhich?\nA) cat\nB) dog\nAnswer with a letter.'
     """
-    lines = [*([] if prompt is None else [prompt]), question, *options]
+    lines = [*([] if prompt is None else [prompt]), question, *([options] if options else [])]
     return "".join(f"{line}\n" for line in lines) + (instructions or "")
 
 

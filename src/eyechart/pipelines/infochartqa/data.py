@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -146,7 +146,7 @@ def _to_sample(
         raise DataError(f"{where}: 'question' is empty", hint="every row needs a question")
     figure_id = _first_text(values.get("figure_id"))
     answer = values["answer"]
-    choices, choices_text = _choices(values.get("options"), where)
+    choices, choices_text = read_choices(values.get("options"), where)
     meta = {"question_id": question_id, **_meta(values, split, figure_id, where)}
     return Sample(
         id=sample_id,
@@ -184,9 +184,9 @@ def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> 
     meta |= {"chart_form": form} if form else {}
     meta |= {"figure_id": figure_id} if figure_id else {}
     meta |= {"split": split} if split else {}
-    if instructions := _text_or_none(values.get("instructions"), f"{where}, instructions"):
+    if instructions := read_text(values.get("instructions"), f"{where}, instructions"):
         meta["instructions"] = _broken_lines(instructions)
-    prompt = _text_or_none(values.get("prompt"), f"{where}, prompt")
+    prompt = read_text(values.get("prompt"), f"{where}, prompt")
     if prompt is not None:  # an empty one makes an empty line, as in the authors' function
         meta["prompt"] = prompt
     rest = {name: value for name, value in values.items() if name not in _USED and name not in meta}
@@ -195,11 +195,15 @@ def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> 
     }
 
 
-def _text_or_none(value: Any, where: str) -> str | None:
-    is_missing = value is None or (isinstance(value, float) and value != value)  # pandas writes NaN
-    if is_missing or isinstance(value, str):
-        return None if is_missing else value
+def read_text(value: Any, where: str) -> str | None:
+    """A text that may be missing."""
+    if _is_missing(value) or isinstance(value, str):
+        return value if isinstance(value, str) else None
     raise DataError(f"{where}: {str(value)[:60]!r} is not text", hint="the model gets this text as it is")
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)  # pandas writes NaN
 
 
 def _type_id(values: Mapping[str, Any], where: str) -> int | float:
@@ -219,18 +223,19 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
     )
 
 
-def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
+def read_choices(value: Any, where: str) -> tuple[dict[str, str], str]:
     """Options by letter, and as they are printed: one per line."""
     if isinstance(value, str):
         listed = read_literal(value)
         value = listed if listed is not None else [value] if value.strip() else None
-    if not value:
+    if _is_missing(value):
         return {}, ""
     if isinstance(value, dict):
         choices = read_lettered_choices(value, to_text)
         return choices, "\n".join(f"{letter}) {text}" for letter, text in choices.items())
-    if isinstance(value, list) and len(value) <= len(LETTERS):
-        texts = [None if item is None else str(item) for item in value]
+    listed = list(value) if isinstance(value, Iterable) else None  # of pandas it is an array
+    if listed is not None and len(listed) <= len(LETTERS):
+        texts = [None if _is_missing(item) else str(item) for item in listed]
         return label_choices(texts), "\n".join(text for text in texts if text is not None)
     raise DataError(
         f"{where}, options: {str(value)[:60]!r} is not a list of options", hint="write a list or an object"

@@ -17,7 +17,14 @@ from typing import Any, Literal
 
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.infochartqa.benchmark import build_head_text, build_seed_text
-from eyechart.pipelines.infochartqa.data import Entry, explain_left_out, get_entry_type, read_entries
+from eyechart.pipelines.infochartqa.data import (
+    Entry,
+    explain_left_out,
+    get_entry_type,
+    read_choices,
+    read_entries,
+    read_text,
+)
 from eyechart.pipelines.infochartqa.score import (
     NO_RESPONSE,
     check,
@@ -178,10 +185,14 @@ def evaluate(
         raise UsageError("evaluate: output_file is empty", hint="it names the file for the results")
     if stats_file and Path(stats_file).absolute() == Path(output_file).absolute():
         raise UsageError(f"evaluate: results and statistics cannot both go to {output_file}")
-    entries = _entries(input_file)
+    try:
+        entries = read_entries(input_file)
+    except DataError as err:
+        err.hint = err.hint.partition("; for one object per line use --format")[0]  # no flags here
+        raise
     records = list(score_entries(entries))
     report = make_report(records)
-    for remark in (*_remarks(records), *_oddities(entries, records)):
+    for remark in _list_remarks(entries, records):
         print_text(remark)
     _write(output_file, records)
     if stats_file:
@@ -190,55 +201,31 @@ def evaluate(
     return records, report
 
 
-def _entries(file: str | Path) -> list[Entry]:
-    try:
-        return read_entries(file)
-    except DataError as err:
-        err.hint = err.hint.partition("; for one object per line use --format")[0]  # no flags here
-        raise
+def _list_remarks(entries: Sequence[Entry], records: Sequence[Record]) -> Iterator[str]:
+    """What a reader of the accuracy should know: unknown types, and entries that are treated otherwise.
 
-
-def _remarks(records: Iterable[Record]) -> list[str]:
-    """One line per unknown type. As in the authors' code, a number written as text is unknown.
-
-    >>> _remarks([{"qtype": "202"}, {"qtype": 72}, {"qtype": 31}, {"qtype": "202"}])[0]
-    "unknown type '202' (2 entries): scored as an exact value; write it as a number (202)"
+    As in the authors' code, a number written as text is an unknown type.
     """
     unknown = [record["qtype"] for record in records if not is_known_type(record["qtype"])]
-    counted = Counter(map(repr, unknown))
-    remarks = []
-    for shown, qtype in {repr(qtype): qtype for qtype in unknown}.items():
-        is_number = (
-            isinstance(qtype, str) and qtype.isascii() and qtype.isdigit() and is_known_type(int(qtype[:9]))
-        )
-        advice = f"; write it as a number ({qtype})" if is_number else ""
-        entries = _counted(counted[shown], "entry", "entries")
-        remarks.append(f"unknown type {shown[:40]} ({entries}): scored as an exact value{advice}")
-    return remarks
-
-
-def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
-    """Entries left out of every total, and those at which the authors' code aborts."""
-    silent = [entry["question_id"] for entry in entries if explain_left_out(entry)]
+    for shown, n in Counter(map(repr, unknown)).items():
+        digits = shown.strip("'")
+        is_number = digits != shown and digits.isdecimal() and is_known_type(int(digits[:9]))
+        advice = f"; write it as a number ({digits})" if is_number else ""
+        yield f"unknown type {shown[:40]} ({_count_entries(n)}): scored as an exact value{advice}"
+    if silent := [entry["question_id"] for entry in entries if explain_left_out(entry)]:
+        yield f"left out of every total: {_count_entries(len(silent))} without a reply, e.g. {silent[0]}"
     stopped = [
         record["question_id"]
         for record in records
         if compute_verdict(record["answer"], record["response"], record["qtype"]).oddity == "aborts"
     ]
-    remarks = []
-    if silent:
-        remarks.append(
-            f"left out of every total: {_counted(len(silent), 'entry', 'entries')} without a reply, "
-            f"e.g. {silent[0]}"
-        )
     if stopped:
-        at = f"{_counted(len(stopped), 'entry', 'entries')}, e.g. {stopped[0]}"
-        remarks.append(f"the authors' checker stops with an exception at {at}: counted as wrong here")
-    return remarks
+        at = f"{_count_entries(len(stopped))}, e.g. {stopped[0]}"
+        yield f"the authors' checker stops with an exception at {at}: counted as wrong here"
 
 
-def _counted(n: int, one: str, several: str = "") -> str:
-    return f"{n} {one if n == 1 else several or one + 's'}"
+def _count_entries(n: int) -> str:
+    return f"{n} entr{'y' if n == 1 else 'ies'}"
 
 
 def _write(file: str | Path, content: list[Record] | Record) -> None:
@@ -258,35 +245,12 @@ def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "s
     """
     if not callable(getattr(row, "get", None)) or not isinstance(row.get("question"), str):
         raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
-    instructions = _text(row, "instructions")
+    instructions, prompt = (
+        read_text(row.get(name), f"build_question: {name}") for name in ("instructions", "prompt")
+    )
     if builder == "head":
         return build_head_text(row["question"], instructions)
     if builder != "seed":
         raise UsageError(f"no builder named {builder!r}", hint="known: head, seed")
-    return build_seed_text(row["question"], instructions, _text(row, "prompt"), _options(row))
-
-
-def _text(row: Mapping[str, Any], name: str) -> str | None:
-    """A text that may be missing, or NaN, which pandas writes for an empty cell."""
-    said = row.get(name)
-    if _is_missing(said) or isinstance(said, str):
-        return None if _is_missing(said) else said
-    raise UsageError(f"build_question: {name!r} is {type(said).__name__}, not text")
-
-
-def _options(row: Mapping[str, Any]) -> list[str]:
-    """One line per option: from a list or an array, a mapping of letters to texts, or one text."""
-    said = row.get("options")
-    if _is_missing(said):
-        return []
-    if isinstance(said, str):
-        return [said] if said else []
-    if isinstance(said, Mapping):
-        return [f"{letter}) {text}" for letter, text in said.items() if not _is_missing(text)]
-    if isinstance(said, Iterable):
-        return [str(option) for option in said if not _is_missing(option)]
-    raise UsageError(f"build_question: 'options' is {type(said).__name__}", hint="it is a list of texts")
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    _, options = read_choices(row.get("options"), "build_question")
+    return build_seed_text(row["question"], instructions, prompt, options)

@@ -57,7 +57,7 @@ class Arguments:
     api_base_url: str | None = _model(None, metavar="URL", help="default: OPENAI_BASE_URL")
     api_key: str | None = _model(None, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True)
     img_max_pixels: int = _question(
-        3500 * 3500, metavar="N", help="shrink larger images (default: 12250000; 0: never)"
+        3500 * 3500, metavar="N", at_least=0, help="shrink larger images (default: 12250000; 0: never)"
     )
     sys_prompt: Literal["model_default", "think"] = _question(
         "model_default",
@@ -169,18 +169,37 @@ _UNSHOWN = ("an address", "names with values")  # where a password or a key may 
 def check_arguments(arguments: Arguments) -> None:
     """Refuse wrong values before anything is opened."""
     _check_kinds(arguments)
-    _check_name(arguments.eval_name)
+    name = Path(arguments.eval_name)
+    if not name.parts or name.is_absolute() or ".." in name.parts:
+        raise UsageError(
+            f"eval_name {arguments.eval_name!r} is not a folder name",
+            hint="give a folder below output_dir, such as my-model/vstar",
+        )
     if not arguments.model:
         raise UsageError("model is empty", hint="give the name under which the model is served")
     check_limits(arguments)
-    if arguments.img_max_pixels < 0:
-        raise UsageError(f"img_max_pixels is {arguments.img_max_pixels}", hint="0 removes the limit")
+    check_seconds("client_timeout", arguments.client_timeout)
     if "n" in arguments.chat_completion_kwargs:
         raise UsageError("chat_completion_kwargs must not hold 'n'", hint="use num_trials")
-    check_seconds("client_timeout", arguments.client_timeout)
-    _check_numbers("chat_completion_kwargs", arguments.chat_completion_kwargs)
-    _check_image_settings(arguments.image_url_extra_settings)
-    _check_places(arguments)
+    try:
+        json.dumps(arguments.chat_completion_kwargs, allow_nan=False, default=str)
+    except ValueError as err:
+        raise UsageError(
+            "chat_completion_kwargs: a number that JSON cannot hold", hint="write another, or leave it out"
+        ) from err
+    settings = arguments.image_url_extra_settings
+    if set(settings) - {"detail"} or not isinstance(settings.get("detail", ""), str):
+        raise UsageError(
+            f"image_url_extra_settings: {', '.join(settings)} cannot be sent",
+            hint='it takes {"detail": "high"}',
+        )
+    if not Path(arguments.ann_file).is_file():
+        raise DataError(f"no annotation file {arguments.ann_file}", hint="ann_file is a JSON Lines file")
+    if not Path(arguments.img_dir).is_dir():
+        raise DataError(
+            f"no folder of images {arguments.img_dir}",
+            hint="image paths in the annotation file are relative to img_dir",
+        )
 
 
 def _check_kinds(arguments: Arguments) -> None:
@@ -192,54 +211,10 @@ def _check_kinds(arguments: Arguments) -> None:
                 raise UsageError(f"{said} is {shown}, but must be {what}")
 
 
-def _check_name(eval_name: str) -> None:
-    name = Path(eval_name)
-    if not name.parts or name.is_absolute() or ".." in name.parts:
-        raise UsageError(
-            f"eval_name {eval_name!r} is not a folder name",
-            hint="give a folder below output_dir, such as my-model/vstar",
-        )
-
-
-def _check_image_settings(settings: Mapping[str, Any]) -> None:
-    detail = settings.get("detail", "")
-    if not isinstance(detail, str):
-        raise UsageError(
-            f"image_url_extra_settings: detail is {detail!r}, but must be text", hint="such as high or low"
-        )
-    if stray := sorted(set(settings) - {"detail"}):
-        raise UsageError(
-            f"image_url_extra_settings: {', '.join(stray)} cannot be sent", hint='it takes {"detail": ...}'
-        )
-
-
-def _check_places(arguments: Arguments) -> None:
-    if not Path(arguments.ann_file).is_file():
-        raise DataError(f"no annotation file {arguments.ann_file}", hint="ann_file is a JSON Lines file")
-    if not Path(arguments.img_dir).is_dir():
-        raise DataError(
-            f"no folder of images {arguments.img_dir}",
-            hint="image paths in the annotation file are relative to img_dir",
-        )
-
-
 def check_seconds(name: str, seconds: float | None) -> None:
     """Refuse a timeout that is not positive and finite; `name` is where it was given."""
     if seconds is not None and not 0 < seconds < math.inf:
         raise UsageError(f"{name} is {seconds:g}, but must be more than 0 seconds")
-
-
-def _check_numbers(where: str, value: Any) -> None:
-    """Refuse numbers that JSON cannot hold: they would be sent as null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(
-            f"{where} is {value}, which JSON cannot hold", hint="write a number, or leave it out"
-        )
-    pairs = (
-        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    )
-    for name, inner in pairs:
-        _check_numbers(f"{where}: {name}", inner)
 
 
 # -- Flags by the authors' names: hints of the core name those of eyechart run

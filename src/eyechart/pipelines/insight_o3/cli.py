@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ from eyechart.console import (
     print_rich,
     reserve_stdout,
 )
-from eyechart.errors import rename_flags
 from eyechart.option import add_options, read_given_options
 from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, JUDGING, MODEL, QUESTIONS, RUN, Arguments
 from eyechart.pipelines.insight_o3.report import NO_SUMMARY, find_low_rates, format_spread
@@ -33,8 +30,7 @@ from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
-    from eyechart.pipelines.insight_o3.gather import Evaluation, Results
-    from eyechart.runs.results import Run
+    from eyechart.pipelines.insight_o3.gather import Evaluation
 
 
 DESCRIPTION = """\
@@ -92,7 +88,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> None:
     if as_json:
-        print_json(_summary(done))
+        ours = done.run.summary.to_json() if done.run else {}
+        about = {"eval_dir": str(done.folder), "accuracy": done.cell}
+        print_json({**ours, **about, "summary_metrics": done.summary, "warnings": done.warnings})
     elif done.summary is not None:
         print_rich(f"{arguments.eval_name}  {done.cell}", _table(done.summary))
     for rate in done.warnings:
@@ -111,28 +109,9 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
             note(f"{what} found in the cache of earlier runs; EYECHART_CACHE_SIZE=0 asks again")
         for line in done.run.summary.thinking.lines() if done.run.summary.thinking else ():
             note(line)
-        _remark(done.run, as_json=as_json)
+        print_remarks(done.run, as_json=as_json, flags=FLAG_NAMES)
     if done.files and not as_json:
         note(f"result files: {done.folder}")
-
-
-def _remark(run: Run, *, as_json: bool) -> None:
-    """The remarks of any run, with the authors' flags."""
-    with contextlib.redirect_stderr(io.StringIO()) as said:
-        print_remarks(run, as_json=as_json)
-    if text := said.getvalue().removesuffix("\n"):
-        note(rename_flags(text, FLAG_NAMES))
-
-
-def _summary(done: InsightEvaluation) -> dict[str, Any]:
-    ours = done.run.summary.to_json() if done.run else {}
-    return {
-        **ours,
-        "eval_dir": str(done.folder),
-        "accuracy": done.cell,
-        "summary_metrics": done.summary,
-        "warnings": done.warnings,
-    }
 
 
 def _table(summary: Mapping[str, Any]) -> Table:
@@ -178,7 +157,14 @@ def execute_gather(args: argparse.Namespace) -> int:
     if args.json:
         print_json(found.to_json())
     else:
-        print_rich(_make_results_table(found))
+        rows = found.rows()
+        columns = list(dict.fromkeys(name for row in rows.values() for name in row))
+        table = Table(box=None, pad_edge=False)
+        for heading in ("", *columns):
+            table.add_column(Text(to_one_line(heading)), justify="right" if heading else "left")
+        for setting, cells in rows.items():
+            table.add_row(Text(to_one_line(setting)), *(cells.get(column, NO_SUMMARY) for column in columns))
+        print_rich(table)
     for setting, dataset, one in found.list_cells():
         for remark in _remark_on(one):
             note(to_one_line(f"{setting} · {dataset}: {remark}"))
@@ -197,13 +183,3 @@ def _remark_on(one: Evaluation | None) -> Iterator[str]:
         yield f"success rate {success}, completion rate {completion}; the rest counts as wrong"
     if one.own_rules:
         yield f"scored by {one.own_rules}, not by InSight-o3's rules"
-
-
-def _make_results_table(found: Results) -> Table:
-    columns = found.columns()
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", *columns):
-        table.add_column(Text(to_one_line(heading)), justify="right" if heading else "left")
-    for setting, cells in found.rows().items():
-        table.add_row(Text(to_one_line(setting)), *(cells.get(column, NO_SUMMARY) for column in columns))
-    return table

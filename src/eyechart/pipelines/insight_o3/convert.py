@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
@@ -36,14 +37,6 @@ _LETTERED = re.compile(r"\(([A-Z])\)")
 _PLACEHOLDER = re.compile(r"\s*<\|?image(?:_\d+|_pad)?\|?>[ \t]*\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotationEntry:
-    """One line of the annotation file, and the name of its image below the folder of images."""
-
-    values: dict[str, Any]
-    image: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """What a data set's original looks like."""
@@ -52,7 +45,7 @@ class Layout:
     files: tuple[str, ...]  # patterns of the original's data file; the first one that matches counts
     fields: Mapping[str, str]  # the original's columns, by what a sample needs
     columns: tuple[str, ...]  # further columns that must exist
-    convert: Callable[[Values, int, str], AnnotationEntry]
+    convert: Callable[[Values, int, str], dict[str, Any]]  # a row, its position, the image's name in it
     is_ascii: bool = False  # the published file escapes other characters
     has_files: bool = True  # images are files, not cells
     has_boxes: bool = False  # a JSON file beside each image says where to look
@@ -73,14 +66,15 @@ def convert_dataset(
     sources = list(_open_sources(layout, source))
     writer = _ImageWriter(out / layout.dataset.images, force, _find_folder(source), layout.has_boxes)
     n_rows = 0
-    _make_folder(annotations.parent)
+    with _explain_os_errors(annotations):
+        annotations.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(annotations) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         for opened in sources:
             for row, images in opened.rows_with_images():
                 where = name_row(opened.path, row.number, row.line)
-                entry = _convert_row(layout, row, n_rows, images, where)
-                writer.write(entry.image, images[0], where)
-                file.write(json.dumps(entry.values, ensure_ascii=layout.is_ascii) + "\n")
+                values = _convert_row(layout, row, n_rows, images, where)
+                writer.write(values.get("image") or values["file_name"], images[0], where)
+                file.write(json.dumps(values, ensure_ascii=layout.is_ascii) + "\n")
                 n_rows += 1
                 if progress is not None:
                     progress(n_rows)
@@ -144,7 +138,7 @@ def _find_folder(source: str) -> Path | None:
 
 def _convert_row(
     layout: Layout, row: Row, position: int, images: tuple[ImageRef, ...], where: str
-) -> AnnotationEntry:
+) -> dict[str, Any]:
     title, hub = layout.dataset.title, layout.dataset.hub
     if len(images) != 1:
         raise DataError(f"{where}: {len(images)} images", hint=f"{title} has one in every row")
@@ -204,24 +198,24 @@ class _ImageWriter:
         self.written[name] = ref
 
     def _write(self, target: Path, data: bytes, name: str, where: str) -> None:
-        if _holds(target, data):
-            return
-        if name in self.written:
-            raise DataError(f"{where}: another row has a different image named {name}")
-        if target.exists() and not self.force:
-            raise UsageError(f"{target} already exists and differs", hint="--force overwrites it")
-        _make_folder(target.parent)
-        with atomic_write(target) as draft:
-            draft.write_bytes(data)
+        with _explain_os_errors(target):
+            if target.is_file() and target.read_bytes() == data:
+                return
+            if name in self.written:
+                raise DataError(f"{where}: another row has a different image named {name}")
+            if target.exists() and not self.force:
+                raise UsageError(f"{target} already exists and differs", hint="--force overwrites it")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(target) as draft:
+                draft.write_bytes(data)
 
     def _read(self, ref: ImageRef, where: str) -> bytes:
         try:
             return self.loader.original(ref)
-        except MissingImage as err:
-            hint = "unpack the images beside the data file, as on the hub"
-            raise DataError(f"{where}: {err.message}", hint=hint) from err
         except DataError as err:
-            raise DataError(f"{where}: {err.message}", hint=err.hint) from err
+            is_missing = isinstance(err, MissingImage)
+            hint = "unpack the images beside the data file, as on the hub" if is_missing else err.hint
+            raise DataError(f"{where}: {err.message}", hint=hint) from err
 
     def _find(self, ref: ImageRef) -> ImageRef:
         """The file, also where the original's folder is laid out a little differently."""
@@ -236,30 +230,24 @@ class _ImageWriter:
         return ref
 
 
-def _holds(path: Path, data: bytes) -> bool:
+@contextmanager
+def _explain_os_errors(path: Path) -> Iterator[None]:
     try:
-        return path.is_file() and path.read_bytes() == data
+        yield
     except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+        raise DataError(f"cannot write to {path}: {err.strerror or err}") from err
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise DataError(f"cannot write to {folder}: {err.strerror or err}") from err
+# -- One row of each original
 
 
-# -- One row of each original. Arguments: the row, the number of rows before it, the image's name in it.
-
-
-def convert_vstar(values: Values, position: int, name: str) -> AnnotationEntry:
+def convert_vstar(values: Values, position: int, name: str) -> dict[str, Any]:
     """V*Bench: one text holds question, options and an instruction, which is dropped."""
     question, options = split_options(to_text(values["text"]))
     label = to_text(values["label"])
     if f"({label})" not in options:
         raise ValueError(f"the label {label!r} is not among the options")
-    row = {
+    return {
         "question_id": to_text(values.get("question_id", position)),
         "image": name,
         "question": question,
@@ -267,7 +255,6 @@ def convert_vstar(values: Values, position: int, name: str) -> AnnotationEntry:
         "category": to_text(values["category"]),
         "answer": label,
     }
-    return AnnotationEntry(row, name)
 
 
 def split_options(text: str) -> tuple[str, str]:
@@ -286,11 +273,11 @@ def split_options(text: str) -> tuple[str, str]:
     return "\n".join(lines[:first]).strip(), "\n".join(options).strip()
 
 
-def convert_hr_bench(values: Values, position: int, name: str) -> AnnotationEntry:
+def convert_hr_bench(values: Values, position: int, name: str) -> dict[str, Any]:
     """HR-Bench: options in columns; the index names the image."""
     number = _number(values["index"])
     options = [f"{letter}.{_text(values, letter)}" for letter in "ABCD"]
-    row = {
+    return {
         "question_id": number,
         "image": f"{number}.jpg",
         "question": _text(values, "question"),
@@ -298,16 +285,14 @@ def convert_hr_bench(values: Values, position: int, name: str) -> AnnotationEntr
         "answer": _text(values, "answer"),
         "category": _text(values, "category"),
     }
-    return AnnotationEntry(row, f"{number}.jpg")
 
 
-def convert_treebench(values: Values, position: int, name: str) -> AnnotationEntry:
+def convert_treebench(values: Values, position: int, name: str) -> dict[str, Any]:
     """TreeBench: texts stay as they are, spaces included; boxes become a text that holds a list."""
     number = _number(values.get("index", values.get("question_id", position)))
-    image = f"image_{number:06d}.jpg"
     row: dict[str, Any] = {
         "question_id": number,
-        "image": image,
+        "image": f"image_{number:06d}.jpg",
         "question": _text(values, "question"),
         "options": _text(values, "multi-choice options"),
         "answer": _text(values, "answer"),
@@ -316,29 +301,27 @@ def convert_treebench(values: Values, position: int, name: str) -> AnnotationEnt
     boxes = values.get("target_instances")
     if boxes is not None:
         row["target_instances"] = boxes if isinstance(boxes, str) else json.dumps(boxes)
-    return AnnotationEntry(row, image)
+    return row
 
 
-def convert_visual_probe(values: Values, position: int, name: str) -> AnnotationEntry:
+def convert_visual_probe(values: Values, position: int, name: str) -> dict[str, Any]:
     """VisualProbe Hard: the image placeholder is removed from the question; the image names the row."""
     file = PurePosixPath(name).name or f"visual_probe_hard_{position}.jpg"
-    image = f"VisualProbe_Hard/data/{file}"
-    row = {
+    return {
         "question_id": PurePosixPath(file).stem,
-        "image": image,
+        "image": f"VisualProbe_Hard/data/{file}",
         "question": _PLACEHOLDER.sub("", _text(values, "problem")).strip(),
         "answer": _text(values, "solution"),
         "category": "visual_probe_hard",
     }
-    return AnnotationEntry(row, image)
 
 
-def convert_mme_realworld(values: Values, position: int, name: str) -> AnnotationEntry:
+def convert_mme_realworld(values: Values, position: int, name: str) -> dict[str, Any]:
     """MME-RealWorld-Lite: options are a list of lettered texts; the subtask is the group."""
     choices = values["Answer choices"]
     if not isinstance(choices, list) or not choices:
         raise ValueError(f"'Answer choices' is not a list of options: {str(choices)[:60]!r}")
-    row = {
+    return {
         "question_id": _text(values, "Question_id"),
         "image": name,
         "question": _text(values, "Text"),
@@ -346,15 +329,13 @@ def convert_mme_realworld(values: Values, position: int, name: str) -> Annotatio
         "options": "\n".join(map(to_text, choices)),
         "category": _text(values, "Subtask"),
     }
-    return AnnotationEntry(row, name)
 
 
-def convert_o3_bench(values: Values, position: int, name: str) -> AnnotationEntry:
+def convert_o3_bench(values: Values, position: int, name: str) -> dict[str, Any]:
     """O3-Bench comes in this form: it is checked and copied."""
     for column in ("question", "options", "answer"):
         _text(values, column)
-    row = {column: name if column in ("image", "file_name") else value for column, value in values.items()}
-    return AnnotationEntry(row, name)
+    return {column: name if column in ("image", "file_name") else value for column, value in values.items()}
 
 
 def _text(values: Values, column: str) -> str:

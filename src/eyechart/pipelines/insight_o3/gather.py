@@ -20,7 +20,7 @@ from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.insight_o3.arguments import NO_JUDGE
 from eyechart.pipelines.insight_o3.benchmark import DATASETS
-from eyechart.pipelines.insight_o3.report import NO_SUMMARY, format_results_row
+from eyechart.pipelines.insight_o3.report import format_results_row
 from eyechart.registry import suggest_name
 from eyechart.runs.listing import tell_selection
 from eyechart.terminal import to_one_line
@@ -70,20 +70,6 @@ class Results:
     datasets: Sequence[str]
     evaluations: Mapping[tuple[str, str], Evaluation]
 
-    def rows(self) -> dict[str, dict[str, str]]:
-        """Cells such as ``55.6±11.1 @2`` by setting and column; with one data set, its groups are columns."""
-        found: dict[str, dict[str, str]] = {}
-        for setting in self.settings:
-            found[setting] = {}
-            for dataset in self.datasets:
-                one = self.evaluations.get((setting, dataset))
-                cells = format_results_row(dataset, one.summary if one else None)
-                found[setting] |= cells if len(self.datasets) == 1 else {dataset: cells[dataset]}
-        return found
-
-    def columns(self) -> list[str]:
-        return list(dict.fromkeys(name for row in self.rows().values() for name in row))
-
     def list_cells(self) -> list[tuple[str, str, Evaluation | None]]:
         """Setting, data set and evaluation of every cell; None where there is no evaluation."""
         return [
@@ -92,20 +78,24 @@ class Results:
             for dataset in self.datasets
         ]
 
+    def rows(self) -> dict[str, dict[str, str]]:
+        """Cells such as ``55.6±11.1 @2`` by setting and column; with one data set, its groups are columns."""
+        found: dict[str, dict[str, str]] = {setting: {} for setting in self.settings}
+        for setting, dataset, one in self.list_cells():
+            cells = format_results_row(dataset, one.summary if one else None)
+            found[setting] |= cells if len(self.datasets) == 1 else {dataset: cells[dataset]}
+        return found
+
     def to_json(self) -> dict[str, Any]:
         rows = self.rows()
-        return {
-            setting: {
-                dataset: {
-                    "accuracy": rows[setting].get(dataset, NO_SUMMARY),
-                    "summary_metrics": one.summary if one else None,
-                    "folder": str(one.folder) if one else None,
-                }
-                for dataset in self.datasets
-                for one in [self.evaluations.get((setting, dataset))]
+        found: dict[str, Any] = {setting: {} for setting in self.settings}
+        for setting, dataset, one in self.list_cells():
+            found[setting][dataset] = {
+                "accuracy": rows[setting][dataset],
+                "summary_metrics": one.summary if one else None,
+                "folder": str(one.folder) if one else None,
             }
-            for setting in self.settings
-        }
+        return found
 
 
 def gather_results(folder: str | Path, settings: Sequence[str] = (), datasets: Sequence[str] = ()) -> Results:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from eyechart.files import make_folder
 from eyechart.models.redact import redact_parameters
@@ -43,25 +43,19 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
     records, recorder = _records(export), Recorder.of(export)
     trials = [_write_trial(export, trial, records, recorder) for trial in range(n_trials)]
     remove_trials(n_trials, lambda trial: [_trial_folder(folder, trial) / name for name in _OF_A_TRIAL])
-    written = [arguments, *(path for trial in trials for path in trial.paths)]
+    written = [arguments, *(path for _, paths in trials for path in paths)]
     summary = folder / "summary_metrics.json"
-    if all(trial.is_whole for trial in trials):
-        written.append(_write(summary, summarise_trials([trial.metrics for trial in trials])))
+    if all(len(paths) == len(_OF_A_TRIAL) for _, paths in trials):  # every trial is done
+        written.append(_write(summary, summarise_trials([metrics for metrics, _ in trials])))
     else:
         summary.unlink(missing_ok=True)  # an earlier one is no longer true
     return written
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
-    paths: tuple[Path, ...]
-    metrics: Mapping[str, Any]
-    is_whole: bool  # every sample has an outcome
-
-
 def _write_trial(
     export: Export, trial: int, records: Mapping[int, Mapping[str, Any]], recorder: Recorder
-) -> _Trial:
+) -> tuple[dict[str, Any], list[Path]]:
+    """The figures of a trial and its files; `done` is one of them if every sample has an outcome."""
     folder = _trial_folder(export.folder, trial)
     make_folder(folder)
     metrics, found, done = (folder / name for name in _OF_A_TRIAL)
@@ -74,18 +68,19 @@ def _write_trial(
                 continue
             record, evaluated = records[result.position], recorder.make_eval_result(result)
             ends.append((find_group(record), find_end(evaluated)))
-            plain = {name: _without_nan(value) for name, value in record.items()}
+            plain = {
+                name: None if isinstance(value, float) and not math.isfinite(value) else value
+                for name, value in record.items()
+            }
             file.write(json.dumps({**plain, "eval_result": evaluated}, default=str) + "\n")
     figures = compute_trial_metrics(ends)
     _write(metrics, figures)
-    is_whole = n_open == 0 and bool(ends)
-    if is_whole:
-        with open_text_file(done):
-            pass  # an empty file
-    else:
+    if n_open or not ends:
         done.unlink(missing_ok=True)
-    paths = (metrics, found, done) if is_whole else (metrics, found)
-    return _Trial(paths=paths, metrics=figures, is_whole=is_whole)
+        return figures, [metrics, found]
+    with open_text_file(done):
+        pass  # an empty file
+    return figures, [metrics, found, done]
 
 
 def _trial_folder(folder: Path, trial: int) -> Path:
@@ -96,10 +91,6 @@ def _records(export: Export) -> dict[int, dict[str, Any]]:
     """The annotation row of every sample, by position. Types are guessed over all rows."""
     rows = {result.position: rebuild_row(result.sample) for result in export.results(0)}
     return dict(zip(rows, make_official_records(list(rows.values())), strict=True))
-
-
-def _without_nan(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:
@@ -118,10 +109,10 @@ def compute_trial_metrics(ends: Iterable[tuple[str, End]]) -> dict[str, Any]:
     """
     groups: dict[str, dict[str, int]] = {}
     for group, end in ends:
-        groups.setdefault(group, _no_counts())[end] += 1
+        groups.setdefault(group, dict.fromkeys(get_args(End), 0))[end] += 1
     for counts in groups.values():
         counts["total"] = sum(counts.values())
-    overall = {name: sum(counts[name] for counts in groups.values()) for name in (*_no_counts(), "total")}
+    overall = {name: sum(counts[name] for counts in groups.values()) for name in (*get_args(End), "total")}
     by_group = {group: _rates(counts) for group, counts in groups.items()}
     return {
         **{f"overall_{name}": rate for name, rate in _rates(overall).items()},
@@ -129,10 +120,6 @@ def compute_trial_metrics(ends: Iterable[tuple[str, End]]) -> dict[str, Any]:
         **{f"category_{name}": {group: rates[name] for group, rates in by_group.items()} for name in _RATES},
         "category_stats": groups,
     }
-
-
-def _no_counts() -> dict[str, int]:
-    return {"correct": 0, "wrong": 0, "incomplete": 0, "invalid": 0}
 
 
 def _rates(counts: Mapping[str, int]) -> dict[str, float]:

@@ -82,8 +82,10 @@ def read_predictions(path: Path, _with_questions: bool = True) -> ReplyLog:
     Which lines are repeats of one question only the reviews know, which usually lie beside it.
     """
     entries, model = _predictions(path)
-    repeats = _repeats_beside(path)
-    return _log(path, model, {index: _at(entry, repeats.get(index)) for index, entry in entries.items()})
+    for index, (number, trial) in _repeats_beside(path).items():
+        if index in entries and entries[index].position is not None:
+            entries[index] = replace(entries[index], id=str(number), position=number, trial=trial)
+    return _log(path, model, entries)
 
 
 def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
@@ -111,13 +113,6 @@ def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
     return found if any(trial for _, trial in found.values()) else {}
 
 
-def _at(entry: LogEntry, place: tuple[int, int] | None) -> LogEntry:
-    if place is None or entry.position is None:
-        return entry
-    number, trial = place
-    return replace(entry, id=str(number), position=number, trial=trial)
-
-
 def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of reviews: questions, answers and replies. It does not name the model; its folder does."""
     entries: dict[int, LogEntry] = {}
@@ -127,19 +122,12 @@ def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
         entries[found.index] = _review(found, f"{where} (index {found.index})")
     is_in_place = path.parent.parent.name == "reviews"
     beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
-    if beside is not None and beside.is_file():
-        entries = _with_facts(entries, _predictions(beside)[0])
+    if beside is not None and beside.is_file():  # the predictions know tokens and why a reply ended
+        for index, prediction in _predictions(beside)[0].items():
+            reply, same = prediction.reply, entries.get(index)
+            if same and same.reply and reply and reply.text == same.reply.text:
+                entries[index] = replace(same, reply=reply)
     return _log(path, path.parent.name if is_in_place else "", entries)
-
-
-def _with_facts(entries: dict[int, LogEntry], predictions: dict[int, LogEntry]) -> dict[int, LogEntry]:
-    """The same replies as the predictions have them, which know tokens and why a reply ended."""
-    found = {}
-    for index, entry in entries.items():
-        reply = predictions[index].reply if index in predictions else None
-        is_same = reply is not None and entry.reply is not None and reply.text == entry.reply.text
-        found[index] = replace(entry, reply=reply) if is_same else entry
-    return found
 
 
 def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
@@ -196,10 +184,10 @@ def _review(found: _Review, where: str) -> LogEntry:
 def _said(found: _Review, score: _Score) -> Reply | None:
     """The model's last words; where they are not among the messages, what was scored."""
     messages = found.messages if isinstance(found.messages, list) else []
-    last = messages[-1] if messages and isinstance(messages[-1], Mapping) else {}
-    if last.get("role") == "assistant":
-        content = last.get("content")
-        return Reply.read(read_text(content), thinking=read_thinking(content))
+    match messages[-1:]:
+        case [{"role": "assistant", **last}]:
+            content = last.get("content")
+            return Reply.read(read_text(content), thinking=read_thinking(content))
     return Reply.read(score.prediction) if score.prediction else None
 
 

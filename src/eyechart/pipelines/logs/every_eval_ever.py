@@ -148,13 +148,10 @@ def describe_model(manifest: Mapping[str, Any]) -> dict[str, Any]:
     engine = _LOCAL.get(provider)
     is_of_hub = engine is not None and rest.count("/") == 1
     is_own = engine is not None or provider == "baseline" or name.startswith("python:")
+    developer = "unknown" if engine or not rest else provider
     info: dict[str, Any] = {
         "name": name,
-        "id": rest
-        if is_of_hub
-        else f"unknown/{rest or name}"
-        if engine or not rest
-        else f"{provider}/{rest}",
+        "id": rest if is_of_hub else f"{developer}/{rest or name}",
         "additional_details": {
             "deployment_type": "self_deployed" if is_own else "unknown",
             "model_availability": "open_weights" if is_of_hub else "unknown",
@@ -174,20 +171,15 @@ def _list_results(export: Export, identity: str, sent: Counter[str]) -> Iterator
     """The mean, the official number if there is another, and the mean of every group."""
     manifest, numbers = export.manifest, export.numbers
     benchmark = str(manifest.get("benchmark") or "eyechart")
-    data, generation = _describe_data(manifest, numbers), _describe_generation(manifest, sent)
-    mean = _describe_metric(manifest, numbers)
+    common = {
+        "source_data": _describe_data(manifest, numbers),
+        "generation_config": _describe_generation(manifest, sent),
+        "metric_config": _describe_metric(manifest, numbers),
+    }
 
-    def describe(
-        key: str, name: str, details: Mapping[str, Any], metric: Mapping[str, Any] = mean
-    ) -> dict[str, Any]:
-        return {
-            "evaluation_result_id": f"{identity}/{key}",
-            "evaluation_name": f"{benchmark}{name}",
-            "source_data": data,
-            "generation_config": generation,
-            "metric_config": metric,
-            "score_details": details,
-        }
+    def describe(key: str, name: str, details: Mapping[str, Any], **other: Any) -> dict[str, Any]:
+        names = {"evaluation_result_id": f"{identity}/{key}", "evaluation_name": f"{benchmark}{name}"}
+        return {**names, **common, **other, "score_details": details}
 
     yield describe("score", "", _describe_group(numbers))
     if (of_rows := _name_result_of_rows(numbers)) != "score":
@@ -197,7 +189,8 @@ def _list_results(export: Export, identity: str, sent: Counter[str]) -> Iterator
     if (top := metrics["overall"].get(headline)) and top["value"] is not None:
         uncertainty = _describe_interval(top["ci95"], metrics["method"], numbers["n_scored"], None)
         details = {"score": top["value"], "uncertainty": uncertainty, "details": _details(numbers)}
-        yield describe(headline, f": {headline}", details, _describe_aggregate(benchmark, metrics))
+        metric = _describe_aggregate(benchmark, metrics)
+        yield describe(headline, f": {headline}", details, metric_config=metric)
     for column, groups in numbers.get("by", {}).items():
         for value, group in groups.items():
             if group["score"] is not None:
@@ -425,7 +418,7 @@ def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
 
 def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
     """Texts only; the names of the data set's own columns stand last and replace none of ours."""
-    score, kept = result.score, format_sample(result)
+    score = result.score
     assert score is not None
     pictures = [
         {name: one[name] for name in ("sha256", "mime", "width", "height", "resized") if name in one}
@@ -438,10 +431,8 @@ def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
         "cluster": result.cluster,
         "images": pictures,
         MARK: {
-            "sample": {name: clean(one) if name in _OPEN else one for name, one in kept.items()},
-            "reply": {
-                name: clean(one) if name in _OPEN else one for name, one in format_reply(reply).items()
-            },
+            kind: {name: clean(one) if name in _OPEN else one for name, one in values.items()}
+            for kind, values in (("sample", format_sample(result)), ("reply", format_reply(reply)))
         },
     }
     columns = {str(key): clean(one) for key, one in result.sample.meta.items() if str(key) not in own}
@@ -535,10 +526,6 @@ def _read_text(line: _Line) -> str | None:
 
 def _read_sample(line: _Line, facts: Mapping[str, str], where: str) -> Sample:
     choices = letter_choices(line.input.choices or [], where)
-    golds = tuple(
-        next((letter for letter, text in choices.items() if text == gold), gold)
-        if gold not in choices
-        else gold
-        for gold in line.input.reference
-    )
+    letters = {text: letter for letter, text in reversed(choices.items())}
+    golds = tuple(gold if gold in choices else letters.get(gold, gold) for gold in line.input.reference)
     return Sample(id=line.sample_id, question=line.input.raw, golds=golds, choices=choices, meta=dict(facts))

@@ -8,10 +8,10 @@ trial. A sample with an error has no reply, whatever else it contains.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -52,7 +52,7 @@ from eyechart.report.counting import compute_credit, group_trials
 from eyechart.report.rows import open_text_file
 from eyechart.report.summary import Headline, compute_headline
 from eyechart.store.folder import make_file_name
-from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample, Usage
+from eyechart.types import Export, FileSigns, LogEntry, LogReader, ReplyLog, Result, Sample, Usage
 
 # What attached texts may become in their places, in characters: a text may stand in several of them.
 _MAX_PLACED = 64 * 1024**2
@@ -103,7 +103,7 @@ def read_json_log(path: Path, _with_questions: bool = True) -> ReplyLog:
         for key, _, opening in window.openings(skip=False):
             if key == "samples" and opening == b"[":
                 texts = (text for _, _, text in window.items())
-                entries = [_entry(text, _where(path, n)) for n, text in enumerate(texts, start=1)]
+                entries = [_entry(text, f"{path.name}: sample {n}") for n, text in enumerate(texts, start=1)]
                 continue
             _, text = window.value()
             if key == "eval":
@@ -128,10 +128,6 @@ def _log(path: Path, spec: _Spec | None, entries: list[LogEntry]) -> ReplyLog:
     return ReplyLog(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
 
 
-def _where(path: Path, number: int) -> str:
-    return f"{path.name}: sample {number}"
-
-
 def _entry(text: bytes, where: str) -> LogEntry:
     found = decode_entry(text, _Sample, where)
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
@@ -141,9 +137,13 @@ def _entry(text: bytes, where: str) -> LogEntry:
     with report_field_errors(name):
         asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
     own = read_own_sample(found.metadata, name)
-    reply = _reply(output, name)
+    if reply := read_reply(output):
+        reply = read_own_reply(output.get("metadata"), reply.text, name) or reply
+    failure = ""
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
-    failure = "" if own and reply else _failure(found.error)
+    if found.error and not (own and reply):
+        message = found.error.get("message") if isinstance(found.error, Mapping) else found.error
+        failure = str(message)[:2000] or "an error without words"
     return LogEntry(
         id=str(found.id),
         where=name,
@@ -153,18 +153,6 @@ def _entry(text: bytes, where: str) -> LogEntry:
         asked=read_question(asked),
         sample=own or _sample(found, asked, name),
     )
-
-
-def _reply(output: Any, where: str) -> Reply | None:
-    reply = read_reply(output)
-    return read_own_reply(output.get("metadata"), reply.text, where) or reply if reply else None
-
-
-def _failure(error: Any) -> str:
-    if not error:
-        return ""
-    message = error.get("message") if isinstance(error, Mapping) else error
-    return str(message)[:2000] or "an error without words"
 
 
 def _sample(found: _Sample, asked: Any, where: str) -> Sample:
@@ -243,7 +231,7 @@ class _Attached:
 # ==================  =======================================================================================
 #
 # Samples that were not asked yet are left out, and the log is marked as cancelled then. The file is written
-# sample by sample.
+# sample by sample, each on its line.
 
 _MARKS = {("correct", 1.0): "C", ("wrong", 0.0): "I", ("partial", 0.5): "P"}
 _NO_ANSWER = frozenset({"unparsed", "refused", "truncated"})
@@ -257,13 +245,13 @@ def write_inspect(export: Export) -> Sequence[Path]:
     task = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
     ending = f"_{task.replace('_', '-')}_{identity}.json"
     path = export.folder / (now.isoformat().replace(":", "-") + ending)
-    numbers = compute_headline(export)
+    head = _make_head(export, compute_headline(export), now, identity)
     with open_text_file(path) as file:
-        _write_head(file, export, numbers, now, identity)
-        for number, result in enumerate(_asked(export)):
-            file.write(
-                (",\n" if number else "\n") + encode_json_line(_format_sample(result, export.manifest))
-            )
+        file.write(encode_json_line(head).removesuffix("}") + ', "samples": [')
+        asked = (result for result in export.results() if result.outcome is not None)
+        for number, result in enumerate(asked):
+            line = encode_json_line(_format_sample(result, export.manifest))
+            file.write((",\n" if number else "\n") + line)
         file.write("\n]}\n")
     for old in export.folder.glob(f"*{ending}"):
         if old != path:
@@ -271,51 +259,49 @@ def write_inspect(export: Export) -> Sequence[Path]:
     return [path]
 
 
-def _asked(export: Export) -> Iterator[Result]:
-    return (result for result in export.results() if result.outcome is not None)
-
-
-def _write_head(file: IO[str], export: Export, numbers: Headline, now: datetime, identity: str) -> None:
-    """All but the samples. The ids of the samples, of which there may be many, are written one by one."""
-    manifest, is_whole = export.manifest, numbers.plain.overall.pending == 0
-    spec = _spec(manifest, now, identity)
-    about = {
-        "name": str(manifest.get("benchmark", "")),
-        "location": str(manifest.get("origin", "")),
-        "samples": numbers.plain.n,
-        "shuffled": False,
-    }
-    dataset = encode_json_line(about).removesuffix("}")
-    file.write(f'{{"version": 2, "status": "{"success" if is_whole else "cancelled"}",\n')
-    file.write(f'"eval": {encode_json_line(spec).removesuffix("}")}, "dataset": {dataset}, "sample_ids": [')
-    for number, trials in enumerate(group_trials(export.results())):
-        file.write((", " if number else "") + encode_json_line(trials[0].sample.id))
-    file.write("]}},\n")
-    file.write(
-        f'"plan": {encode_json_line({"name": "plan", "steps": [{"solver": "generate", "params": {}}]})},\n'
-    )
-    file.write(f'"results": {encode_json_line(_results(manifest, numbers))},\n')
-    usage = _total_usage(numbers)
-    stats = {"started_at": "", "completed_at": now.isoformat(), "model_usage": {}}
-    if usage.total_tokens:
-        stats["model_usage"] = {_model(manifest): format_usage(usage)}
-    file.write(f'"stats": {encode_json_line(stats)},\n"samples": [')
-
-
-def _spec(manifest: Mapping[str, Any], now: datetime, identity: str) -> dict[str, Any]:
+def _make_head(export: Export, numbers: Headline, now: datetime, identity: str) -> dict[str, Any]:
+    """All but the samples."""
+    manifest = export.manifest
     known = ("eyechart", "about", "scorer", "parity", "rules", "circular", "settings", "replies")
-    trials = int(manifest.get("trials") or 1)
-    return {
+    spec = {
         "eval_id": identity,
         "run_id": identity,
         "task_id": identity,
         "created": now.isoformat(),
         "task": str(manifest.get("benchmark") or "eyechart"),
         "model": _model(manifest),
-        "config": {"epochs": trials, "epochs_reducer": ["mean"], "fail_on_error": False},
+        "config": {
+            "epochs": int(manifest.get("trials") or 1),
+            "epochs_reducer": ["mean"],
+            "fail_on_error": False,
+        },
         "packages": {"eyechart": str(manifest.get("eyechart", ""))},
         "metadata": {name: manifest[name] for name in known if manifest.get(name)},
         "scorers": [{"name": _scorer(manifest), "metrics": [{"name": "accuracy"}, {"name": "stderr"}]}],
+        "dataset": {
+            "name": str(manifest.get("benchmark", "")),
+            "location": str(manifest.get("origin", "")),
+            "samples": numbers.plain.n,
+            "shuffled": False,
+            "sample_ids": [trials[0].sample.id for trials in group_trials(export.results())],
+        },
+    }
+    tokens = numbers.plain.tokens
+    names = {
+        "prompt_tokens": "prompt",
+        "completion_tokens": "completion",
+        "reasoning_tokens": "reasoning",
+        "cached_tokens": "cached",
+    }
+    usage = Usage(**{name: tokens.get(one, 0) for name, one in names.items()})
+    used = {_model(manifest): format_usage(usage)} if usage.total_tokens else {}
+    return {
+        "version": 2,
+        "status": "cancelled" if numbers.plain.overall.pending else "success",
+        "eval": spec,
+        "plan": {"name": "plan", "steps": [{"solver": "generate", "params": {}}]},
+        "results": _results(manifest, numbers),
+        "stats": {"started_at": "", "completed_at": now.isoformat(), "model_usage": used},
     }
 
 
@@ -394,16 +380,6 @@ def _score(result: Result, value: float) -> dict[str, Any]:
         "explanation": f"{score.outcome}: read {score.read or 'nothing'}, accepted {wanted} ({score.route})",
         "metadata": facts,
     }
-
-
-def _total_usage(numbers: Headline) -> Usage:
-    tokens = numbers.plain.tokens
-    return Usage(
-        prompt_tokens=tokens.get("prompt", 0),
-        completion_tokens=tokens.get("completion", 0),
-        reasoning_tokens=tokens.get("reasoning", 0),
-        cached_tokens=tokens.get("cached", 0),
-    )
 
 
 def _model(manifest: Mapping[str, Any]) -> str:

@@ -142,22 +142,20 @@ def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
     sample = own or _sample(name, line, asked, where)
     for trial, text in enumerate(said):
         why = line.errors[trial] if trial < len(line.errors) else None
-        is_reply = text is not None and why is None
+        reply = None
+        if text is not None and why is None:
+            known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
+            reply = read_own_reply(known, text, where) or Reply.read(text)
         yield LogEntry(
             id=name,
             where=where,
             trial=trial,
-            reply=_reply(line, trial, text, where) if text is not None and is_reply else None,
-            failure="" if is_reply else why or "the file holds no answer",
+            reply=reply,
+            failure="" if reply else why or "the file holds no answer",
             position=line.doc_id if isinstance(line.doc_id, int) and named is None and not own else None,
             asked=asked,
             sample=sample,
         )
-
-
-def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
-    known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
-    return read_own_reply(known, text, where) or Reply.read(text)
 
 
 def _answers(line: _Line, where: str) -> list[str | None]:
@@ -194,8 +192,7 @@ def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
     doc = line.doc
     question = doc.get("question")
     options: list[Any] = next((doc[key] for key in ALIASES["options"] if isinstance(doc.get(key), list)), [])
-    texts = [str(text) for text in options]
-    choices = letter_choices(texts, where, "options")
+    choices = letter_choices([str(text) for text in options], where, "options")
     return Sample(
         id=name,
         question=question if isinstance(question, str) and question else asked,
@@ -284,7 +281,17 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
 
 def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: datetime) -> dict[str, Any]:
     model = str(manifest.get("model") or "model")
-    config = _task_config(manifest, task)
+    scorer = str(manifest.get("scorer") or "")
+    version = (manifest.get("versions") or {}).get(scorer, "")
+    config = {
+        "task": task,
+        "dataset_path": str(manifest.get("origin", "")),
+        "output_type": "generate_until",
+        "repeats": int(manifest.get("trials") or 1),
+        "num_fewshot": 0,
+        "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
+        "metadata": {"scorer": scorer, "version": version},
+    }
     values = {
         "alias": task,
         f"{METRIC},none": numbers.score,
@@ -294,7 +301,7 @@ def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: dat
         "results": {task: values},
         "group_subtasks": {task: []},
         "configs": {task: config},
-        "versions": {task: config["metadata"]["version"]},
+        "versions": {task: version},
         "n-shot": {task: 0},
         "higher_is_better": {task: {METRIC: True}},
         "n-samples": {task: {"original": numbers.summary.n, "effective": numbers.n_scored}},
@@ -309,20 +316,6 @@ def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: dat
         "model_source": model.partition("/")[0],
         "model_name": model,
         "eyechart_version": str(manifest.get("eyechart", "")),
-    }
-
-
-def _task_config(manifest: Mapping[str, Any], task: str) -> dict[str, Any]:
-    scorer = str(manifest.get("scorer") or "")
-    versions: Mapping[str, Any] = manifest.get("versions") or {}
-    return {
-        "task": task,
-        "dataset_path": str(manifest.get("origin", "")),
-        "output_type": "generate_until",
-        "repeats": int(manifest.get("trials") or 1),
-        "num_fewshot": 0,
-        "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
-        "metadata": {"scorer": scorer, "version": versions.get(scorer, "")},
     }
 
 

@@ -17,12 +17,12 @@ from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
 from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, read_pairs
-from eyechart.pipelines.multi.select import InputType, Numbering, Selection, read_codes
 from eyechart.registry import suggest_name
 from eyechart.store.folder import make_file_name, write_json
 
 PREDICTION_FILE = "prediction.json"
-TYPES = range(5)  # of questions, as `questions_type` numbers them
+InputType = Literal[0, 1, 2]  # text only; captions or OCR texts; images
+Numbering = Literal["official", "correct"]
 
 # Headings of `--help`.
 FILES = "the files"
@@ -100,6 +100,7 @@ class MultiOptions(MultiSettings):
             )
         if self.eval_num < -1:
             raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 or 0 (all), or a number")
+        _ = self.types, self.image_types  # refused before any file is read
 
     @property
     def origin(self) -> str:
@@ -120,15 +121,31 @@ class MultiOptions(MultiSettings):
         text = getattr(self, name)
         return Path(text).expanduser().absolute() if text else None
 
-    def selection(self) -> Selection:
-        return Selection(
-            types=read_codes(self.questions_type, TYPES, name="questions_type"),
-            image_types=read_codes(self.image_type, range(3), name="image_type"),
-            subject=self.subject,
-            eval_num=self.eval_num,
-            shuffle=self.random,
-            seed=self.seed,
+    @property
+    def types(self) -> frozenset[int]:
+        """The numbers of question types."""
+        return read_codes(self.questions_type, range(5), name="questions_type")
+
+    @property
+    def image_types(self) -> frozenset[int]:
+        """0 no image, 1 one, 2 more."""
+        return read_codes(self.image_type, range(3), name="image_type")
+
+
+def read_codes(given: str, known: range, *, name: str) -> frozenset[int]:
+    """Numbers from a list such as ``0,1,2``; unknown ones are refused.
+
+    >>> sorted(read_codes("0,2", range(5), name="questions_type"))
+    [0, 2]
+    """
+    codes = {str(code): code for code in known}
+    texts = [text.strip() for text in given.split(",")]
+    if wrong := [text for text in texts if text not in codes]:
+        raise UsageError(
+            f"{name} cannot be {wrong[0] or 'empty'!r}",
+            hint=f"give numbers from {known[0]} to {known[-1]}, separated by commas",
         )
+    return frozenset(codes[text] for text in texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import UsageError
-from eyechart.pipelines.multi.arguments import TYPES, MultiOptions
+from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.data import open_multi, read_replies
 from eyechart.pipelines.multi.prompt import (
     MARK,
@@ -28,7 +28,6 @@ from eyechart.pipelines.multi.prompt import (
     read_words,
 )
 from eyechart.pipelines.multi.score import count_points
-from eyechart.pipelines.multi.select import Selection
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.score.chinese_words import require_jieba
 from eyechart.types import Benchmark, Card, Message, Replies, Sample, Source
@@ -61,11 +60,14 @@ def multi(
 ) -> Benchmark:
     """Return the questions of a problem file, chosen and prompted as `MultiOptions` says."""
     types = _written(questions_type)
-    given = MultiOptions(**settings, questions_type=types, image_type=_written(image_type))
+    given = MultiOptions(
+        **settings,
+        questions_type=types or (EVERY_TYPE if settings.get("subset") else ASKED_TYPES),
+        image_type=_written(image_type),
+    )
     options = replace(
         given,
         problem_file=_only_one(file, given.problem_file),
-        questions_type=types or (EVERY_TYPE if given.subset else ASKED_TYPES),
         input_type=given.input_type if given.input_type != 1 or given.caption_file else 0,  # as published
         eval_num=given.eval_num or -1,  # as published: 0 means all, too
         wording="" if given.wording == OWN_WORDING else given.wording or find_wording(),
@@ -85,24 +87,23 @@ def _written(codes: Codes) -> str:
 
 def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Benchmark:
     """MULTI with these options; a file of replies may hold every type even if fewer are asked."""
-    asked = options.selection()
-    scored = replace(asked, types=frozenset(TYPES)) if is_every_type_scored else asked
     prompt = _Prompt(options)
 
-    def opened(options: MultiOptions, selection: Selection, *remarks: str) -> Source:
-        source = open_multi(options, selection)
+    def opened(options: MultiOptions, *remarks: str) -> Source:
+        source = open_multi(options)
         source = replace(source, is_system_empty=options.split_sys and options.no_sys)
         return ChangedSource(replace(source, remarks=(*source.remarks, *filter(None, remarks))), _weighed)
 
     def asked_about() -> Source:
         prompt.check()  # a wrong wording must fail before the first question is asked
-        return ChangedSource(opened(options, asked, prompt.describe_wording()), _scorable)
+        return ChangedSource(opened(options, prompt.describe_wording()), _scorable)
 
     def read(path: Path) -> Replies:
-        chosen = opened(options, scored)
+        types = EVERY_TYPE if is_every_type_scored else options.questions_type
+        chosen = opened(replace(options, questions_type=types))
         # All questions of the problem file, to tell ids that were not selected from unknown ones.
-        every = replace(options, subset="", input_type=0), Selection(types=frozenset(TYPES))
-        said = read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(*every)))
+        every = MultiOptions(problem_file=options.problem_file, questions_type=EVERY_TYPE)
+        said = read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(every)))
         assert said.source is not None, "it holds the questions that the file answers"
         return replace(said, source=ChangedSource(said.source, _scorable))
 

@@ -8,14 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, print_json, print_rich, reserve_stdout
+from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
 from eyechart.errors import (
     EyechartError,
     ModelError,
     StoreError,
     UsageError,
     join_names,
-    rename_flags,
     translate_errors,
     translate_hint,
 )
@@ -111,7 +110,10 @@ def _execute(args: argparse.Namespace) -> int:
     if inference.arguments.debug:
         for text in inference.remarks():
             note(text)
-        return _describe(*inference.count(), as_json=args.json)
+        n, images = inference.count()
+        many = f"{n} question{'s' * (n != 1)} with {images} image{'s' * (images != 1)}"
+        text = f"{many} to send; nothing was asked"
+        return _print({"n": n, "images": images}, text, as_json=args.json)
     with reserve_stdout(is_json=args.json):
         try:
             finished = inference.infer(note)
@@ -130,17 +132,11 @@ def _execute(args: argparse.Namespace) -> int:
 def _print_models(*, as_json: bool) -> int:
     from eyechart.pipelines.multi.models import describe_models, list_models
 
-    print_json({"models": list_models()}) if as_json else print_text("\n".join(describe_models()))
-    return 0
+    return _print({"models": list_models()}, "\n".join(describe_models()), as_json=as_json)
 
 
-def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
-    if as_json:
-        print_json({"n": n_questions, "images": n_images})
-    else:
-        questions = f"{n_questions} question{'s' * (n_questions != 1)}"
-        images = f"{n_images} image{'s' * (n_images != 1)}"
-        print_text(f"{questions} with {images} to send; nothing was asked")
+def _print(values: dict[str, Any], text: str, *, as_json: bool) -> int:
+    print_json(values) if as_json else print_text(text)
     return 0
 
 
@@ -156,21 +152,10 @@ def _tell(finished: FinishedInference, *, as_json: bool) -> None:
     else:
         print_rich(make_run_table(done.summary))
     if done.trouble is not None:
-        why, hint = (
-            rename_flags(done.trouble.message, _NAMES),
-            translate_hint(done.trouble.hint, _NAMES, list_flags()),
-        )
-        note(f"the run was stopped: {why}" + (f"\n  hint: {hint}" if hint else ""))
-    if done.is_interrupted:
-        note("interrupted")
-    if done.n_failed and not done.is_interrupted:
-        reasons = (f"{one.sample.id}: {one.failure.reason}" for one in done.samples() if one.failure)
-        note(rename_flags(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}", _NAMES))
+        done.trouble.hint = translate_hint(done.trouble.hint, _NAMES, list_flags())
+    print_remarks(done, as_json=as_json, flags=_NAMES)
     if done.exit_code:
         note(_again(finished.folder))
-    for trouble in (done.files_trouble, done.cache_trouble):
-        if trouble:
-            note(trouble)
     note(f"predictions: {finished.predictions}")
 
 
@@ -225,9 +210,9 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="print the names that eyechart multi accepts, and exit",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
-    for name in ("reference_file", "reference_dir"):
-        parser.add_argument(f"--{name}", metavar="PATH", help="refused, with the reason")
-    parser.add_argument("--only_past", action="store_true", help="refused, with the reason")
+    for name in _REFUSED_METRICS:
+        form = {"action": "store_true"} if name == "only_past" else {"metavar": "PATH"}
+        parser.add_argument(f"--{name}", help="refused, with the reason", **form)  # type: ignore[arg-type]
     return execute_metrics
 
 
@@ -242,8 +227,7 @@ def execute_metrics(args: argparse.Namespace) -> int:
             raise UsageError(f"--{name} is refused: {reason}", hint="leave it out")
     if args.score_file and not (args.label_file or args.prediction_file or args.detail):
         line, totals = add_scores(args.score_file)
-        print_json(totals) if args.json else print_text(line)
-        return 0
+        return _print(totals, line, as_json=args.json)
     for name in ("label_file", "prediction_file"):
         if not getattr(args, name):
             raise UsageError(f"--{name} is missing", hint="eyechart multi-metrics --help shows an example")
@@ -325,21 +309,21 @@ def prepare_check(
     args: argparse.Namespace, options: Options
 ) -> tuple[Model | None, Callable[[Model], list[CheckCase]]]:
     """The model that the tester's arguments mean, and a function that gives its questions."""
-    tested = _said(args, _TESTER_MODEL)
-    if tested:
-        model, split_sys = _tested_model(args, tested, options)
-        return model, lambda _: _check_cases(args, split_sys=split_sys)
-    return None, lambda model: _check_cases_for(args, model)
+    if tested := _said(args, _TESTER_MODEL):
+        tested_model, split_sys = _tested_model(args, tested, options)
+        return tested_model, lambda _: _check_cases(args, split_sys=split_sys)
 
+    def list_cases(model: Model) -> list[CheckCase]:
+        stated = read_capabilities(model)
+        if args.multi or stated.takes_rounds:
+            # As `eyechart multi` asks them: endpoints get a system message, classes one text.
+            return _check_cases(args, split_sys=stated.is_endpoint)
+        if args.lang or _said(args, _TESTER_PROMPT) or args.input_type is not None:
+            hint = "add --multi"
+            raise UsageError("--lang and the tester's arguments are for MULTI's questions", hint=hint)
+        return []
 
-def _check_cases_for(args: argparse.Namespace, model: Model) -> list[CheckCase]:
-    stated = read_capabilities(model)
-    if args.multi or stated.takes_rounds:
-        # As `eyechart multi` asks them: endpoints get a system message, classes one text.
-        return _check_cases(args, split_sys=stated.is_endpoint)
-    if args.lang or _said(args, _TESTER_PROMPT) or args.input_type is not None:
-        raise UsageError("--lang and the tester's arguments are for MULTI's questions", hint="add --multi")
-    return []
+    return None, list_cases
 
 
 def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[CheckCase]:

@@ -8,49 +8,41 @@ prediction.json as replies to these samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import random
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.data.wrappers import MemorySource
-from eyechart.errors import DataError
-from eyechart.pipelines.multi.arguments import MultiOptions
+from eyechart.errors import DataError, UsageError, join_names
+from eyechart.pipelines.multi.arguments import MultiOptions, Numbering
 from eyechart.pipelines.multi.files import (
+    MARK,
     OLD_MARK,
     SYSTEM_TEXT,
-    TYPES,
     ImagePaths,
     Knowledge,
     Problem,
-    decode_rows,
     describe_unknown_educations,
     find_level,
     find_unshown_images,
     read_captions,
     read_hard_list,
     read_knowledge,
+    read_predictions,
     read_problems,
-    refuse_missing,
     rewrite_marks,
     take_first,
 )
-from eyechart.pipelines.multi.select import (
-    InputType,
-    PlacedText,
-    Placement,
-    ProblemQuestion,
-    Selection,
-    check_marks,
-    list_questions,
-    pick_knowledge_name,
-    place_images,
-    refuse_empty_choice,
-    refuse_unknown_ids,
-    select_questions,
-)
+from eyechart.pipelines.multi.score import KINDS
 from eyechart.types import Replies, Reply, Sample, Source
+
+_WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be a text instead of a list
+_MOST_DIGITS = 6  # of an image's number; a longer one exceeds any list
+_SHOWN_SUBJECTS = 30  # more than the benchmark has
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +53,7 @@ class MultiSource:
     options: MultiOptions
     questions: tuple[ProblemQuestion, ...] = field(repr=False)
     knowledge: Mapping[str, Knowledge] = field(repr=False)
-    wanted: Placement = field(repr=False)
+    captions: Mapping[str, str] | None = field(repr=False)  # by path; None: no captions
     is_system_empty: bool = False  # the prompt has a separate text before the question, and it is empty
     remarks: tuple[str, ...] = ()  # what can change the score: questions left out, images that no text shows
 
@@ -75,7 +67,7 @@ class MultiSource:
             placed, background = self.prepare(question)
             images = (*placed.images, *(background.images if background else ()))
             has_images = self.options.input_type == 2
-            meta = _meta(question, placed, self.options.input_type)
+            meta = self._meta(question, len(placed.images))
             if has_images and images:
                 meta[IMAGE_PATHS] = list(images)
             if background is not None:
@@ -93,24 +85,42 @@ class MultiSource:
                 row=question.row,
             )
 
+    def _meta(self, question: ProblemQuestion, n_images: int) -> dict[str, Any]:
+        problem = question.problem
+        education, subject = problem.education or "", take_first(problem.subject)
+        return {
+            "question_type": KINDS[question.type],
+            "type_name": question.type,
+            "education": education,
+            "subject": subject,
+            "level": find_level(education, subject),
+            "problem_id": problem.problem_id,
+            "question_image_number": n_images,
+            "image_class": classify_images(n_images),
+            "knowledge": pick_knowledge_name(problem.knowledge or [], problem.problem_id),
+            "input_type": self.options.input_type,
+        }
+
     def prepare(self, question: ProblemQuestion) -> tuple[PlacedText, PlacedText | None]:
         """A question and its knowledge, if there is any, with numbered images and captions."""
-        problem = question.problem
-        text = problem.question_text(question.index)
-        paths = problem.img_paths or []
-        where = f"{self.options.problems.name}: question {question.id!r}"
-        check_marks(text, paths, where=where, field="img_paths")
-        placed = place_images(text, paths, self.wanted)
+        problem, file = question.problem, self.options.problems.name
+        placed = self._place(
+            question.text, problem.img_paths or [], f"{file}: question {question.id!r}", "img_paths"
+        )
         # As published: a missing piece is not an error, and of a text its first character is looked up.
         known_as = (problem.knowledge or [""])[0]
-        piece = self.knowledge.get(known_as)
-        if piece is None:
+        if (piece := self.knowledge.get(known_as)) is None:
             return placed, None
-        name = Path(self.options.knowledge_file).name
+        where = f"{Path(self.options.knowledge_file).name}: knowledge {known_as!r}"
         text = rewrite_marks(piece.knowledge_content)
-        where = f"{name}: knowledge {known_as!r}"
-        check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
-        return placed, place_images(text, piece.knowledge_images, self.wanted)
+        return placed, self._place(text, piece.knowledge_images, where, "knowledge_images")
+
+    def _place(self, text: str, paths: Sequence[str], where: str, field: str) -> PlacedText:
+        check_marks(text, paths, where=where, field=field)
+        said = self.options
+        return place_images(
+            text, paths, self.captions, in_content=said.cap_in_cnt, numbering=said.renumbering
+        )
 
     def images_in_use(self) -> Iterator[str]:
         for question in self.questions:
@@ -118,9 +128,35 @@ class MultiSource:
                 yield from text.images
 
 
-def open_multi(options: MultiOptions, selection: Selection | None = None) -> MultiSource:
+def classify_images(n_images: int) -> str:
+    """No, a single, or multiple images.
+
+    >>> [classify_images(n) for n in (0, 1, 3)]
+    ['NI', 'SI', 'MI']
+    """
+    return ("NI", "SI", "MI")[min(n_images, 2)]
+
+
+def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
+    """The knowledge point in the prompt: the first entry.
+
+    As published, if the file holds a text instead of a list: its first character. In the driving test a first
+    entry of one character stands for such a text, and everything is written: the text, or the list.
+
+    >>> pick_knowledge_name(["圆", "切线"], "czsx_0"), pick_knowledge_name([], "czsx_0")
+    ('圆', '')
+    >>> pick_knowledge_name("交通标志", "shjk_3"), pick_knowledge_name("交通标志", "czsx_3")
+    ('交通标志', '交')
+    >>> pick_knowledge_name(["圆"], "shjk_3")
+    "['圆']"
+    """
+    first = knowledge[0] if knowledge else ""
+    return str(knowledge) if len(first) == 1 and problem_id.startswith(_WHOLE_NAME) else first
+
+
+def open_multi(options: MultiOptions) -> MultiSource:
     """Read the files, select the questions, and refuse what does not match."""
-    root, subset, captioned, known_from = map(
+    root, listed, captioned, known_from = map(
         options.find, ("image_root", "subset", "caption_file", "knowledge_file")
     )
     if root is not None and not root.is_dir():
@@ -128,56 +164,47 @@ def open_multi(options: MultiOptions, selection: Selection | None = None) -> Mul
     file = options.problems
     problems = read_problems(file)
     questions = list_questions(problems)
-    selection = selection or options.selection()
-    if subset is not None:
-        ids = read_hard_list(subset)
+    remarks: list[str] = []
+    subset = None
+    if listed is not None:
+        names = read_hard_list(listed)
+        subset = frozenset(names)
+        known = {question.id for question in questions}
         if not options.allow_unknown_ids:
-            known = (question.id for question in questions)
-            refuse_unknown_ids(ids, known, file=subset.name, of=file.name)
-        selection = replace(selection, subset=frozenset(ids))
-    choice = select_questions(questions, selection)
+            refuse_unknown_ids(names, known, file=listed.name, of=file.name)
+        elif unknown := [name for name in dict.fromkeys(names) if name not in known]:
+            what = f"{len(unknown)} unknown id{'s' * (len(unknown) != 1)}"
+            remarks.append(f"{listed.name}: {what}, e.g. {unknown[0]}; ignored, as published")
+    choice = select_questions(questions, options, subset)
     if questions and not choice.asked:
-        refuse_empty_choice(choice, selection, file=file.name)
+        refuse_empty_choice(choice, options, file=file.name)
     captions = read_captions(captioned) if options.input_type == 1 and captioned else None
-    source = MultiSource(
-        "multi",
-        options,
-        choice.asked,
-        read_knowledge(known_from) if known_from else {},
-        Placement(captions, options.cap_in_cnt, options.renumbering),
-    )
-    levels = describe_unknown_educations(
-        {name: one.education or "" for name, one in problems.items()}, "problems"
-    )
-    has_knowledge = any((one.problem.knowledge or [""])[0] in source.knowledge for one in choice.asked)
-    no_knowledge = (
-        f"{known_from.name}: it has no knowledge for any of the questions"
-        if known_from and not has_knowledge
-        else ""
-    )
-    remarks = (
-        choice.remark(selection),
-        no_knowledge,
-        *_images_remarks(problems, source),
-        levels and f"{file.name}: {levels}",
-    )
-    source = replace(source, remarks=tuple(filter(None, remarks)))
-    if captions is not None and captioned is not None and not options.allow_missing_captions:
-        refuse_missing(source.images_in_use(), captions, captioned)
-    return source
-
-
-def _images_remarks(problems: Mapping[str, Problem], source: MultiSource) -> Iterator[str]:
-    """Remarks on images whose marks have an older form or are missing."""
-    options = source.options
-    of_problems = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
-    yield from _marks_remarks(of_problems, options.problems, "img_paths", must_show=options.input_type > 0)
-    if (knowledge_file := options.find("knowledge_file")) is not None:
-        of_pieces = {
-            name: ([piece.knowledge_content], piece.knowledge_images)
-            for name, piece in source.knowledge.items()
-        }
-        yield from _marks_remarks(of_pieces, knowledge_file, "knowledge_images", must_show=False)
+    knowledge = read_knowledge(known_from) if known_from else {}
+    source = MultiSource("multi", options, choice.asked, knowledge, captions)
+    remarks.append(choice.remark(options))
+    if known_from and not any((one.problem.knowledge or [""])[0] in knowledge for one in choice.asked):
+        remarks.append(f"{known_from.name}: it has no knowledge for any of the questions")
+    shown = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
+    remarks += _marks_remarks(shown, file, "img_paths", must_show=options.input_type > 0)
+    if known_from:
+        shown = {name: ([one.knowledge_content], one.knowledge_images) for name, one in knowledge.items()}
+        remarks += _marks_remarks(shown, known_from, "knowledge_images", must_show=False)
+    educations = {name: one.education or "" for name, one in problems.items()}
+    if levels := describe_unknown_educations(educations, "problems"):
+        remarks.append(f"{file.name}: {levels}")
+    if captions is not None and captioned is not None:
+        missing = list(dict.fromkeys(image for image in source.images_in_use() if image not in captions))
+        images = f"{len(missing)} image{'s' * (len(missing) != 1)}"
+        what = f"{captioned.name}: no line for {images} that the questions show"
+        if missing and not options.allow_missing_captions:
+            raise DataError(
+                f"{what}: {join_names(missing)}",
+                hint="write paths as in the problem file (eyechart data caption writes such a file); "
+                "allow_missing_captions=true gives those images empty captions",
+            )
+        if missing:
+            remarks.append(f"{what}, e.g. {missing[0]}; their captions are empty, as published")
+    return replace(source, remarks=tuple(filter(None, remarks)))
 
 
 def _marks_remarks(
@@ -207,85 +234,195 @@ def _marks_remarks(
     yield what
 
 
-def _meta(question: ProblemQuestion, placed: PlacedText, input_type: InputType) -> dict[str, Any]:
-    problem: Problem = question.problem
-    type_name, n_images = problem.problem_type_list[question.index], len(placed.images)
-    subject = take_first(problem.subject)
-    education = problem.education or ""
-    return {
-        "question_type": TYPES[type_name][1],
-        "type_name": type_name,
-        "education": education,
-        "subject": subject,
-        "level": find_level(education, subject),
-        "problem_id": problem.problem_id,
-        "question_image_number": n_images,
-        "image_class": classify_images(n_images),
-        "knowledge": pick_knowledge_name(problem.knowledge or [], problem.problem_id),
-        "input_type": input_type,
-    }
+# -- Which questions are asked
+#
+# By a list of ids, type, subject and number of images. All combine, as the authors' guide says; in their
+# program a list of ids overrides types and subject. The order is the problem file's, or a seeded shuffle.
 
 
-def classify_images(n_images: int) -> str:
-    """No, a single, or multiple images.
+@dataclass(frozen=True, slots=True)
+class ProblemQuestion:
+    """One question of a problem."""
 
-    >>> [classify_images(n) for n in (0, 1, 3)]
-    ['NI', 'SI', 'MI']
-    """
-    return ("NI", "SI", "MI")[min(max(n_images, 0), 2)]
+    problem: Problem
+    index: int
+    row: int  # of the problem in the file, from 1
 
+    @property
+    def id(self) -> str:
+        return f"{self.problem.problem_id}_{self.index}"
 
-# -- MULTI's prediction.json: an object of question id to the answered question.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
-    """One entry, as far as it is scored. As published, a missing prediction counts as an empty one."""
-
-    question_id: str | None = None
-    question_image_number: int | None = None
-    prediction: Any = None
-    answer_history: Any = None
+    @property
+    def type(self) -> str:
+        return self.problem.problem_type_list[self.index]
 
     @property
     def text(self) -> str:
-        return self.prediction or ""
+        """Stem and question; as published, with a line break even if one is empty."""
+        problem = self.problem
+        return rewrite_marks(f"{problem.problem_content or ''}\n{problem.problem_content_list[self.index]}")
 
     @property
-    def earlier(self) -> tuple[str, ...]:
-        """The replies of earlier rounds, if the file has them; the history may include the last one."""
-        history = self.answer_history
-        if not isinstance(history, list) or not all(isinstance(said, str) for said in history):
-            return ()
-        return tuple(history[:-1] if history[-1:] == [self.text] else history)
+    def image_type(self) -> int:
+        """No image, one, or more; several marks may show the same image."""
+        return min(len(MARK.findall(self.text)), 2)
+
+    @property
+    def subject(self) -> str:
+        return self.problem.problem_id.partition("_")[0]
+
+    def find_own(self, field: str) -> list[str]:
+        """Its entry in a list of the problem; nothing if there is none, or null."""
+        entries = (getattr(self.problem, field) or [])[self.index : self.index + 1]
+        return [entry for entry in entries if entry is not None]
 
 
-def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by question id. Repeated ids, and entries under another id, are refused."""
-    found: dict[str, Prediction] = {}
-    keep = "keep one prediction per question"
-    for name, entry in decode_rows(path, Prediction, "question", "question_id", keep=keep):
-        if entry.question_id not in (None, name):
+def list_questions(problems: Mapping[str, Problem]) -> list[ProblemQuestion]:
+    """Every question, in the file's order."""
+    return [
+        ProblemQuestion(problem, index, row)
+        for row, problem in enumerate(problems.values(), start=1)
+        for index in range(len(problem.problem_content_list))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedQuestions:
+    """The questions that are asked, in order, and why the others are not."""
+
+    asked: tuple[ProblemQuestion, ...]
+    left_out: Mapping[str, Sequence[ProblemQuestion]]  # by the option that leaves them out
+
+    def remark(self, options: MultiOptions) -> str:
+        """One line on what is left out, with counts; empty if nothing is."""
+        n_left_out = sum(map(len, self.left_out.values()))
+        if not n_left_out:
+            return ""
+        reasons = []
+        for name, questions in self.left_out.items():
+            value = "" if name == "subset" else f" {getattr(options, name)}"
+            types = f" ({_count_types(questions)})" if name == "questions_type" else ""
+            reasons.append(f"{len(questions)} by {name}{value}{types}")
+        n_all = len(self.asked) + n_left_out
+        return f"{len(self.asked)} of {n_all} questions selected; left out: {', '.join(reasons)}"
+
+
+def select_questions(
+    questions: Iterable[ProblemQuestion], options: MultiOptions, subset: frozenset[str] | None = None
+) -> SelectedQuestions:
+    """The questions that are asked, and those that each option leaves out."""
+    types, image_types, names = options.types, options.image_types, list(KINDS)
+    by_reason: dict[str, list[ProblemQuestion]] = {
+        name: [] for name in ("subset", "questions_type", "subject", "image_type", "eval_num", "")
+    }
+    for question in questions:
+        if subset is not None and question.id not in subset:
+            reason = "subset"
+        elif names.index(question.type) not in types:
+            reason = "questions_type"
+        elif options.subject not in ("", question.subject):
+            reason = "subject"
+        else:
+            reason = "" if question.image_type in image_types else "image_type"
+        by_reason[reason].append(question)
+    asked = by_reason.pop("")
+    if options.random:
+        random.Random(options.seed).shuffle(asked)  # noqa: S311 - an order, not a secret
+    if options.eval_num >= 0:
+        asked, by_reason["eval_num"] = asked[: options.eval_num], asked[options.eval_num :]
+    return SelectedQuestions(tuple(asked), {name: left for name, left in by_reason.items() if left})
+
+
+def refuse_empty_choice(choice: SelectedQuestions, options: MultiOptions, *, file: str) -> None:
+    """Refuse a selection without questions, with what there is to select from."""
+    option, last = list(choice.left_out.items())[-1]  # what the other options left
+    if option == "subject":
+        subjects = list(dict.fromkeys(question.subject for question in last))
+        hint = f"its subjects are: {join_names(subjects, _SHOWN_SUBJECTS)}"
+    else:
+        counts = Counter(question.image_type for question in last)
+        names = ("without images", "with one image", "with more")
+        images = ", ".join(f"{counts[n]} {names[n]}" for n in sorted(counts))
+        hint = f"without {option} there would be {_count_types(last)}: {images}"
+    raise UsageError(f"{file}: {choice.remark(options)}", hint=hint)
+
+
+def _count_types(questions: Iterable[ProblemQuestion]) -> str:
+    """Counts by type, e.g. ``3 OP, 1 other``."""
+    counts = Counter(question.type for question in questions)
+    return ", ".join(f"{counts[name]} {kind}" for name, kind in KINDS.items() if name in counts)
+
+
+def refuse_unknown_ids(ids: Iterable[str], known: Container[str], *, file: str, of: str) -> None:
+    """Refuse ids without a question, naming the first of them."""
+    if unknown := [name for name in dict.fromkeys(ids) if name not in known]:
+        raise DataError(
+            f"{file}: {len(unknown)} unknown id{'s' * (len(unknown) != 1)}, not in {of}: "
+            f"{join_names(unknown)}",
+            hint="a question's id is its problem's id, '_' and its position, e.g. czsx_0_0; "
+            "is the list for this version of the problem file?",
+        )
+
+
+# -- Image numbers and captions in a text
+#
+# A text marks its images as ``[IMAGE_n]``, n counting the problem's images from 1. A question shows some of
+# them, so they are renumbered. The official code replaces one mark after the other in the whole text, and may
+# replace a mark again that it just wrote: ``[IMAGE_2]…[IMAGE_1]`` becomes ``[IMAGE_2]…[IMAGE_2]``. It is the
+# default, since models were asked that; ``correct`` numbering gives each mark the number of its image.
+# Parity: tests/golden/multi_prepare.jsonl.
+
+
+class PlacedText(NamedTuple):
+    """A text with its images numbered from 1, and their paths, repeats included."""
+
+    text: str
+    images: tuple[str, ...]
+
+
+def place_images(
+    text: str,
+    paths: Sequence[str],
+    captions: Mapping[str, str] | None = None,
+    *,
+    in_content: bool = False,
+    numbering: Numbering = "official",
+) -> PlacedText:
+    """Renumber the images of a text, and add captions: after the text, or in the marks (`in_content`).
+
+    >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
+    PlacedText(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
+    >>> place_images("[IMAGE_1]?", ["a"], {"a": "a cat"}, in_content=True).text
+    '[IMAGE_1:a cat]?'
+    >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], numbering="correct").text
+    '[IMAGE_1], [IMAGE_2]'
+    """
+    marks = list(MARK.finditer(text))
+    images = tuple(paths[int(mark[1]) - 1] for mark in marks)  # as published: 0 is the last one
+    said = [(captions or {}).get(path, "") for path in images]
+    is_within = captions is not None and in_content
+    written = [f"[IMAGE_{n}{':' + one if is_within else ''}]" for n, one in enumerate(said, start=1)]
+    if numbering == "official":
+        for mark, new in zip(marks, written, strict=True):
+            text = text.replace(mark[0], new)
+    else:
+        names = iter(written)
+        text = MARK.sub(lambda _: next(names), text)
+    if captions is not None and not in_content:
+        # As published: right after the text, without a line break before the first.
+        text += "".join(f"{mark}: {one}\n" for mark, one in zip(written, said, strict=True))
+    return PlacedText(text, images)
+
+
+def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
+    """Refuse a mark without an image in the list, naming the place."""
+    for mark in MARK.finditer(text):
+        if len(mark[1]) > _MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
             raise DataError(
-                f"{path.name}: question {name!r}: field question_id is {entry.question_id!r}",
-                hint="the key of an entry is its question id",
+                f"{where}: the text has {mark[0][:40]}, but {field} holds {len(paths)} "
+                f"image{'s' * (len(paths) != 1)}",
+                hint=f"images are counted from 1; add the missing path to {field} or correct the mark",
             )
-        if not isinstance(entry.prediction, str | None):
-            raise DataError(
-                f"{path.name}: question {name!r}: field prediction is {type(entry.prediction).__name__}, "
-                "not text",
-                hint="in a file of the answer extractor, keep one text per question",
-            )
-        if (entry.question_image_number or 0) < 0:
-            raise DataError(
-                f"{path.name}: question {name!r}: field question_image_number is "
-                f"{entry.question_image_number}",
-                hint="give the number of images of the question: 0, 1, ...",
-            )
-        found[name] = entry
-    if not found:
-        raise DataError(f"{path.name}: it has no predictions", hint="is it the right file?")
-    return found
 
 
 # -- A prediction.json as replies to the questions that were chosen.
@@ -301,7 +438,7 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
     meant = {sample.id for sample in samples}
     others = [name for name in predictions if name not in meant]
     if others:
-        known = (sample.id for sample in everything)
+        known = {sample.id for sample in everything}
         refuse_unknown_ids(others, known, file=path.name, of=Path(chosen.origin).name)
     answered = []
     for sample in samples:
@@ -312,8 +449,8 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
         answered.append(sample)
     return Replies(
         by_id={
-            name: Reply.read(predictions[name].text, earlier=predictions[name].earlier)
-            for name in predictions
+            name: Reply.read(one.text, earlier=one.earlier)
+            for name, one in predictions.items()
             if name in meant
         },
         source=MemorySource(chosen.name, chosen.origin, tuple(answered)),

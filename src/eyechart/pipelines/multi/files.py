@@ -1,7 +1,7 @@
-"""MULTI's files on disk: problems, knowledge, the hard list, captions; and where its images are.
+"""MULTI's files on disk: problems, knowledge, predictions, the hard list, captions; where its images are.
 
-Everything is checked here and trusted afterwards. Problems and knowledge are an object keyed by id or name,
-or a list whose rows hold them.
+Everything is checked here and trusted afterwards. Problems, knowledge and predictions are an object keyed by
+id or name, or a list whose rows hold them.
 """
 
 from __future__ import annotations
@@ -13,24 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from eyechart.data.files.json_files import read_bytes, read_row_texts, translate_json_errors
 from eyechart.data.files.rows import PathRules
 from eyechart.data.images.texts import read_caption_lines
-from eyechart.errors import DataError, join_names
+from eyechart.errors import DataError
+from eyechart.pipelines.multi.score import KINDS, TypeName
 from eyechart.types import ImageRef
-
-# By the files' names: the number in `questions_type`, and the short name.
-TYPES: Mapping[str, tuple[int, str]] = {
-    "单选": (0, "SA"),
-    "多选": (1, "MA"),
-    "填空": (2, "FB"),
-    "解答": (3, "OP"),
-    "其他": (4, "other"),
-}
 
 # Results are grouped by education, except for two subjects.
 LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
@@ -39,8 +31,6 @@ OTHER_LEVEL = "Other"  # also for an unknown or missing education
 SYSTEM_TEXT = "prompted_system_content"  # in a sample's meta: the empty text before the question
 MARK = re.compile(r"\[IMAGE_([0-9]+)]")
 OLD_MARK = re.compile(r"<img_([0-9]+)>", re.IGNORECASE)  # of earlier releases
-MOST_DIGITS = 6  # a longer number exceeds any list
-_NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
 T = TypeVar("T")
 
 
@@ -49,7 +39,7 @@ class Problem:
     """A problem as in the file: a stem and its questions."""
 
     problem_content_list: list[str]
-    problem_type_list: list[str]
+    problem_type_list: list[TypeName]
     problem_id: str = ""
     problem_content: str | None = None
     problem_answer_list: list[str | None] | None = None
@@ -58,13 +48,6 @@ class Problem:
     knowledge: list[str] | str | None = None
     education: str | None = None
     subject: list[str] | str | None = None
-
-    def question_id(self, index: int) -> str:
-        return f"{self.problem_id}_{index}"
-
-    def question_text(self, index: int) -> str:
-        """Stem and question; as published, with a line break even if one is empty."""
-        return rewrite_marks(f"{self.problem_content or ''}\n{self.problem_content_list[index]}")
 
     def texts(self) -> list[str]:
         return [self.problem_content or "", *self.problem_content_list]
@@ -82,8 +65,9 @@ class Knowledge:
 def read_problems(path: Path) -> dict[str, Problem]:
     """Problems by id, in the file's order."""
     problems: dict[str, Problem] = {}
-    rows = decode_rows(path, Problem, "problem", "problem_id", hint="in a list, every row needs it")
-    for problem_id, problem in rows:
+    for problem_id, row in read_rows(path, "problem", "problem_id", hint="in a list, every row needs it"):
+        where = f"{path.name}: problem {problem_id!r}"
+        problem = convert_row(row, Problem, where, hint=f"question types: {', '.join(KINDS)}")
         _check(problem, problem_id, path)
         problems[problem_id] = replace(problem, problem_id=problem_id)
     return problems
@@ -99,18 +83,14 @@ def _check(problem: Problem, problem_id: str, path: Path) -> None:
                 f"entr{'y' if len(given) == 1 else 'ies'}, but problem_content_list has {n}",
                 hint="one entry per question; leave out problem_answer_list if there are no answers",
             )
-    for index, kind in enumerate(problem.problem_type_list):
-        if kind not in TYPES:
-            raise DataError(
-                f"{path.name}: question '{problem_id}_{index}': problem_type_list has {kind!r}, "
-                "which is not a question type",
-                hint=f"known: {', '.join(TYPES)}",
-            )
 
 
 def read_knowledge(path: Path) -> dict[str, Knowledge]:
     """Pieces of knowledge by name."""
-    return dict(decode_rows(path, Knowledge, "knowledge", "knowledge", missing="name in 'knowledge'"))
+    return {
+        name: convert_row(row, Knowledge, f"{path.name}: knowledge {name!r}")
+        for name, row in read_rows(path, "knowledge", "knowledge", missing="name in 'knowledge'")
+    }
 
 
 def read_hard_list(path: Path) -> list[str]:
@@ -120,9 +100,9 @@ def read_hard_list(path: Path) -> list[str]:
         return msgspec.json.decode(read_bytes(path), type=list[str])
 
 
-def decode_rows(
-    path: Path, kind: type[T], what: str, id_field: str, *, missing: str = "", hint: str = "", keep: str = ""
-) -> Iterator[tuple[str, T]]:
+def read_rows(
+    path: Path, what: str, id_field: str, *, missing: str = "", hint: str = "", keep: str = ""
+) -> Iterator[tuple[str, Any]]:
     """Name and content of each row: its key, or in a list its `id_field`. Repeated names are refused.
 
     `missing` and `hint` tell of a row without a name, `keep` what to do about a repeated one.
@@ -130,10 +110,11 @@ def decode_rows(
     form = f"expected JSON: an object of id to {what}, or a list of entries that hold their ids"
     seen: set[str] = set()
     for number, (key, text) in enumerate(read_row_texts(path, hint=form), start=1):
-        said = f"row {number}" if key is None else f"{what} {key!r}"
-        row = _decoded(text, kind, f"{path.name}: {said}")
-        name = getattr(row, id_field) if key is None else key
-        if not name:
+        where = f"{path.name}: " + (f"row {number}" if key is None else f"{what} {key!r}")
+        with translate_json_errors(where, hint=""):
+            row = json.loads(text)  # like the official code, with Python's NaN and with half characters
+        name = row.get(id_field) if key is None and isinstance(row, dict) else key
+        if not isinstance(name, str) or not name:
             raise DataError(f"{path.name}: row {number} has no {missing or id_field}", hint=hint)
         if name in seen:
             raise DataError(f"{path.name}: {what} {name!r} appears twice", hint=keep)
@@ -141,12 +122,10 @@ def decode_rows(
         yield name, row
 
 
-def _decoded(text: bytes, kind: type[T], where: str) -> T:
-    with translate_json_errors(where, hint=""):
-        if _NOT_A_NUMBER.search(text):
-            # Python's NaN is not JSON, but the official code reads it.
-            return msgspec.convert(json.loads(text), type=kind)
-        return msgspec.json.decode(text, type=kind)
+def convert_row(row: Any, kind: type[T], where: str, hint: str = "") -> T:
+    """The fields of a row that are used; `DataError`, naming the first wrong one."""
+    with translate_json_errors(where, hint=hint):
+        return msgspec.convert(row, kind)
 
 
 def take_first(value: Any) -> str:
@@ -183,6 +162,55 @@ def describe_unknown_educations(of: Mapping[str, str], what: str) -> str:
         f"education of {len(unknown)} of {len(of)} {what} is not one of {', '.join(LEVELS)}, e.g. {said} of "
         f"{name!r}; counted as {OTHER_LEVEL}"
     )
+
+
+# -- prediction.json: an object of question id to the answered question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One entry, as far as it is scored. As published, a missing prediction counts as an empty one."""
+
+    question_id: str | None = None
+    question_image_number: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    prediction: str | None = None
+    answer_history: Any = None
+
+    @classmethod
+    def of(cls, name: str, entry: Any, where: str = "") -> Prediction:
+        """The entry of that name; `DataError` if it is not one."""
+        where = f"{where}question {name!r}"
+        hint = "a prediction is one text; in a file of the answer extractor, keep the first of each pair"
+        found = convert_row(entry, cls, where, hint)
+        if found.question_id not in (None, name):
+            hint = "the key of an entry is its question id"
+            raise DataError(f"{where}: field question_id is {found.question_id!r}", hint=hint)
+        return found
+
+    @property
+    def text(self) -> str:
+        return self.prediction or ""
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """The replies of earlier rounds, if the file has them; the history may include the last one."""
+        history = self.answer_history
+        if not isinstance(history, list) or not all(isinstance(said, str) for said in history):
+            return ()
+        return tuple(history[:-1] if history[-1:] == [self.text] else history)
+
+
+def read_entries(path: Path) -> dict[str, Any]:
+    """The entries as they are, by question id. Repeated ids are refused."""
+    rows = read_rows(path, "question", "question_id", keep="keep one prediction per question")
+    if not (found := dict(rows)):
+        raise DataError(f"{path.name}: it has no predictions", hint="is it the right file?")
+    return found
+
+
+def read_predictions(path: Path) -> dict[str, Prediction]:
+    """Predictions by question id. Entries under another id are refused."""
+    return {name: Prediction.of(name, entry, f"{path.name}: ") for name, entry in read_entries(path).items()}
 
 
 # -- Image marks in texts
@@ -259,15 +287,3 @@ def _spellings(path: str) -> list[str]:
 def read_captions(path: Path) -> dict[str, str]:
     """Captions by image path, as problem files write it; the last line of an image counts."""
     return read_caption_lines(read_bytes(path), path.name)
-
-
-def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Path) -> None:
-    """Refuse a caption file without lines for images that questions show."""
-    missing = [image for image in dict.fromkeys(images) if image not in captions]
-    if missing:
-        raise DataError(
-            f"{path.name}: no line for {len(missing)} image{'s' * (len(missing) != 1)} that the questions "
-            f"show: {join_names(missing)}",
-            hint="write paths as in the problem file (eyechart data caption writes such a file); "
-            "allow_missing_captions=true gives those images empty captions",
-        )

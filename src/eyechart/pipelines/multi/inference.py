@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,15 @@ from eyechart.pipelines.multi.arguments import (
     ARGS_FILE,
     PREDICTION_FILE,
     MultiArguments,
-    MultiOptions,
     generate_run_name,
     list_differences,
     read_arguments,
     write_arguments,
 )
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
-from eyechart.pipelines.multi.data import MultiSource, open_multi
-from eyechart.pipelines.multi.files import read_hard_list, read_problems
 from eyechart.pipelines.multi.models import ChosenModel, choose_model
 from eyechart.pipelines.multi.prompt import OWN_WORDING, find_wording
 from eyechart.pipelines.multi.report import INDENT, make_prediction
-from eyechart.pipelines.multi.select import list_questions
 from eyechart.report.rows import write_json_file
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.options import Options
@@ -102,7 +99,7 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
         benchmark=benchmark,
         options=options,
         folder=where,
-        notes=(*notes, *chosen.notes, *changes, *_left_out(benchmark)),
+        notes=(*notes, *chosen.notes, *changes),
     )
 
 
@@ -137,12 +134,11 @@ def _choose_wording(arguments: MultiArguments) -> MultiArguments:
     A run without a word on it in its args.json began with our wording and goes on with that.
     """
     name = arguments.output_name
-    is_begun = name is not None and (Path(arguments.output_dir) / name / ARGS_FILE).exists()
     if "wording" in arguments.set or arguments.checkpoint_dir:
         return arguments
-    if is_begun:
-        before, _ = read_arguments(Path(arguments.output_dir) / str(name), {})
-        found = str(before.set.get("wording", ""))
+    folder = Path(arguments.output_dir) / (name or "")
+    if name and (folder / ARGS_FILE).exists():
+        found = str(read_arguments(folder, {})[0].set.get("wording", ""))
     else:
         found = find_wording()
     return replace(arguments, set={**arguments.set, "wording": found}) if found else arguments
@@ -151,11 +147,8 @@ def _choose_wording(arguments: MultiArguments) -> MultiArguments:
 def _new_name(arguments: MultiArguments, chosen: ChosenModel) -> str:
     """A generated name without a folder; two runs may begin within one second."""
     name = generate_run_name(arguments, chosen.name, datetime.now().astimezone())
-    number = 2
-    free = name
-    while (Path(arguments.output_dir) / free).exists():
-        free, number = f"{name}_{number}", number + 1
-    return free
+    names = chain([name], (f"{name}_{number}" for number in count(2)))
+    return next(free for free in names if not (Path(arguments.output_dir) / free).exists())
 
 
 def _refuse_other_run(folder: Path, arguments: MultiArguments) -> None:
@@ -185,33 +178,6 @@ def _refuse_foreign_answers(folder: Path) -> None:
             f"{theirs.relative_to(folder)}, but no {OURS}/{FILE_NAME}, from which eyechart resumes",
             hint=_MADE_BY_THE_ORIGINAL,
         )
-
-
-def _left_out(benchmark: Benchmark) -> list[str]:
-    """Notes on what is ignored in the files; the original ignores it silently."""
-    said = MultiOptions(**benchmark.settings)
-    notes = []
-    if said.subset or (said.input_type == 1 and said.caption_file):
-        source = open_multi(said)
-        if said.subset:
-            notes += _unknown_ids(source, Path(said.subset))
-        if source.wanted.captions is not None:
-            missing = {image for image in source.images_in_use() if image not in source.wanted.captions}
-            if missing:
-                notes.append(
-                    f"{said.caption_file}: no line for {len(missing)} of the images in use, "
-                    f"e.g. {min(missing)}; their captions are empty, as published"
-                )
-    return notes
-
-
-def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
-    known = {question.id for question in list_questions(read_problems(source.options.problems))}
-    unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
-    if not unknown:
-        return []
-    what = "1 unknown id" if len(unknown) == 1 else f"{len(unknown)} unknown ids"
-    return [f"{subset}: {what}, e.g. {unknown[0]}; ignored, as published"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

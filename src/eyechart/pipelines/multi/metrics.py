@@ -6,16 +6,24 @@ without a label are listed, and errors name the file, the id and the field.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.files.json_files import read_bytes, translate_json_errors
+import msgspec
+
 from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
-from eyechart.pipelines.multi.files import describe_unknown_educations, find_level
+from eyechart.pipelines.multi.files import (
+    Prediction,
+    convert_row,
+    describe_unknown_educations,
+    find_level,
+    read_entries,
+    read_rows,
+    take_first,
+)
 from eyechart.pipelines.multi.report import (
     UNLABELLED_TYPE,
     QuestionScore,
@@ -28,11 +36,12 @@ from eyechart.pipelines.multi.report import (
     write_scores,
     write_summary,
 )
-from eyechart.pipelines.multi.score import KINDS, check_position, clean, is_refusal, score
+from eyechart.pipelines.multi.score import KINDS, TypeName, check_position, clean, is_refusal, score
 from eyechart.stats.intervals import add_in_order
 
 _STANDARD = "prediction.json"
 _SHOWN_IDS = 5
+_NO_LABELS = "the release file has no answers: give the file that has them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,18 +101,20 @@ def compute_metrics(
     )
 
 
+class _Points(msgspec.Struct, frozen=True):
+    score: int | float  # whole points stay whole
+    total_score: int | float
+
+
 def add_scores(score_file: str | Path) -> tuple[str, dict[str, Any]]:
     """The line with the total of an existing score.json, and the same as values."""
     path = Path(score_file)
-    scores = _read(path, id_field="question_id")
-    for name, entry in scores.items():
-        points = [entry.get(key) for key in ("score", "total_score")] if isinstance(entry, dict) else [None]
-        if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in points):
-            raise DataError(
-                f"{path.name}: question {name!r} has no score and total_score",
-                hint="give a score.json as this command writes it",
-            )
-    earned, total = (add_in_order(one[key] for one in scores.values()) for key in ("score", "total_score"))
+    hint = "give a score.json as this command writes it"
+    scores = [
+        convert_row(entry, _Points, f"{path.name}: question {name!r}", hint)
+        for name, entry in read_rows(path, "question", "question_id")
+    ]
+    earned, total = (add_in_order(getattr(one, key) for one in scores) for key in ("score", "total_score"))
     if not total:
         raise DataError(f"{path.name}: it has no points to earn", hint="is it the right file?")
     values = {"score": earned / total, "points": earned, "total": total, "n": len(scores)}
@@ -114,10 +125,8 @@ def _score_files(labels: Path, predictions: Path, answer_position: str) -> Score
     """The predictions with their points; `DataError`, naming the file, if there is nothing to score."""
     if predictions.is_dir():
         raise UsageError(f"{predictions} is a folder", hint=f"give the file in it: {predictions / _STANDARD}")
-    problems = _read(labels, id_field="problem_id")
-    entries = _read(predictions, id_field="question_id")
-    if not entries:
-        raise DataError(f"{predictions.name}: it has no predictions", hint="is it the right file?")
+    problems = dict(read_rows(labels, "problem", "problem_id"))
+    entries = read_entries(predictions)
     try:
         scored = summarise_predictions(problems, entries, answer_position)
     except DataError as error:
@@ -131,7 +140,7 @@ def _score_files(labels: Path, predictions: Path, answer_position: str) -> Score
     if len(scored.unlabelled) == len(scored.rows):
         raise DataError(
             f"{labels.name}: no label for any of the {len(scored.rows)} questions in {predictions.name}",
-            hint="the release file has no answers: give the file that has them",
+            hint=_NO_LABELS,
         )
     return scored
 
@@ -197,40 +206,17 @@ def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
     return folder
 
 
-def _read(path: Path, *, id_field: str) -> dict[str, Any]:
-    """An object of id to entry, also from a list of entries that hold their ids."""
-    with translate_json_errors(path.name, hint=f"expected an object of {id_field} to entry"):
-        found = json.loads(read_bytes(path), object_pairs_hook=lambda pairs: _object(pairs, path))
-    if isinstance(found, list):
-        return _object(_named(found, path, id_field), path)
-    if not isinstance(found, dict):
-        raise DataError(f"{path.name}: not an object", hint=f"expected an object of {id_field} to entry")
-    return found
-
-
-def _named(entries: list[Any], path: Path, id_field: str) -> Iterable[tuple[str, Any]]:
-    for number, entry in enumerate(entries, 1):
-        name = entry.get(id_field) if isinstance(entry, dict) else None
-        if not isinstance(name, str):
-            raise DataError(
-                f"{path.name}: entry {number} has no {id_field}", hint="each entry of a list needs it"
-            )
-        yield name, entry
-
-
-def _object(pairs: Iterable[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """The pairs as an object. Repeated names are refused: JSON would keep only the last."""
-    made: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in made:
-            raise DataError(f"{path.name}: {name!r} appears twice", hint="keep one of the two")
-        made[name] = value
-    return made
-
-
 # -- Predictions against labels, both as plain values
 
-_EXTRACTED = "the answer extractor writes pairs: keep the first of each, or score the file before it"
+
+class _Labels(msgspec.Struct, frozen=True):
+    """What is needed of a problem."""
+
+    problem_type_list: list[TypeName]
+    problem_answer_list: list[str | None]
+    problem_analysis_list: Any = None
+    education: str | None = None
+    subject: list[str] | str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,106 +243,50 @@ def summarise_predictions(
         if problem_id not in problems:
             unknown.append(name)
             continue
-        entry = _entry(name, predictions[name])
-        row, has_label = _score_one(name, entry, problems[problem_id], answer_position)
+        row = _score_one(name, predictions[name], problems[problem_id], answer_position)
         rows.append(row)
-        details[name] = row.make_detail(entry)
-        if not has_label:
+        details[name] = row.make_detail({"question_id": name, **predictions[name]})
+        if row.answer is None:
             unlabelled.append(name)
     return ScoredPredictions(
         rows=tuple(rows), details=details, unlabelled=tuple(unlabelled), unknown=tuple(unknown)
     )
 
 
-def _score_one(
-    name: str, entry: Mapping[str, Any], problem: Any, answer_position: str
-) -> tuple[QuestionScore, bool]:
-    """One prediction with its points, and whether its question has a label."""
+def _score_one(name: str, entry: Any, problem: Any, answer_position: str) -> QuestionScore:
+    """One prediction with its points."""
     problem_id, _, index = name.rpartition("_")
-    if not isinstance(problem, dict):
-        raise DataError(f"problem {problem_id!r}: expected an object, found {_kind(problem)}")
-    subject, education = problem.get("subject") or "", problem.get("education") or ""
-    if isinstance(subject, list):
-        subject = subject[0]
-    if not isinstance(subject, str) or not isinstance(education, str):
-        field = "education" if isinstance(subject, str) else "subject"
-        raise DataError(f"problem {problem_id!r}: {field} is not text", hint="the totals are grouped by it")
-    type = _at(name, problem_id, problem, "problem_type_list", index)
-    if type is None or type not in KINDS:
-        said = "null" if type is None else repr(type)
+    labels = convert_row(problem, _Labels, f"problem {problem_id!r}", _NO_LABELS)
+    said = Prediction.of(name, entry)
+    if said.question_image_number is None:
         raise DataError(
-            f"problem {problem_id!r}: problem_type_list[{index}] is {said}",
-            hint=f"use one of: {', '.join(KINDS)}",
+            f"question {name!r}: question_image_number is missing",
+            hint="give the number of images of the question: 0, 1, ... The totals are grouped by it",
         )
-    answer = _at(name, problem_id, problem, "problem_answer_list", index)
-    analyses = problem.get("problem_analysis_list")  # not needed for scoring
-    known = analyses[int(index) : int(index) + 1] if isinstance(analyses, list) else []
-    text, n_images = entry.get("prediction") or "", _image_number(name, entry)
-    earned, total = score(text, answer, type, answer_position)
-    row = QuestionScore(
+    is_place = index.isascii() and index.isdigit() and len(index) < 10
+    for field in ("problem_type_list", "problem_answer_list"):
+        n = len(getattr(labels, field))
+        if not is_place or int(index) >= n:
+            raise DataError(
+                f"question {name!r}: problem {problem_id!r} has {n} entries in {field}, "
+                f"so there is no question {index!r}",
+                hint="a question id ends in its position in the problem, counted from 0",
+            )
+    place, analyses = int(index), labels.problem_analysis_list
+    type, answer = labels.problem_type_list[place], labels.problem_answer_list[place]
+    known = analyses[place : place + 1] if isinstance(analyses, list) else []
+    earned, total = score(said.text, answer, type, answer_position)
+    education, subject = labels.education or "", take_first(labels.subject)
+    return QuestionScore(
         question_id=name,
         score=earned,
         total=total,
         kind=KINDS[type if answer is not None else UNLABELLED_TYPE],
         level=find_level(education, subject),
         subject=subject,
-        n_images=n_images,
-        is_rejected=answer is not None and is_refusal(clean(text)),
+        n_images=said.question_image_number,
+        is_rejected=answer is not None and is_refusal(clean(said.text)),
         education=education,
-        answer=(answer or "").strip(),
+        answer=answer and answer.strip(),
         analysis=str(known[0]) if known else "",
     )
-    return row, answer is not None
-
-
-def _entry(name: str, entry: Any) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise DataError(
-            f"prediction {name!r}: expected an object, found {_kind(entry)}",
-            hint="an entry holds question_id, question_image_number and prediction",
-        )
-    if entry.get("question_id", name) != name:
-        raise DataError(
-            f"prediction {name!r}: its question_id is {entry['question_id']!r}",
-            hint="the key of an entry is its question id",
-        )
-    said = entry.get("prediction")
-    if said is not None and not isinstance(said, str):
-        hint = _EXTRACTED if isinstance(said, list) else "a prediction is the model's reply as text"
-        raise DataError(f"prediction {name!r}: prediction is {_kind(said)}, not text", hint=hint)
-    return {"question_id": name, **entry}
-
-
-def _image_number(name: str, entry: Mapping[str, Any]) -> int:
-    found = entry.get("question_image_number")
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        was = "is missing" if found is None else f"is {found!r}"
-        raise DataError(
-            f"prediction {name!r}: question_image_number {was}",
-            hint="give the number of images of the question: 0, 1, ... The totals are grouped by it",
-        )
-    return found
-
-
-def _at(name: str, problem_id: str, problem: Mapping[str, Any], field: str, index: str) -> str | None:
-    """The entry for a question in one of a problem's lists."""
-    values = problem.get(field)
-    if not isinstance(values, list):
-        hint = "the release file has no answers: give the file that has them" if "answer" in field else ""
-        raise DataError(f"problem {problem_id!r}: {field} is missing or not a list", hint=hint)
-    is_place = index.isascii() and index.isdigit() and len(index) < 10
-    if not is_place or int(index) >= len(values):
-        raise DataError(
-            f"prediction {name!r}: problem {problem_id!r} has {len(values)} entries in {field}, "
-            f"so there is no question {index!r}",
-            hint="a question id ends in its position in the problem, counted from 0",
-        )
-    value = values[int(index)]
-    if value is not None and not isinstance(value, str):
-        raise DataError(f"problem {problem_id!r}: {field}[{index}] is {_kind(value)}, not text")
-    return value
-
-
-def _kind(value: Any) -> str:
-    names = {"dict": "an object", "list": "a list", "str": "a text", "NoneType": "null", "bool": "a boolean"}
-    return names.get(type(value).__name__, "a number")

@@ -63,7 +63,13 @@ def choose_model(arguments: MultiArguments) -> ChosenModel:
             hint=f"give the evaluator: --model {_EVALUATOR}",
         )
     if given is None or given.lower() == GENERIC:
-        return _generic(arguments)
+        if (name := arguments.model_version) is None:
+            raise UsageError(
+                "no model given",
+                hint="add --model_version NAME --api_url URL for an endpoint, "
+                f"or --model {_EVALUATOR} for your own class",
+            )
+        return _endpoint(arguments, f"openai/{name}", name)
     if given.startswith("python:"):
         return load_evaluator(arguments, given)
     if "/" in given:
@@ -83,16 +89,6 @@ def choose_model(arguments: MultiArguments) -> ChosenModel:
         f"--model {given} is not in the original's list",
         hint=f"{near} Else {other}" if near else f"{other}; --model_list shows the list",
     )
-
-
-def _generic(arguments: MultiArguments) -> ChosenModel:
-    if arguments.model_version is None:
-        raise UsageError(
-            "no model given",
-            hint="add --model_version NAME --api_url URL for an endpoint, "
-            f"or --model {_EVALUATOR} for your own class",
-        )
-    return _endpoint(arguments, f"openai/{arguments.model_version}", arguments.model_version)
 
 
 def _by_spec(arguments: MultiArguments, spec: str) -> ChosenModel:
@@ -160,13 +156,12 @@ def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> Cho
 
 def _weights(arguments: MultiArguments, registered: str, local: LocalModel) -> ChosenModel:
     """The weights alone, without the original's class: loaded by transformers."""
-    device = {} if arguments.cuda_device == "auto" else {"device": arguments.cuda_device}
     _refuse(arguments, ("api_url", "api_key"), of=f"weights ({registered})")
-    spec = f"hf/{arguments.model_dir}"
+    device, spec = arguments.cuda_device, f"hf/{arguments.model_dir}"
     return ChosenModel(
         spec=spec,
         name=arguments.model_version or registered,
-        options={"params": device} if device else {},
+        options={} if device == "auto" else {"params": {"device": device}},
         split_sys=local.split_sys,
         registered=registered,
         notes=(
@@ -425,30 +420,34 @@ def list_models() -> list[str]:
 
 def describe_models() -> list[str]:
     """The list of models as text: the original's names, and what they stand for here."""
-    lines = ["names of the original's list that are called at an OpenAI-compatible endpoint (--api_url):"]
-    for name, served in SERVED.items():
-        needs = "; needs --api_url" if served.is_foreign else ""
-        inputs = ",".join(map(str, served.inputs))
-        lines.append(
-            f"  {name:<14}  openai/{served.version} unless -v names another; input types {inputs}{needs}"
-        )
-    lines.append(f"  {GENERIC}  openai/ and what -v names, as without --model")
-    lines.append("names of the original's list that run in its own classes (start in its folder eval):")
-    for name, local in LOCAL.items():
-        inputs = ",".join(map(str, local.inputs))
-        lines.append(
-            f"  {name:<14}  models/{local.module}.py or _hf.py: {local.evaluator}; input types {inputs}"
-        )
+
+    def inputs(one: ServedModel | LocalModel) -> str:
+        return f"input types {','.join(map(str, one.inputs))}"
+
     file, own = read_model_list()
-    if own:
-        lines.append(f"names in {file.as_posix()}:")
-        lines += [
-            f"  {name:<14}  {said['evaluator']} of {said.get('executor')}" for name, said in own.items()
-        ]
-    lines += [
-        "any other model:",
-        f"  {_EVALUATOR}  your own class with generate_answer(question)",
-        "  openai/NAME                 any OpenAI-compatible endpoint, with --api_url",
-        "  (no --model) -v NAME        the same",
+    rows = {
+        "names of the original's list that are called at an OpenAI-compatible endpoint (--api_url):": {
+            name: f"openai/{one.version} unless -v names another; {inputs(one)}"
+            + ("; needs --api_url" if one.is_foreign else "")
+            for name, one in SERVED.items()
+        }
+        | {GENERIC: "openai/ and what -v names, as without --model"},
+        "names of the original's list that run in its own classes (start in its folder eval):": {
+            name: f"models/{one.module}.py or _hf.py: {one.evaluator}; {inputs(one)}"
+            for name, one in LOCAL.items()
+        },
+        f"names in {file.as_posix()}:": {
+            name: f"{said['evaluator']} of {said.get('executor')}" for name, said in own.items()
+        },
+        "any other model:": {
+            _EVALUATOR: "your own class with generate_answer(question)",
+            "openai/NAME": "any OpenAI-compatible endpoint, with --api_url",
+            "(no --model) -v NAME": "the same",
+        },
+    }
+    found = {heading: models for heading, models in rows.items() if models}
+    return [
+        line
+        for heading, models in found.items()
+        for line in (heading, *(f"  {name:<14}  {text}" for name, text in models.items()))
     ]
-    return lines

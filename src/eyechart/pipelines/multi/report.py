@@ -291,7 +291,7 @@ class QuestionScore:
     n_images: int
     is_rejected: bool = False  # the prediction says that an image is missing
     education: str = ""
-    answer: str = ""
+    answer: str | None = ""  # None: no label
     analysis: str = ""
 
     def make_detail(self, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,7 +299,7 @@ class QuestionScore:
         return {
             **entry,
             "analysis": self.analysis,
-            "answer": self.answer,
+            "answer": self.answer or "",
             "score": self.score,
             "total_score": self.total,
             "type": _TYPE_NAMES[self.kind],

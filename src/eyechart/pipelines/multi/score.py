@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import scorer
@@ -25,8 +25,10 @@ from eyechart.types import Reply, Sample, Score
 __all__ = ["GENERATIONS", "clean", "count_points", "extract", "is_refusal", "read_kind", "score"]
 
 Position = Literal["start", "end"]
+TypeName = Literal["单选", "多选", "填空", "解答", "其他"]
 Kind = Literal["SA", "MA", "FB", "OP", "other"]
-KINDS: dict[str, Kind] = {"单选": "SA", "多选": "MA", "填空": "FB", "解答": "OP", "其他": "other"}
+# By the names in the files, in the order in which `questions_type` numbers them.
+KINDS: dict[str, Kind] = dict(zip(get_args(TypeName), get_args(Kind), strict=True))
 _NAMES: dict[str, Kind] = KINDS | {kind: kind for kind in KINDS.values()} | {"Other": "other"}
 LATEST = "latest"
 

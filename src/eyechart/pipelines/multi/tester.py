@@ -12,10 +12,9 @@ from typing import Any, Literal
 from eyechart.data.images.loading import ImageLoader
 from eyechart.models.checkup import CheckCase, Skill, make_plain_image
 from eyechart.pipelines.multi.arguments import MultiOptions
-from eyechart.pipelines.multi.data import classify_images
+from eyechart.pipelines.multi.data import classify_images, place_images
 from eyechart.pipelines.multi.prompt import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.score import KINDS, score
-from eyechart.pipelines.multi.select import Placement, place_images
 from eyechart.types import ImageRef, Message, Sample
 
 
@@ -133,7 +132,7 @@ def _case(asked: CheckQuestion, lang: Language, *, split_sys: bool) -> CheckCase
     refs = tuple(ImageRef(kind="data", location=one.base64.decode()) for one in images)
     captions = {str(k): asked.captions[lang] for k, _ in enumerate(refs)} if asked.captions else None
     placed = place_images(
-        asked.zh if lang == "zh" else asked.en, [str(k) for k, _ in enumerate(refs)], Placement(captions)
+        asked.zh if lang == "zh" else asked.en, [str(k) for k, _ in enumerate(refs)], captions
     )
     n_images = len(placed.images)
     sample = Sample(
