@@ -167,7 +167,7 @@ def test_options_of_every_kind() -> None:
     assert build_question({**row, "options": "A) cat\nB) dog"}) == "Which?\nA) cat\nB) dog\n"
     assert build_question({**row, "options": {"A": "cat", "B": None}}) == "Which?\nA) cat\n"
     assert build_question({**row, "options": nan}) == "Which?\n"
-    with pytest.raises(DataError, match="5 is not a list of options"):
+    with pytest.raises(DataError, match="'5' is not a list of options"):
         build_question({**row, "options": 5})
     with pytest.raises(DataError, match="instructions: '5' is not text"):
         build_question({"question": "Which?", "instructions": 5})

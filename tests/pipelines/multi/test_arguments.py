@@ -81,7 +81,7 @@ def test_whatever_args_json_holds_is_read_or_refused(content: dict[str, Any]) ->
     ("said", "words"),
     [
         ({"input_type": 3}, "never implemented"),
-        ({"input_type": 7}, "use 0, 1 or 2"),
+        ({"input_type": 7}, "must be 0, 1 or 2"),
         ({"num_workers": 0}, "at least 1"),
         ({"save_every": 0}, "-1 (no checkpoints)"),
         ({"save_every": -2}, "-1 (no checkpoints)"),

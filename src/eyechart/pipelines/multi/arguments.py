@@ -16,7 +16,7 @@ from eyechart.data.files.formats import resolve_origin
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
 from eyechart.models.redact import HIDDEN, redact_parameters
-from eyechart.option import argument, read_pairs
+from eyechart.option import argument, check_limits, read_pairs
 from eyechart.registry import suggest_name
 from eyechart.store.folder import make_file_name, write_json
 
@@ -34,8 +34,6 @@ OWN = "additional, not in the original"
 _file, _model, _question, _selection, _run = (
     partial(argument, group=group) for group in (FILES, MODEL, QUESTION, SELECTION, RUN)
 )
-
-_NO_INPUT = "images without text were never implemented in the original"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +75,15 @@ class MultiSettings:
     )
     random: bool = _selection(False, help="shuffle with a fixed seed (--set seed=N)")
 
+    def __post_init__(self) -> None:
+        if self.input_type not in (0, 1, 2):
+            raise UsageError(
+                f"input_type is {self.input_type}, but must be 0, 1 or 2",
+                hint="3, images without text, was never implemented in the original",
+            )
+        if self.eval_num < -1:
+            raise UsageError(f"eval_num is {self.eval_num}, but must be -1 or 0 (all), or a number")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MultiOptions(MultiSettings):
@@ -93,13 +100,7 @@ class MultiOptions(MultiSettings):
     allow_unknown_ids: bool = False
 
     def __post_init__(self) -> None:
-        if self.input_type not in (0, 1, 2):
-            raise UsageError(
-                f"multi: input_type is {self.input_type}, but must be 0, 1 or 2",
-                hint="3, images without text, was never implemented",
-            )
-        if self.eval_num < -1:
-            raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 or 0 (all), or a number")
+        super().__post_init__()
         _ = self.types, self.image_types  # refused before any file is read
 
     @property
@@ -185,6 +186,7 @@ class MultiArguments(MultiSettings):
         "--num_workers",
         "-n",
         metavar="N",
+        at_least=1,
         help="concurrent questions (default: 1); for classes only with -v, or up to their max_concurrency",
     )
     save_every: int = _run(
@@ -232,16 +234,10 @@ class MultiArguments(MultiSettings):
 
     def check(self) -> None:
         """Refuse wrong values."""
-        if self.input_type not in (0, 1, 2):
-            hint = _NO_INPUT if self.input_type == 3 else ""
-            raise UsageError(
-                f"unknown --input_type {self.input_type}", hint=f"use 0, 1 or 2; {hint}".rstrip("; ")
-            )
         for name in ("output_dir", "questions_type", "image_type"):
             if not getattr(self, name).strip():
                 raise UsageError(f"--{name} is empty", hint="leave it out, or give a value")
-        if self.num_workers < 1:
-            raise UsageError(f"--num_workers is {self.num_workers}, but must be at least 1")
+        check_limits(self)
         if self.save_every == 0 or self.save_every < -1:
             raise UsageError(
                 f"--save_every is {self.save_every}, but must be -1 (no checkpoints) or more than 0"

@@ -6,20 +6,19 @@ text: only dictionaries that are literals count, and nothing in it is executed.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import inspect
 import queue
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.files import suppress_warnings
 from eyechart.models import environment
 from eyechart.models.python import list_parameters, load_object, make_python_model
 from eyechart.pipelines.multi.arguments import MultiArguments
+from eyechart.pipelines.multi.prompt import read_literals
 from eyechart.registry import suggest_name
 from eyechart.runs.options import Options
 from eyechart.types import Model
@@ -360,33 +359,19 @@ def read_model_list() -> tuple[Path, dict[str, Mapping[str, Any]]]:
     """The evaluators in an args.py of the original's form: here, one folder up, or in the folder eval."""
     for folder in (Path(), Path(".."), Path("eval")):
         file = folder / "args.py"
-        if file.is_file() and (found := dict(_entries(file))):
-            return file, found
+        if not file.is_file():
+            continue
+        with contextlib.suppress(UsageError):
+            lists = [one for one in read_literals(file).values() if isinstance(one, dict)]
+            found: dict[str, Mapping[str, Any]] = {
+                name: said
+                for one in lists
+                for name, said in one.items()
+                if isinstance(name, str) and isinstance(said, dict) and "evaluator" in said
+            }
+            if found:
+                return file, found
     return Path("args.py"), {}
-
-
-def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Name and description of every evaluator in a file, including those added to the list later on."""
-    with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        with suppress_warnings():
-            tree = ast.parse(file.read_bytes())
-        for statement in tree.body:
-            pairs: list[tuple[ast.expr | None, ast.expr]] = []
-            match statement:
-                case ast.Assign(targets=[ast.Subscript(slice=ast.Constant() as added)], value=value):
-                    pairs = [(added, value)]
-                case (
-                    ast.Assign(value=ast.Dict() as listed)
-                    | ast.AnnAssign(value=ast.Dict() as listed)
-                    | ast.Expr(value=ast.Call(func=ast.Attribute(attr="update"), args=[ast.Dict() as listed]))
-                ):
-                    pairs = list(zip(listed.keys, listed.values, strict=True))
-            for key, value in pairs:
-                with contextlib.suppress(ValueError):  # not a literal: code is not executed
-                    name = None if key is None else ast.literal_eval(key)
-                    said = ast.literal_eval(value)
-                    if isinstance(name, str) and isinstance(said, dict) and "evaluator" in said:
-                        yield name, said
 
 
 def _entry(name: str, said: Mapping[str, Any], file: Path) -> LocalModel:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -171,29 +171,33 @@ def read_words(path: str | Path, lang: Language, *, cot: bool = False) -> dict[s
 
 OWN_WORDING = "eyechart"  # the setting for our own wording where theirs would be found
 _PLACES = (Path(), Path(".."), Path("eval"))  # where args.py is looked for, too
-_TYPE_KEYS = {  # by piece: keys in their dictionaries; the English ones are those of the first releases
-    "sa": ("单选", "single_choice"),
-    "ma": ("多选", "multiple_choices"),
-    "fb": ("填空", "fill_in_the_blank"),
-    "op": ("解答", "discussion_questions"),
-}
-_GUIDE_KEYS = {
-    "guide_image": "image",
-    "guide_image_in_turn": "image_in_turn",
-    "guide_caption": "caption",
-    "guide_no_image": "no_image",
-    "guide_black_image": "pure_text_with_blank_image",
-    "guide_text": "pure_text",
+_GUIDES = "image_noncot_guide_prompts"
+_EXAMPLES = "fs_shot_guide_example"
+_INSTRUCTIONS = "question_prompts"  # of the first releases; later ones have two, for cot and without
+# Of each piece: the variable in their file, its keys there (the second is that of the first releases in
+# English), and what our structure adds before and after the piece, which theirs holds.
+_THEIRS: Mapping[str, tuple[str, tuple[str, ...], str, str]] = {
+    "role": ("system_prompt", (), "", "\n{instruction}"),
+    "instruction_sa": (_INSTRUCTIONS, ("单选", "single_choice"), "", ""),
+    "instruction_ma": (_INSTRUCTIONS, ("多选", "multiple_choices"), "", ""),
+    "instruction_fb": (_INSTRUCTIONS, ("填空", "fill_in_the_blank"), "", ""),
+    "instruction_op": (_INSTRUCTIONS, ("解答", "discussion_questions"), "", ""),
+    "guide_image": (_GUIDES, ("image",), "\n", "\n"),
+    "guide_image_in_turn": (_GUIDES, ("image_in_turn",), "\n", "\n"),
+    "guide_caption": (_GUIDES, ("caption",), "\n", "\n"),
+    "guide_no_image": (_GUIDES, ("no_image",), "\n", "\n"),
+    "guide_black_image": (_GUIDES, ("pure_text_with_blank_image",), "\n", "\n"),
+    "guide_text": (_GUIDES, ("pure_text",), "\n", "\n"),
+    "example_sa": (_EXAMPLES, ("单选", "single_choice"), "\n", ""),
+    "example_ma": (_EXAMPLES, ("多选", "multiple_choices"), "\n", ""),
+    "example_fb": (_EXAMPLES, ("填空", "fill_in_the_blank"), "\n", ""),
+    "example_end": ("fs_end_example", (), "\n", "\n"),
+    "knowledge": ("knowledge_prompt", (), "\n", "\n{knowledge}"),
+    "ending": ("ending_prompt", (), "\n", ""),
+    "ending_cot": ("ending_cot_prompt", (), "\n", ""),
+    "final_round": ("ending_cot_doublecheck_prompt", (), "", ""),
 }
 _FILLED = {"role": ("{subject}", "{type}", "{instruction}"), "knowledge": ("{knowledge}",)}  # for their %s
-# What our structure adds before and after a piece, and their pieces hold.
-_FRAMES = {
-    "role": ("", "\n{instruction}"),
-    "knowledge": ("\n", "\n{knowledge}"),
-    "example_end": ("\n", "\n"),
-    **dict.fromkeys(_GUIDE_KEYS, ("\n", "\n")),
-    **dict.fromkeys(("ending", "ending_cot", "example_sa", "example_ma", "example_fb"), ("\n", "")),
-}
 
 
 def find_wording() -> str:
@@ -203,7 +207,7 @@ def find_wording() -> str:
     """
     for file in (folder / "prompts.py" for folder in _PLACES):
         with contextlib.suppress(OSError, UsageError):
-            if file.is_file() and dict(_list_pieces(_read_literals(file), "zh", cot=False)):
+            if file.is_file() and dict(_list_pieces(read_literals(file), "zh", cot=False)):
                 return file.as_posix()
     return ""
 
@@ -211,8 +215,8 @@ def find_wording() -> str:
 def read_authors_words(path: Path, lang: Language, *, cot: bool = False) -> dict[str, str]:
     """The pieces of a language that prompts.py has; there are no English examples in it."""
     found: dict[str, str] = {}
-    for name, (place, text) in _list_pieces(_read_literals(path), lang, cot=cot):
-        before, after = _FRAMES.get(name, ("", ""))
+    for name, (place, text) in _list_pieces(read_literals(path), lang, cot=cot):
+        *_, before, after = _THEIRS[name]
         with contextlib.suppress(TypeError, ValueError):  # not one %s for each value
             filled = text % _FILLED[name] if name in _FILLED else text
             if filled.startswith(before) and filled.endswith(after):
@@ -236,47 +240,31 @@ def _list_pieces(
     literals: Mapping[str, Any], lang: Language, *, cot: bool
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """Our name of each piece, its place in the file, and its text there."""
-
-    def pick(variable: str, *keys: str) -> Iterator[tuple[str, str]]:
+    if not all(isinstance(literals.get(name), dict) for name in ("system_prompt", "ending_prompt")):
+        return  # another file of that name
+    instructions = literals.get(f"question_{'' if cot else 'non'}cot_prompts")
+    literals = {**literals, **({_INSTRUCTIONS: instructions} if instructions else {})}
+    for piece, (variable, keys, *_) in _THEIRS.items():
         said = literals.get(variable)
         said = said.get(lang) if isinstance(said, dict) else None
         if not keys and isinstance(said, str):
-            yield f"{variable}[{lang!r}]", said
-        for key in keys:
-            if isinstance(said, dict) and isinstance(text := said.get(key), str):
-                yield f"{variable}[{lang!r}][{key!r}]", text
-                return
-
-    if not all(isinstance(literals.get(name), dict) for name in ("system_prompt", "ending_prompt")):
-        return  # another file of that name
-    instructions = f"question_{'' if cot else 'non'}cot_prompts"
-    if instructions not in literals:
-        instructions = "question_prompts"
-    single = {
-        "role": "system_prompt",
-        "example_end": "fs_end_example",
-        "knowledge": "knowledge_prompt",
-        "ending": "ending_prompt",
-        "ending_cot": "ending_cot_prompt",
-        "final_round": "ending_cot_doublecheck_prompt",
-    }
-    for piece, variable in single.items():
-        yield from ((piece, found) for found in pick(variable))
-    for kind, keys in _TYPE_KEYS.items():
-        yield from ((f"instruction_{kind}", found) for found in pick(instructions, *keys))
-        yield from ((f"example_{kind}", found) for found in pick("fs_shot_guide_example", *keys))
-    for piece, key in _GUIDE_KEYS.items():
-        yield from ((piece, found) for found in pick("image_noncot_guide_prompts", key))
+            yield piece, (f"{variable}[{lang!r}]", said)
+        texts: dict[str, Any] = {key: said.get(key) for key in keys} if isinstance(said, dict) else {}
+        if key := next((key for key, text in texts.items() if isinstance(text, str)), None):
+            yield piece, (f"{variable}[{lang!r}][{key!r}]", texts[key])
 
 
-def _read_literals(path: Path) -> dict[str, Any]:
-    """The variables of a Python file that are literals, or names of such; the last assignment counts."""
+def read_literals(path: Path) -> dict[str, Any]:
+    """The variables of a Python file that are literals, or names of such; the last assignment counts.
+
+    Of a dictionary every entry that is a literal counts, also one that is added later on.
+    """
     try:
         with suppress_warnings():  # its patterns are not raw texts, which Python warns of
             tree = ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as err:
         why = err.strerror if isinstance(err, OSError) else err
-        raise UsageError(f"{path} cannot be read: {why}", hint="give the authors' prompts.py") from err
+        raise UsageError(f"{path} cannot be read: {why}", hint="give the authors' file") from err
     found: dict[str, Any] = {}
     for statement in tree.body:
         match statement:
@@ -286,6 +274,30 @@ def _read_literals(path: Path) -> dict[str, Any]:
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
-                with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):
-                    found[name] = ast.literal_eval(value)
+                if isinstance(value, ast.Dict):
+                    found[name] = dict(_read_pairs(value.keys, value.values))
+                else:
+                    found.update(_read_pairs([ast.Constant(name)], [value]))
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=key)], value=value):
+                _extend(found, name, [key], [value])
+            case ast.Expr(
+                ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[ast.Dict() as more]
+                )
+            ):
+                _extend(found, name, more.keys, more.values)
     return found
+
+
+def _extend(found: dict[str, Any], name: str, keys: list[Any], values: list[ast.expr]) -> None:
+    if isinstance(found.get(name), dict):
+        found[name] = {**found[name], **dict(_read_pairs(keys, values))}
+
+
+def _read_pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Iterator[tuple[Any, Any]]:
+    """Those that are literals: code is not executed."""
+    for key, value in zip(keys, values, strict=True):
+        with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):
+            pair = ast.literal_eval(key or ast.Name("")), ast.literal_eval(value)
+            hash(pair[0])
+            yield pair
