@@ -11,7 +11,6 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from eyechart.baselines import CANNOT_TELL, Answer, Baseline
@@ -36,6 +35,8 @@ class RandomGuess(Baseline):
 Kind = Literal["text", "letter"]  # what is counted: an answer's text, or the letter of an option
 MIN_OTHERS = 2  # a wording seen in fewer other questions is replaced by a coarser one
 OPENINGS = (4, 3, 2, 1)  # words
+Key = tuple[bool, Kind, str]  # whether there are options, what is counted, the wording
+Lessons = Mapping[Key, tuple[str, ...]]
 
 
 def list_wordings(question: str) -> list[str]:
@@ -51,68 +52,28 @@ def list_wordings(question: str) -> list[str]:
     return list(dict.fromkeys([" ".join(words), *openings, "…"]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lesson:
-    """What one sample adds to the counts."""
-
-    wordings: tuple[str, ...]
-    is_choice: bool
-    texts: tuple[str, ...]  # golds as text; an option's text for multiple choice
-    letters: tuple[str, ...]
-
-
 def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _lesson(sample: Sample) -> _Lesson:
+def _list_lessons(sample: Sample) -> dict[Key, tuple[str, ...]]:
+    """What a sample adds to the counts: its golds, as texts and for options as letters."""
     # Open golds keep their spelling: which of "STOP" and "stop" is right cannot be known.
-    texts = (
-        [_normalise(sample.choices.get(gold, "")) for gold in sample.golds]
-        if sample.choices
-        else sample.golds
-    )
-    return _Lesson(
-        wordings=tuple(list_wordings(sample.question)),
-        is_choice=bool(sample.choices),
-        texts=tuple(dict.fromkeys(text for text in texts if text)),
-        letters=tuple(dict.fromkeys(sample.golds)) if sample.choices else (),
-    )
+    choices, golds = sample.choices, sample.golds
+    texts = [_normalise(choices.get(gold, "")) for gold in golds] if choices else golds
+    kinds: dict[Kind, Iterable[str]] = {"text": filter(None, texts), "letter": golds if choices else ()}
+    counted = {kind: tuple(dict.fromkeys(answers)) for kind, answers in kinds.items()}
+    return {
+        (bool(choices), kind, wording): answers
+        for wording in list_wordings(sample.question)
+        for kind, answers in counted.items()
+    }
 
 
-def _same_question(sample: Sample) -> tuple[object, ...]:
-    """Equal for a sample and the same one with its options in another order."""
-    if sample.circle:
-        return ("circle", sample.circle)
-    return sample.question, sample.images, frozenset(_normalise(text) for text in sample.choices.values())
-
-
-class _Tally:
-    """The counts of one wording, which can be queried without some of them."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._ranked: list[tuple[str, int]] | None = None
-
-    def add(self, golds: Iterable[str]) -> None:
-        self.counts.update(golds)
-        self._ranked = None
-
-    def best_without(self, own: Counter[str], allowed: set[str] | None = None) -> tuple[str, int] | None:
-        """The most common gold without `own`; ties go to the first in the alphabet."""
-        if allowed is not None:
-            left = [(gold, self.counts[gold] - own[gold]) for gold in allowed]
-            return min((item for item in left if item[1] > 0), key=lambda i: (-i[1], i[0]), default=None)
-        if self._ranked is None:
-            self._ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
-        best: tuple[str, int] | None = None
-        for gold, count in self._ranked:
-            if best is not None and count < best[1]:
-                break  # the rest had fewer even before subtracting
-            left_over = count - own[gold]
-            if left_over > 0 and (best is None or (-left_over, gold) < (-best[1], best[0])):
-                best = gold, left_over
-        return best
+def _list_names(sample: Sample) -> list[object]:
+    """By which a sample is known: its id; and what it shares with the same one with reordered options."""
+    options = frozenset(_normalise(text) for text in sample.choices.values())
+    return [("id", sample.id), sample.circle or (sample.question, sample.images, options)]
 
 
 class Majority(Baseline):
@@ -125,9 +86,9 @@ class Majority(Baseline):
         self._forget()
 
     def _forget(self) -> None:
-        self._tallies: defaultdict[tuple[bool, Kind, str], _Tally] = defaultdict(_Tally)
-        self._by_id: defaultdict[str, list[_Lesson]] = defaultdict(list)
-        self._by_question: defaultdict[tuple[object, ...], list[_Lesson]] = defaultdict(list)
+        self._counts: defaultdict[Key, Counter[str]] = defaultdict(Counter)
+        self._ranked: dict[Key, list[str]] = {}
+        self._lessons: defaultdict[object, list[Lessons]] = defaultdict(list)
         self._studied = hashlib.sha256().hexdigest()
 
     @property
@@ -142,57 +103,57 @@ class Majority(Baseline):
         for sample in samples:
             if not sample.golds:
                 continue
-            lesson = _lesson(sample)
-            self._by_id[sample.id].append(lesson)
-            self._by_question[_same_question(sample)].append(lesson)
-            for wording in lesson.wordings:
-                self._tallies[lesson.is_choice, "text", wording].add(lesson.texts)
-                self._tallies[lesson.is_choice, "letter", wording].add(lesson.letters)
+            lessons = _list_lessons(sample)
+            for name in _list_names(sample):
+                self._lessons[name].append(lessons)
+            for key, golds in lessons.items():
+                self._counts[key].update(golds)
             digest.update(repr((sample.id, sample.question, sample.golds)).encode())
         self._studied = digest.hexdigest()
 
     def answer(self, request: Request) -> Answer:
         """Answer from the finest wording that enough other questions share."""
         sample = request.sample
-        if not self._by_id:
+        if not self._lessons:
             return Answer(CANNOT_TELL, {"rule": "nothing was studied"})
-        own = self._own_lessons(sample)
         if sample.choices:
             by_text = {_normalise(text): letter for letter, text in reversed(list(sample.choices.items()))}
-            found = self._most_common(sample, "text", own, set(by_text))
-            if found is not None:
+            if (found := self._most_common(sample, "text", by_text)) is not None:
                 return Answer(by_text[found.text], {**found.evidence, "option": found.text})
-            found = self._most_common(sample, "letter", own, set(sample.choices), finest=-1)
+            found = self._most_common(sample, "letter", sample.choices, finest=-1)
         else:
-            found = self._most_common(sample, "text", own, None)
-        if found is None:
-            return Answer(CANNOT_TELL, {"rule": "no other question has a gold that fits"})
-        return found
-
-    def _own_lessons(self, sample: Sample) -> list[_Lesson]:
-        """The lessons of the sample itself and of its rotations, which are never used on it."""
-        lessons = [*self._by_id.get(sample.id, ()), *self._by_question.get(_same_question(sample), ())]
-        return list({id(lesson): lesson for lesson in lessons}.values())
+            found = self._most_common(sample, "text", None)
+        return found or Answer(CANNOT_TELL, {"rule": "no other question has a gold that fits"})
 
     def _most_common(
-        self, sample: Sample, kind: Kind, own: list[_Lesson], allowed: set[str] | None, finest: int = 0
+        self, sample: Sample, kind: Kind, allowed: Iterable[str] | None, finest: int = 0
     ) -> Answer | None:
+        # The lessons of the sample itself and of its rotations are never used on it.
+        own = {id(one): one for name in _list_names(sample) for one in self._lessons.get(name, ())}
         wordings = list_wordings(sample.question)[finest:]
-        is_choice = bool(sample.choices)
         for wording in wordings:
-            tally = self._tallies.get((is_choice, kind, wording))
-            if tally is None:
+            key = bool(sample.choices), kind, wording
+            if key not in self._counts:
                 continue
-            mine = Counter(
-                gold
-                for lesson in own
-                if lesson.is_choice == is_choice and wording in lesson.wordings
-                for gold in (lesson.texts if kind == "text" else lesson.letters)
-            )
-            others = tally.counts.total() - mine.total()
-            best = tally.best_without(mine, allowed)
+            mine = Counter(gold for lessons in own.values() for gold in lessons.get(key, ()))
+            others = self._counts[key].total() - mine.total()
+            best = self._find_best(key, mine, allowed)
             if best is None or (others < MIN_OTHERS and wording != wordings[-1]):
                 continue
             rule = f"most common gold {kind} of the other questions with this wording"
-            return Answer(best[0], {"rule": rule, "wording": wording, "count": best[1], "others": others})
+            evidence = {"rule": rule, "wording": wording, "count": best[1], "others": others}
+            return Answer(best[0], evidence)
         return None
+
+    def _find_best(
+        self, key: Key, mine: Counter[str], allowed: Iterable[str] | None
+    ) -> tuple[str, int] | None:
+        """The most common gold without `mine`, and its count; ties go to the first in the alphabet."""
+        counts = self._counts[key]
+        if allowed is None:
+            if key not in self._ranked:
+                self._ranked[key] = sorted(counts, key=lambda gold: (-counts[gold], gold))
+            first = next((gold for gold in self._ranked[key] if gold not in mine), None)
+            allowed = [*mine, *([] if first is None else [first])]
+        left = [(mine[gold] - counts[gold], gold) for gold in allowed if counts[gold] > mine[gold]]
+        return (min(left)[1], -min(left)[0]) if left else None
