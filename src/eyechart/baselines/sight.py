@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
@@ -73,29 +73,20 @@ class Sight:
 
     @cached_property
     def figures(self) -> tuple[Patch, ...]:
-        """Patches that are not background, not scenery at the edge and not too small."""
+        """Patches that are neither background nor too small."""
         if not self.is_drawing:
             return ()
         smallest = max(8, MIN_THING * self.image.width * self.image.height)
         return tuple(
-            patch
-            for patch in self.patches.patches
-            if not patch.is_background and patch.area >= smallest and not self._is_scenery(patch)
+            patch for patch in self.patches.patches if not patch.is_background and patch.area >= smallest
         )
-
-    def _is_scenery(self, patch: Patch) -> bool:
-        sides = (
-            (patch.x0 <= 0) + (patch.y0 <= 0)
-            + (patch.x1 >= self.image.width) + (patch.y1 >= self.image.height)
-        )  # fmt: skip
-        return sides >= 3
 
     @property
     def things(self) -> tuple[Thing, ...]:
-        """Figures with a shape and a colour; letters, lines and outlines around others are left out."""
+        """Figures with a shape and a colour; letters and lines are left out."""
         if self._things is None:
             found = [self._thing(patch) for patch in self.figures]
-            found = _merge_outlines([thing for thing in found if not self._is_line(thing)])
+            found = [thing for thing in found if not self._is_line(thing)]
             if not all(thing.shape for thing in found):
                 found = [thing for thing in found if not self._is_letter(thing.patch)]
             self._things = tuple(found)
@@ -120,28 +111,6 @@ class Sight:
             and patch.height <= 1.25 * word.height
             for word in self.words
         )
-
-
-def _merge_outlines(things: list[Thing]) -> list[Thing]:
-    """Drop a rim drawn around a filled shape: the filling keeps its colour and takes the rim's outline."""
-    merged = list(things)
-    for rim in things:
-        if rim.patch.area > 0.4 * rim.outline.area:
-            continue
-        inner = [t for t in merged if t is not rim and _is_inside(t.patch, rim.patch)]
-        filling = max(inner, key=lambda thing: thing.outline.area, default=None)
-        if filling is not None and filling.outline.area > 0.55 * rim.outline.area:
-            merged.remove(rim)
-            if filling.shape is None:
-                merged[merged.index(filling)] = replace(filling, outline=rim.outline)
-    return merged
-
-
-def _is_inside(inner: Patch, outer: Patch) -> bool:
-    return (
-        outer.x0 <= inner.x0 and outer.y0 <= inner.y0 and inner.x1 <= outer.x1 and inner.y1 <= outer.y1
-        and inner.area < outer.width * outer.height
-    )  # fmt: skip
 
 
 # -- Places in an image: a bar, a word, a curve

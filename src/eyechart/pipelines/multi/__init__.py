@@ -1,13 +1,11 @@
 """MULTI (Zhu et al., 2024): questions of Chinese exams, asked and scored as its authors do.
 
 ============  =================================================================================
-score         how a prediction earns points: `score` first, then reading, cleaning, ROUGE-L
-judged        the same for long replies, whose answer a judge finds
+score         how a prediction earns points: reading, cleaning, ROUGE-L, a judge for long replies
 benchmark     the benchmark ``multi`` with the official options
 prompt        the prompt: its structure, rounds, wording in Chinese and English
-files         the published files: problems, knowledge, hard list, captions, image paths
-select        which questions are asked; how their images are numbered and captioned
-data          from files to samples; a prediction.json as replies
+files         the published files: problems, knowledge, predictions, hard list, captions, image paths
+data          from files to samples: selection, image numbers; a prediction.json as replies
 report        result files of a run: predictions, scores, tables, charts
 metrics       the official metrics step on files (``eyechart multi-metrics``)
 inference     the official inference step: arguments in, run folder out (``eyechart multi``)

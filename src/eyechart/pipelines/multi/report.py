@@ -12,8 +12,9 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.errors import MissingExtra
@@ -46,6 +47,7 @@ _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others
 # these even if only a part was run.
 _ALL_SI, _ALL_MI = 8540, 255
 NO_PREDICTION = "generate_answer gave no prediction: "  # in a failure, before the class's reason
+K = TypeVar("K")
 RETURNED = "returned"  # in a reply's evidence: what else the class returned
 _TYPE_NAMES: Mapping[str, str] = {kind: name for name, kind in KINDS.items()}
 UNLABELLED_TYPE = "其他"  # as published: a question whose label is null counts in no other type
@@ -357,50 +359,49 @@ def sort_ids(ids: Iterable[str]) -> list[str]:
 
 def group_by_level(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
     """Totals by education level, in the order of the tables."""
-    found = _by(rows, lambda row: row.level)
-    return {level: found[level] for level in _ordered(found)}
+    found = _tally(rows, lambda row: row.level)
+    return {level: found[level] for level in _order_levels(found)}
 
 
 def group_by_image(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
     """Totals by the number of images."""
-    return _by(rows, lambda row: row.image, IMAGES)
+    return _tally(rows, lambda row: row.image, IMAGES)
 
 
 def group_by_type(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
     """Totals by question type."""
-    return _by(rows, lambda row: row.type, TYPES)
+    return _tally(rows, lambda row: row.type, TYPES)
 
 
-def _by(
-    rows: Iterable[QuestionScore], key: Callable[[QuestionScore], str], names: Sequence[str] = ()
-) -> dict[str, Tally]:
+def _tally(
+    rows: Iterable[QuestionScore], key: Callable[[QuestionScore], K], names: Sequence[K] = ()
+) -> dict[K, Tally]:
     tallies = {name: Tally() for name in names}
     for row in rows:
         tallies.setdefault(key(row), Tally()).add(row)
     return tallies
 
 
-def _ordered(levels: Iterable[str]) -> list[str]:
+def _order_levels(levels: Iterable[str]) -> list[str]:
     """School levels first, then the others in their order."""
-    places = {level: place for place, level in enumerate(_LEVEL_ORDER)}
-    return sorted(levels, key=lambda level: places.get(level, len(places)))
+    return sorted(
+        levels, key=lambda level: _LEVEL_ORDER.index(level) if level in _LEVEL_ORDER else len(_LEVEL_ORDER)
+    )
 
 
-def _all(rows: Iterable[QuestionScore]) -> Tally:
-    return _by(rows, lambda row: "all", ("all",))["all"]
+def _total(rows: Iterable[QuestionScore]) -> Tally:
+    return _tally(rows, lambda row: "all", ("all",))["all"]
 
 
 def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
     """The lines of statistics.csv: per subject, every type with every number of images."""
-    cells: dict[str, dict[str, dict[tuple[str, str], Tally]]] = {}
-    for row in rows:
-        grid = cells.setdefault(row.level, {}).setdefault(row.subject, {})
-        grid.setdefault((row.type, row.image), Tally()).add(row)
+    found = _tally(rows, lambda row: (row.level, row.subject, row.type, row.image))
+    subjects = dict.fromkeys((row.level, row.subject) for row in rows)
     lines: list[tuple[Any, ...]] = [CSV_HEADER]
-    for level in _ordered(cells):
-        for subject, grid in cells[level].items():
-            for type, image in [(type, image) for type in TYPES for image in IMAGES]:
-                tally = grid.get((type, image), Tally())
+    for level in _order_levels(dict.fromkeys(level for level, _ in subjects)):
+        for subject in (subject for known, subject in subjects if known == level):
+            for type, image in product(TYPES, IMAGES):
+                tally = found.get((level, subject, type, image), Tally())
                 place = (level, guard_formula(subject), type, image)
                 lines.append((*place, tally.count, tally.correct, tally.total, tally.score))
     return lines
@@ -408,7 +409,7 @@ def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
 
 def format_absolute_score(rows: Iterable[QuestionScore]) -> str:
     """The headline: points earned of points possible."""
-    tally = _all(rows)
+    tally = _total(rows)
     return format_points(tally.score, tally.total)
 
 
@@ -424,13 +425,10 @@ def format_points(earned: float, total: float) -> str:
 
 def format_rejections(rows: Iterable[QuestionScore]) -> str | None:
     """The points of questions refused because an image is missing; None if there are none."""
-    lost = dict.fromkeys(IMAGES, 0.0)
-    for row in rows:
-        if row.is_rejected:
-            lost[row.image] += row.total
-    if not lost["SI"] + lost["MI"]:
+    lost = group_by_image(row for row in rows if row.is_rejected)
+    single, many = lost["SI"].total, lost["MI"].total
+    if not single + many:
         return None
-    single, many = lost["SI"], lost["MI"]
     return (
         f"Rejection Number: (SI) {single:.2f}/{_ALL_SI}, {single / _ALL_SI * 100:.1f}% "
         f"(MI) {many:.2f}/{_ALL_MI}, {many / _ALL_MI * 100:.1f}%"
@@ -462,9 +460,9 @@ def make_summary(rows: Sequence[QuestionScore]) -> dict[str, Any]:
         types |= _ratios({name: tally})
         if name == "MA" and tally.total:
             types["MAAcc"] = round(tally.accuracy, 1)
-    overall = _all(rows).ratio
+    overall = _total(rows).ratio
     return {
-        "Overall": None if overall is None else round(overall, 1),
+        "Overall": overall and round(overall, 1),
         "Education": {"Driv" if level == "Driving" else level: ratio for level, ratio in levels.items()},
         "Image": _ratios(group_by_image(rows)),
         "Type": types,
@@ -491,10 +489,10 @@ _GROUPS: dict[str, tuple[str, str, Callable[[Sequence[QuestionScore]], Mapping[s
 
 def write_charts(rows: Sequence[QuestionScore], folder: Path, prefix: str = "") -> list[Path]:
     """Draw the charts into PNG files; `MissingExtra` without matplotlib."""
-    figure_of = _matplotlib()
+    figure_class = _matplotlib()
     paths = []
     for name in CHARTS:
-        figure = figure_of(figsize=_SIZE_INCHES)
+        figure = figure_class(figsize=_SIZE_INCHES)
         if name == "heatmap":
             _draw_heatmap(figure, rows)
         else:
@@ -509,20 +507,13 @@ def write_charts(rows: Sequence[QuestionScore], folder: Path, prefix: str = "") 
 
 @functools.cache
 def _matplotlib() -> Any:
-    """A function that makes figures without windows and without pyplot's global state."""
+    """The class of figures, without windows and without pyplot's global state."""
     try:
         with suppress_warnings():
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtra.named("multi", needed_for="MULTI's charts") from error
-
-    def make(**options: Any) -> Any:
-        figure = Figure(**options)
-        FigureCanvasAgg(figure)
-        return figure
-
-    return make
+    return Figure
 
 
 def _draw_bars(figure: Any, title: str, groups: Mapping[str, Tally]) -> None:

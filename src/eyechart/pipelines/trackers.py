@@ -1,22 +1,31 @@
-"""What the trackers have in common: when a run is opened and closed there, and which numbers it gets.
+"""Trackers that a run reports to: ``--track mlflow``, ``--track wandb``.
 
 They are told nothing of this machine: no folders, no addresses of endpoints, no images.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from eyechart.errors import MissingExtra
+from eyechart.registry import callback
 from eyechart.report.compare import Comparison
 from eyechart.report.conditions import hide_folders
+from eyechart.report.thumbnails import ImagePolicy
+from eyechart.runs.pages import write_html
 from eyechart.runs.publish import SharedRun, share_conditions, share_name
 from eyechart.runs.results import Run
+from eyechart.terminal import print_note
 from eyechart.types import Snapshot
 
+_PARAMETER_CHARS = 6000  # MLflow's limit
 _NOT_ALLOWED = re.compile(r"[^\w\-. :]")  # in a part of a name, by MLflow
 _PART_CHARS = 80
 _MAX_GROUPS = 100
@@ -65,6 +74,108 @@ class Tracker(ABC):
 
     def close(self) -> None:
         self.end("FAILED")  # unless it has ended
+
+
+@callback("mlflow")
+class MlflowTracker(Tracker):
+    """MLflow: a run there for each run here, with parameters, metrics, and the page as an artifact.
+
+    MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME say where (default: MLflow's own, and the benchmark's
+    name). Tags that MLflow would set by itself, with names of users, files and folders, are not set.
+    """
+
+    def __init__(self) -> None:
+        # As usual there it is 7 times, with increasing delays: minutes in which the run would wait.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+        try:
+            from mlflow import MlflowClient
+        except ImportError as err:
+            raise MissingExtra.named("mlflow", needed_for="reports to MLflow") from err
+        self._client = MlflowClient()
+        self._id = ""
+
+    def begin(self, benchmark: str, name: str, parameters: Mapping[str, str], folder: Path) -> None:
+        client, experiment = self._client, os.environ.get("MLFLOW_EXPERIMENT_NAME") or benchmark
+        found = client.get_experiment_by_name(experiment)
+        where = found.experiment_id if found else client.create_experiment(experiment)
+        made = client.create_run(where, run_name=name, tags={"mlflow.source.name": "eyechart"})
+        self._id = made.info.run_id
+        for key, value in parameters.items():
+            client.log_param(self._id, key, value[:_PARAMETER_CHARS])
+
+    def log(self, numbers: Mapping[str, float], step: int | None = None) -> None:
+        from mlflow.entities import Metric
+
+        if self._id:
+            now = int(1000 * time.time())
+            metrics = [Metric(name, value, now, step or 0) for name, value in numbers.items()]
+            self._client.log_batch(self._id, metrics=metrics)
+
+    def log_page(self, run: SharedRun) -> None:
+        if self._id:
+            with tempfile.TemporaryDirectory() as folder:
+                write_html(run, page := Path(folder) / "report.html", ImagePolicy(max_s=0.0))
+                self._client.log_artifact(self._id, str(page))
+
+    def end(self, status: Literal["FINISHED", "KILLED", "FAILED"]) -> None:
+        if self._id:
+            self._client.set_terminated(self._id, status)
+            self._id = ""
+
+
+@callback("wandb")
+class WandbTracker(Tracker):
+    """Weights & Biases: a run there for each run here, with its conditions and its numbers.
+
+    Nothing is sent: the mode is offline unless WANDB_MODE says otherwise, and ``wandb sync`` uploads the
+    folder that is left in the run's own. Facts about the machine, its packages and the code are switched off.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import wandb
+        except ImportError as err:
+            raise MissingExtra.named("wandb", needed_for="reports to Weights & Biases") from err
+        self._wandb = wandb
+        self._run: Any = None
+
+    def begin(self, benchmark: str, name: str, parameters: Mapping[str, str], folder: Path) -> None:
+        mode = os.environ.get("WANDB_MODE") or "offline"
+        settings = self._wandb.Settings(
+            mode=mode,
+            silent=True,
+            console="off",
+            host="-",
+            disable_git=True,
+            disable_code=True,
+            save_code=False,
+            x_disable_meta=True,
+            x_disable_stats=True,
+            x_disable_machine_info=True,
+            x_save_requirements=False,
+        )
+        project = os.environ.get("WANDB_PROJECT") or "eyechart"
+        self._run = self._wandb.init(
+            project=project, name=name, config=dict(parameters), dir=str(folder), settings=settings
+        )
+        if mode == "offline":
+            print_note(
+                f"Weights & Biases: nothing is uploaded; later: wandb sync {Path(self._run.dir).parent}"
+            )
+
+    def log(self, numbers: Mapping[str, float], step: int | None = None) -> None:
+        if self._run is not None and step is not None:
+            self._run.log(dict(numbers))
+        elif self._run is not None:
+            self._run.summary.update(dict(numbers))
+
+    def end(self, status: Literal["FINISHED", "KILLED", "FAILED"]) -> None:
+        if self._run is not None:
+            self._run.finish(exit_code=int(status != "FINISHED"))
+            self._run = None
+
+
+# -- Numbers by name
 
 
 def list_numbers(run: SharedRun) -> Iterator[tuple[str, float]]:
