@@ -34,7 +34,7 @@ def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:
         ('{"cott": true}', "unknown argument 'cott'"),
         ('{"input_type": "two"}', "wrong argument"),
         ('{"lang": "fr"}', "wrong argument"),
-        ('{"input_type": 3}', "input_type 3"),
+        ('{"input_type": 3}', "input_type is 3"),
     ],
 )
 def test_a_broken_args_json_is_named(tmp_path: Path, content: str, words: str) -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.pipelines.multi.score import NO_ANSWER, is_bare, read_extracted, score_judged
-from eyechart.pipelines.multi.score import score
+from eyechart.pipelines.multi.score import NO_ANSWER, is_bare, read_extracted, score, score_judged
 from eyechart.registry import scorers
 from eyechart.types import JudgeCall, JudgeFailed, Reply, Sample, Score, answer_calls
 from support.command import eyechart

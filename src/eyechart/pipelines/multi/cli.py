@@ -27,8 +27,6 @@ from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.models.checkup import CheckCase
-    from eyechart.pipelines.multi.inference import FinishedInference
-    from eyechart.pipelines.multi.metrics import Metrics
     from eyechart.runs.options import Options
 
 
@@ -116,7 +114,7 @@ def _execute(args: argparse.Namespace) -> int:
         return _print({"n": n, "images": images}, text, as_json=args.json)
     with reserve_stdout(is_json=args.json):
         try:
-            finished = inference.infer(note)
+            done, predictions = inference.infer(note)
         except StoreError:
             raise  # that folder cannot be used as it is
         except EyechartError as err:
@@ -125,8 +123,18 @@ def _execute(args: argparse.Namespace) -> int:
             if inference.arguments.checkpoint_dir:
                 err.hint = err.hint.replace("--base-url names", "api_url in args.json names")
             raise
-    _tell(finished, as_json=args.json)
-    return finished.run.exit_code
+    if args.json:
+        where = {"folder": str(inference.folder), "prediction_file": str(predictions)}
+        print_json({**done.summary.to_json(), **where})
+    else:
+        print_rich(make_run_table(done.summary))
+    if done.trouble is not None:
+        done.trouble.hint = translate_hint(done.trouble.hint, _NAMES, list_flags())
+    print_remarks(done, as_json=args.json, flags=_NAMES)
+    if done.exit_code:
+        note(_again(inference.folder))
+    note(f"predictions: {predictions}")
+    return done.exit_code
 
 
 def _print_models(*, as_json: bool) -> int:
@@ -142,21 +150,6 @@ def _print(values: dict[str, Any], text: str, *, as_json: bool) -> int:
 
 def _again(folder: Path) -> str:
     return f"to resume: eyechart multi --checkpoint_dir {folder}"
-
-
-def _tell(finished: FinishedInference, *, as_json: bool) -> None:
-    done = finished.run
-    if as_json:
-        where = {"folder": str(finished.folder), "prediction_file": str(finished.predictions)}
-        print_json({**done.summary.to_json(), **where})
-    else:
-        print_rich(make_run_table(done.summary))
-    if done.trouble is not None:
-        done.trouble.hint = translate_hint(done.trouble.hint, _NAMES, list_flags())
-    print_remarks(done, as_json=as_json, flags=_NAMES)
-    if done.exit_code:
-        note(_again(finished.folder))
-    note(f"predictions: {finished.predictions}")
 
 
 # -- ``eyechart multi-metrics``: MULTI's metrics step on files.
@@ -239,7 +232,18 @@ def execute_metrics(args: argparse.Namespace) -> int:
         output_dir=args.output_dir,
     )
     if args.json:
-        print_json(_metrics_json(found, args.answer_position))
+        values = {
+            "score": found.score / found.total if found.total else None,
+            "points": found.score,
+            "total": found.total,
+            "n": found.n,
+            "answer_position": args.answer_position,
+            "summary": found.summary,
+            "unscored": list(found.unlabelled),
+            "left_out": list(found.unknown),
+            "files": [str(path) for path in found.files],
+        }
+        print_json(values)
     else:
         print_text("\n".join(found.lines))
         if args.detail:
@@ -252,20 +256,6 @@ def execute_metrics(args: argparse.Namespace) -> int:
         names = [path.name for path in found.files]
         note(f"result files: {found.files[0].parent} ({join_names(names, len(names))})")
     return 0
-
-
-def _metrics_json(found: Metrics, answer_position: str) -> dict[str, Any]:
-    return {
-        "score": found.score / found.total if found.total else None,
-        "points": found.score,
-        "total": found.total,
-        "n": found.n,
-        "answer_position": answer_position,
-        "summary": found.summary,
-        "unscored": list(found.unlabelled),
-        "left_out": list(found.unknown),
-        "files": [str(path) for path in found.files],
-    }
 
 
 # -- ``eyechart model check``: MULTI's kinds of questions, and the arguments of its tester.

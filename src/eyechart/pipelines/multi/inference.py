@@ -79,17 +79,12 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
     arguments = _choose_wording(arguments)
     benchmark = make_benchmark("multi", _settings(arguments, chosen))
     _look_through(benchmark, is_resumed=arguments.checkpoint_dir is not None)
-    ours = {
-        "concurrency": arguments.num_workers,
-        "progress": progress,
-        "cache": cache,
-        "thinking": arguments.thinking,
-    }
-    options = Options.of({**chosen.options, **ours})
+    ours = {"concurrency": arguments.num_workers, "thinking": arguments.thinking}
+    options = Options.of({**chosen.options, **ours, "progress": progress, "cache": cache})
     if arguments.checkpoint_dir is None:
-        arguments = replace(arguments, output_name=arguments.output_name or _new_name(arguments, chosen))
-        assert arguments.output_name is not None, "it was given or generated"
-        where = Path(arguments.output_dir) / arguments.output_name
+        name = arguments.output_name or _new_name(arguments, chosen)
+        arguments = replace(arguments, output_name=name)
+        where = Path(arguments.output_dir) / name
         _refuse_other_run(where, arguments)
     else:
         where = Path(arguments.checkpoint_dir)
@@ -202,8 +197,8 @@ class Inference:
     def has_answers(self) -> bool:
         return count_answers(self.folder / OURS) > 0
 
-    def infer(self, tell: Callable[[str], None] = lambda text: None) -> FinishedInference:
-        """Ask, score, and write the folder; earlier answers are kept."""
+    def infer(self, tell: Callable[[str], None] = lambda text: None) -> tuple[Run, Path]:
+        """Ask, score, write the folder; earlier answers are kept. Returns the run and its predictions."""
         ours = self.folder / OURS
         plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
         if self.has_answers() and isinstance(known := restore_identity(plan.model, ours), ResumedModel):
@@ -211,16 +206,15 @@ class Inference:
             # The cache must not serve one endpoint's replies for another.
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
         self._begin()
+        plan = replace(plan, folder=ours, earlier=self._earlier_runs(plan))
         with write_checkpoints(ours, self.folder, self.arguments.save_every):
-            done = evaluate(
-                replace(plan, folder=ours, earlier=self._earlier_runs(plan)), notes_shown={*self.notes}
-            )
+            done = evaluate(plan, notes_shown={*self.notes})
         is_over = not done.is_interrupted and done.trouble is None
         name = Path(PREDICTION_FILE) if is_over else Path(FOLDER) / _LAST
         path = write_predictions(done, self.folder / name, is_over=is_over)
         if is_over:
             (self.folder / FOLDER / _LAST).unlink(missing_ok=True)  # of an earlier attempt
-        return FinishedInference(run=done, folder=self.folder, predictions=path)
+        return done, path
 
     def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
         """The journals of other runs in the same output folder, for replies of the same endpoint.
@@ -242,15 +236,6 @@ class Inference:
             ) from err
         with lock_folder(self.folder / OURS):  # never overwrite the files of a run in progress
             write_arguments(self.arguments, self.folder)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedInference:
-    """The finished run, and the original's folder."""
-
-    run: Run
-    folder: Path
-    predictions: Path  # prediction.json, or checkpoints/prediction_last.json if it stopped early
 
 
 # -- Arguments as the original changes them before a run
@@ -392,17 +377,12 @@ class ResumedModel:
 
 def restore_identity(model: Model, run_folder: Path) -> Model:
     """The model under the identity in that run, if only its source or its endpoint differs."""
-    before, now = _identity(run_folder), dict(model.identity)
+    before: dict[str, Any] = {}
+    with contextlib.suppress(EyechartError):  # reported when the run begins
+        if (run_folder / FILE_NAME).exists():
+            before = dict((Run(run_folder).manifest or {}).get("identity") or {})
+    now = dict(model.identity)
     for name, why in _MAY_CHANGE.items():
         if name in before and before != now and {**now, name: before[name]} == before:
             return ResumedModel(model, before, why)
     return model
-
-
-def _identity(run_folder: Path) -> dict[str, Any]:
-    if not (run_folder / FILE_NAME).exists():
-        return {}
-    try:
-        return dict((Run(run_folder).manifest or {}).get("identity") or {})
-    except EyechartError:  # reported when the run begins
-        return {}
