@@ -238,16 +238,12 @@ def measure_mention(label: str, question: ParsedQuestion) -> float:
     >>> measure_mention("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
     True
     """
-    words = tuple(word for word in split_words(label) if word not in _SMALL_WORDS)
-    if not words:
-        return 0.0
-    said = {stem(token) for token in question.tokens}
-    joined = squeeze(" ".join(question.tokens))
-    if len(words) > 1 and len(squeeze(label)) > 3 and squeeze(label) in joined:
+    words = [word for word in split_words(label) if word not in _SMALL_WORDS]
+    if len(squeeze(label)) > 3 and squeeze(label) in squeeze(" ".join(question.tokens)):
         return 1.0
-    length = sum(len(word) for word in words if not word.isdigit()) or sum(map(len, words))
-    hit = sum(len(w) for w in words if stem(w) in said and (len(w) > 2 or len(words) == 1))
-    return min(1.0, hit / length)
+    said = {stem(token) for token in question.tokens}
+    hit = sum(len(word) for word in words if stem(word) in said)
+    return hit / max(1, sum(map(len, words)))
 
 
 def answer_from_facts(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
@@ -312,9 +308,8 @@ def _compare(question: ParsedQuestion, _: Facts, named: Facts, __: Choices) -> A
 
 def _said_at(fact: Fact, question: ParsedQuestion) -> int:
     stems = [stem(token) for token in question.tokens]
-    return min(
-        (stems.index(stem(w)) for w in split_words(fact.label) if stem(w) in stems), default=len(stems)
-    )
+    places = (stems.index(stem(word)) for word in split_words(fact.label) if stem(word) in stems)
+    return min(places, default=len(stems))
 
 
 def _combine(question: ParsedQuestion, _: Facts, named: Facts, __: Choices) -> Answer | None:
@@ -353,12 +348,8 @@ def _extreme(question: ParsedQuestion, facts: Facts, _: Facts, choices: Choices)
 
 
 def _value(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choices) -> Answer | None:
-    if (
-        question.is_yes_no
-        or question.asks_colour
-        or question.subject.extreme
-        or COMBINES.search(question.text)
-    ):
+    is_plain = not (question.is_yes_no or question.asks_colour or question.subject.extreme)
+    if not is_plain or COMBINES.search(question.text):
         return None
     best = max((measure_mention(fact.label, question) for fact in named), default=0.0)
     meant = [fact for fact in named if measure_mention(fact.label, question) == best]
