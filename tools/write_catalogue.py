@@ -2,7 +2,7 @@
 
     python tools/write_catalogue.py          (make catalogue)
 
-docs/catalogue.md has the benchmarks, docs/judges.md their prompts, docs/command-line.md the options,
+docs/catalogue.md has the benchmarks, docs/judges.md their prompts, docs/command-line.md the names of options,
 and docs/runs.md what they affect. A test compares the tables with the declarations.
 """
 
@@ -111,41 +111,37 @@ REFERENCE = PAGE.with_name("command-line.md")
 
 
 def write_options() -> str:
-    """The text of docs/command-line.md with the list of options, under the headings of the help."""
-    lines = [""]
+    """The text of docs/command-line.md with the names of all options, by the headings of the help."""
+    of: dict[str, list[str]] = {}
     options = list_options(Options)
-    group = ""
     for one in options.values():
-        if one.group != group:
-            lines += ["", f"**{one.group.capitalize()}**", ""]
-            group = one.group
         role, _, rest = one.name.partition("_")
         if not (role in _ROLES and rest in options):
-            lines.append(write_option(one))
+            of.setdefault(one.group, []).append(name_option(one))
         elif rest == "base_url":
-            alike = [f"{role}_{name}" for name in options if f"{role}_{name}" in options]
-            names = ", ".join(name_option(options[name]) for name in alike)
-            lines.append(f"- {names}: as the model's options of these names, for the {role}")
+            alike = [name for name in options if f"{role}_{name}" in options]
+            names = ", ".join(name_option(options[f"{role}_{name}"]) for name in alike)
+            of[one.group].append(f"as the model's, {names}")
+    lines = ["", "", "| | |", "|---|---|"]
+    for group, names in of.items():
+        page = _PAGES.get(group)
+        told = f"[{group.capitalize()}]({page}.md)" if page else group.capitalize()
+        lines.append(f"| {told} | {'; '.join(names).replace('|', chr(92) + '|')} |")
     return put_between(REFERENCE, "options", lines)
 
 
 _ROLES = ("judge", "searcher")  # models beside the one that is evaluated
-
-
-def write_option(one: Option) -> str:
-    """A line of the list: the flag, its name in files where that is another, how the help begins."""
-    told, default = one.help, ""
-    if found := re.search(r" \(default: (.*)\)$", told):
-        told, default = told[: found.start()], found[1]
-    if one.default is not False and isinstance(one.default, bool | int | float | str):
-        value = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
-        default = f"`{value.lower()}`"
-    told = shorten(told)
-    if one.is_switched_off:
-        told = f"`{one.name}: false`: {told}"
-    elif one.is_repeatable:
-        told += "; repeatable"
-    return link_pages(f"- {name_option(one)}: {told}{f' (default: {default})' if default else ''}")
+_PAGES = {
+    "model": "models",
+    "data": "data",
+    "prompt": "prompts",
+    "closer looks": "look",
+    "scoring": "scoring",
+    "requests": "scale",
+    "cost and cache": "cost",
+    "gates": "gates",
+    "run": "runs",
+}
 
 
 def name_option(one: Option) -> str:
@@ -156,28 +152,9 @@ def name_option(one: Option) -> str:
     value = one.metavar or "|".join(one.choices)
     value = f"[={value}]" if one.bare else f" {value}" if one.kind is not bool else ""
     others = [f"`{key}`" for key in dict.fromkeys([one.name, *keys]) if key not in spelled]
+    if one.is_switched_off:
+        others = [f"`{one.name}: false`"]
     return f"`{'`, `'.join(one.flags)}{value}`" + (f" ({', '.join(others)})" if others else "")
-
-
-def shorten(told: str) -> str:
-    """The first clause of a help, which says what the option is, and the page that it names."""
-    found = re.match(r"(with --[^:]*: )?.*?(?=; |: | \(|$)", told)
-    first = found[0] if found else told
-    if " " not in first:  # values are explained one by one
-        return told
-    pages = re.findall(r"\beyechart docs \w[\w-]*(?:#[\w-]+)?", told.removeprefix(first))
-    return " ".join([first, *(f"({page})" for page in pages)])
-
-
-def link_pages(line: str) -> str:
-    """A line in which the commands that show pages are links."""
-    line = re.sub(r"\beyechart docs (\w[\w-]*(?:#[\w-]+)?)", _link, line)
-    return line.replace("<", "&lt;").replace("*", "\\*").replace("\\*\\*", "**")
-
-
-def _link(found: re.Match[str]) -> str:
-    page, _, section = found[1].partition("#")
-    return f"[{page}]({page}.md{'#' + section if section else ''})"
 
 
 _IDENTIFIED = {
@@ -188,23 +165,18 @@ _IDENTIFIED = {
     "benchmark": "the benchmark: its name, its settings, the location of its data",
     "options": "the options that it sets",
 }
-_UNIDENTIFIED = {
-    "requests": "prompts and images: a request that differs from the stored one is sent, in the same folder",
-    "score": "how replies are scored, and how many trials are asked",
-    "pace": "how, where and at what cost requests are sent; each `--shard` has a folder of its own",
-    "output": "what is written and shown; `--fresh` starts over",
-}
+_REQUESTS = "prompts and images: a request that differs from the stored one is sent, in the same folder"
 
 
 def write_identity() -> str:
     """The text of docs/runs.md with the options by what another value does to the hash."""
-    of: dict[str, list[str]] = {key: [] for key in (*_IDENTIFIED, *_UNIDENTIFIED)}
+    of: dict[str, list[str]] = {}
     for one in list_options(Options).values():
-        of[one.identified_by if one.affects in ("data", "request") else one.affects].append(f"`{one.flag}`")
+        if one.affects in ("data", "request"):
+            of.setdefault(one.identified_by, []).append(f"`{one.flag}`")
     lines = ["", "", "| enters the hash as | options |", "|---|---|"]
     lines += [f"| {told} | {', '.join(of[key])} |" for key, told in _IDENTIFIED.items()]
-    lines += ["", "| does not enter the hash, but changes | options |", "|---|---|"]
-    lines += [f"| {told} | {', '.join(of[key])} |" for key, told in _UNIDENTIFIED.items()]
+    lines.append(f"| not at all, but changes {_REQUESTS} | {', '.join(of['requests'])} |")
     return put_between(PAGE.with_name("runs.md"), "identity", lines)
 
 

@@ -447,7 +447,7 @@ def check_what_to_try_next(tmp_path: Path, *, is_on_path: bool) -> None:
 def test_the_files_of_the_quickstart_are_those_that_the_page_spells_out(tmp_path: Path) -> None:
     eyechart("demo", "--files", ".", cwd=tmp_path)
     page = (Path(__file__).parents[2] / "docs/quickstart.md").read_text(encoding="utf-8")
-    spelled = page.partition('```json title="mine.jsonl"\n')[2].partition("```")[0]
+    spelled = page.partition('```json title="examples/mine.jsonl"\n')[2].partition("```")[0]
     assert (tmp_path / "mine.jsonl").read_text(encoding="utf-8") == spelled
 
 
