@@ -8,7 +8,6 @@ and docs/runs.md what they affect. A test compares the tables with the declarati
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
