@@ -118,9 +118,10 @@ def write_options() -> str:
         if not (role in _ROLES and rest in options):
             of.setdefault(one.group, []).append(name_option(one))
         elif rest == "base_url":
-            alike = [name for name in options if f"{role}_{name}" in options]
-            names = ", ".join(name_option(options[f"{role}_{name}"]) for name in alike)
-            of[one.group].append(f"as the model's, {names}")
+            alike = [
+                name_option(options[f"{role}_{name}"]) for name in options if f"{role}_{name}" in options
+            ]
+            of[one.group].append(f"as the model's, {', '.join(alike)}")
     lines = ["", "", "| | |", "|---|---|"]
     for group, names in of.items():
         page = _PAGES.get(group)
