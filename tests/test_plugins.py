@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -93,14 +92,6 @@ def test_of_a_package_in_two_places_the_first_counts(tmp_path: Path) -> None:
     package(tmp_path / "a", "The_Irs-2.0", "[eyechart.models]\nmine = new\n")
     package(tmp_path / "b", "the.irs-1.0", "[eyechart.models]\nmine = old\n")
     assert by_us([str(tmp_path / "a"), str(tmp_path / "b")]) == {"eyechart.models": {"mine": "new"}}
-
-
-def test_a_package_in_an_archive(tmp_path: Path) -> None:
-    archive = tmp_path / "app.pyz"
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("theirs-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-        file.writestr("theirs-1.0.dist-info/entry_points.txt", "[eyechart.models]\nmine = my.models\n")
-    assert by_us([str(archive)]) == {"eyechart.models": {"mine": "my.models"}}
 
 
 @pytest.mark.parametrize("value", ["their_parts", "their_parts:Thing", "their_parts [fast]"])

@@ -545,8 +545,8 @@ def check_texts(content: Any, path: str | Path, names: Iterable[str], *, what: s
 # -- which module has a part
 #
 # Entry points are read from the files of installed packages. `importlib.metadata` finds the same, but
-# importing it and scanning every package takes as long as a hundred requests, at every command. It reads
-# archives only.
+# importing it and scanning every package takes as long as a hundred requests, at every command. Packages in
+# archives are not found.
 
 
 _FILE = "entry_points.txt"
@@ -574,15 +574,7 @@ class EntryPoint(NamedTuple):
 
     def read_names(self) -> str:
         """The text of a file of names, ``my.package.names`` for ``my/package/names.txt``."""
-        if text := self._read(".txt"):
-            return text
-        from pkgutil import get_data  # the package is in an archive
-
-        package, _, name = self.module.rpartition(".")
-        try:
-            return (get_data(package, f"{name}.txt") or b"").decode("utf-8", "replace")
-        except (OSError, ImportError, ValueError):
-            return ""
+        return self._read(".txt")
 
     def _read(self, *endings: str) -> str:
         path = self.module.replace(".", "/")
@@ -648,10 +640,7 @@ def _texts(path: tuple[str, ...]) -> Iterator[str]:
     for place in path:
         try:
             names = os.listdir(place or ".")  # noqa: PTH208 - hundreds of them
-        except NotADirectoryError:
-            yield from _texts_in_archive(place)
-            continue
-        except OSError:
+        except OSError:  # no folder
             continue
         for name in names:
             if not name.endswith((".dist-info", ".egg-info")):
@@ -667,11 +656,3 @@ def _texts(path: tuple[str, ...]) -> Iterator[str]:
                 continue
             if _OURS.encode() in data:
                 yield data.decode("utf-8", "replace")
-
-
-def _texts_in_archive(place: str) -> Iterator[str]:
-    from importlib.metadata import distributions
-
-    for package in distributions(path=[place]):
-        if text := package.read_text(_FILE):
-            yield text

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from eyechart.store.folder import StoredReplies
+from eyechart.store.folder import EarlierRuns
 from eyechart.store.journal import Ask, Journal
+from eyechart.store.reader import list_tasks
 from eyechart.types import Reply
 from support.parts import samples
 
@@ -18,8 +19,8 @@ def test_tasks_are_those_of_the_journal(tmp_path: Path) -> None:
         journal.append_reply(asked[1].id, trial, ask, Reply(text="A"))
     journal.append_reply(asked[2].id, 5, Ask(key="later", recipe="r", messages=[]), Reply(text="A"))
     journal.flush()
-    kept = StoredReplies(path)
-    found = [task for k, one in enumerate(asked) for task in kept.tasks(k, one, 2)]
+    kept = EarlierRuns([path])
+    found = [task for k, one in enumerate(asked) for task in list_tasks(k, one, kept.replied(one.id, 2), 2)]
     kept.close()
     assert found == list(journal.tasks(2))
     assert found[2].keys == {"old", "new"}
@@ -28,8 +29,7 @@ def test_tasks_are_those_of_the_journal(tmp_path: Path) -> None:
 
 
 def test_without_a_journal_nothing_is_answered(tmp_path: Path) -> None:
-    for path in (None, tmp_path / "run.sqlite"):
-        kept = StoredReplies(path)
-        assert [task.keys for task in kept.tasks(0, samples(1)[0], 2)] == [frozenset(), frozenset()]
-        kept.close()
+    kept = EarlierRuns([tmp_path / "run.sqlite"])
+    assert kept.replied("q0", 2) == []
+    kept.close()
     assert not list(tmp_path.iterdir())

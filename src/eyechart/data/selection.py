@@ -31,69 +31,44 @@ def select(
     """
     if limit is not None and limit < 1:
         raise UsageError(f"--limit {limit} selects nothing", hint="leave it out to select all samples")
-    return _Selection(limit, None if ids is None else frozenset(ids), dict(where or {})).of(samples)
+    return _select(samples, limit, None if ids is None else frozenset(ids), where or {})
 
 
-class _Selection:
-    """One pass, and what it saw, to explain a selection that matches nothing."""
-
-    def __init__(self, limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]) -> None:
-        self.limit = limit
-        self.ids = ids
-        self.where = {key: {value, *map(str.strip, value.split(","))} for key, value in where.items()}
-        self.seen_ids: set[str] = set()
-        self.known_ids: list[str] = []
-        self.known_keys: set[str] = set()
-        self.known_values: dict[str, set[str]] = {key: set() for key in where}
-
-    def of(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        count = 0
-        for sample in samples:
-            if not self._fits(sample):
+def _select(
+    samples: Iterable[Sample], limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]
+) -> Iterator[Sample]:
+    accepted = {key: {value, *map(str.strip, value.split(","))} for key, value in where.items()}
+    # What was seen explains a selection that matches nothing.
+    n, found, known = 0, set[str](), list[str]()
+    keys, values = set[str](), {key: set[str]() for key in where}
+    for sample in samples:
+        if ids is not None:
+            known += [sample.id] * (len(known) < _VALUES_REMEMBERED)
+            if sample.id not in ids:
                 continue
+            found.add(sample.id)
+        texts = {key: to_text(sample.meta.get(key)) for key in where}
+        for key, text in texts.items():
+            if text and len(values[key]) < _VALUES_REMEMBERED:
+                values[key].add(text)
+        keys.update(sample.meta if where else ())
+        if all(text in accepted[key] for key, text in texts.items()):
             yield sample
-            count += 1
-            if count == self.limit:
+            n += 1
+            if n == limit:
                 return
-        self._explain(count)
-
-    def _fits(self, sample: Sample) -> bool:
-        if self.ids is not None:
-            if len(self.known_ids) < _VALUES_REMEMBERED:
-                self.known_ids.append(sample.id)
-            if sample.id not in self.ids:
-                return False
-            self.seen_ids.add(sample.id)
-        if not self.where:
-            return True
-        self.known_keys.update(sample.meta)
-        fits = True
-        for key, wanted in self.where.items():
-            text = to_text(sample.meta.get(key))
-            if text and len(self.known_values[key]) < _VALUES_REMEMBERED:
-                self.known_values[key].add(text)
-            fits &= text in wanted
-        return fits
-
-    def _explain(self, count: int) -> None:
-        missing = sorted((self.ids or frozenset()) - self.seen_ids)
-        if missing:
-            alike = f"ids look like {', '.join(self.known_ids[:5])}"
-            hint = suggest_name(missing[0], self.known_ids, otherwise=alike)
-            raise UsageError(f"--ids: no sample {', '.join(missing[:5])}", hint=hint)
-        for key in self.where:
-            if key not in self.known_keys:
-                known = sorted(self.known_keys)
-                have = f"samples have: {', '.join(known[:_VALUES_SHOWN]) or 'nothing'}"
-                hint = suggest_name(key, known, otherwise=have)
-                raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
-        if count == 0:
-            raise UsageError("no sample is selected", hint=self._values_hint())
-
-    def _values_hint(self) -> str:
-        values = {key: ", ".join(sorted(known)[:_VALUES_SHOWN]) for key, known in self.known_values.items()}
-        shown = [f"{key} is one of {text}" for key, text in values.items()]
-        return "; ".join(shown) or "the source has no samples"
+    if missing := sorted((ids or frozenset()) - found):
+        hint = suggest_name(missing[0], known, otherwise=f"ids look like {', '.join(known[:5])}")
+        raise UsageError(f"--ids: no sample {', '.join(missing[:5])}", hint=hint)
+    for key in where:
+        if key not in keys:
+            have = f"samples have: {', '.join(sorted(keys)[:_VALUES_SHOWN]) or 'nothing'}"
+            hint = suggest_name(key, sorted(keys), otherwise=have)
+            raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
+    if not n:
+        shown = {key: ", ".join(sorted(several)[:_VALUES_SHOWN]) for key, several in values.items()}
+        hint = "; ".join(f"{key} is one of {text}" for key, text in shown.items())
+        raise UsageError("no sample is selected", hint=hint or "the source has no samples")
 
 
 def select_questions(

@@ -26,8 +26,9 @@ from eyechart.runs.plan import Plan, has_shared_requests, make_plan, make_prepar
 from eyechart.runs.shards import select_shard
 from eyechart.runs.sources import watch_samples
 from eyechart.store.batches import BatchLog, has_pending
-from eyechart.store.folder import StoredReplies
+from eyechart.store.folder import EarlierRuns
 from eyechart.store.journal import FILE_NAME
+from eyechart.store.reader import list_tasks
 from eyechart.terminal import make_counter
 from eyechart.types import (
     MODELS_TURN,
@@ -213,20 +214,17 @@ def _prepared(
     together = has_shared_requests(plan)
     n = 0
     with contextlib.ExitStack() as stack:
-        earlier = None
+        runs = [None if options.fresh else EarlierRuns([plan.folder / FILE_NAME])]
         if not is_free(plan.model):
-            earlier = open_earlier(
-                plan.folder, options, plan.model.identity, () if options.fresh else plan.earlier
-            )
-        if earlier is not None:
-            stack.enter_context(contextlib.closing(earlier))
-        own = None if options.fresh else plan.folder / FILE_NAME
-        kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
+            journals = () if options.fresh else plan.earlier
+            runs.append(open_earlier(plan.folder, options, plan.model.identity, journals))
+        kept = [stack.enter_context(contextlib.closing(run)) for run in runs if run is not None]
         samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, notes_shown))
         if plan.shard is not None:
             samples = select_shard(plan, plan.shard, _shown(plan, notes_shown))
         for n, (position, sample) in enumerate(samples, start=1):
-            for task in kept.tasks(position, sample, options.trials, together=together):
+            replies = [row for run in kept for row in run.replied(sample.id, options.trials)]
+            for task in list_tasks(position, sample, replies, options.trials, together=together):
                 # Only a request that was sent before can be recognised by the content of its images.
                 is_known = any(one.keys for one in (task, *task.siblings))
                 item = (prepare_exactly if is_known else prepare)(task)

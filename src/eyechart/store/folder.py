@@ -18,9 +18,9 @@ from eyechart.errors import StoreError
 from eyechart.files import atomic_write, make_folder, parse_draft_name, remove_draft
 from eyechart.store.batches import has_pending, was_batched
 from eyechart.store.journal import FILE_NAME
-from eyechart.store.reader import ReplyRow, Task, list_tasks, open_to_read
+from eyechart.store.reader import ReplyRow, open_to_read
 from eyechart.store.sqlite import store_errors
-from eyechart.types import Reply, Sample
+from eyechart.types import Reply
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
@@ -245,40 +245,12 @@ class EarlierRuns:
 
     def replied(self, sample: str, trials: int) -> list[ReplyRow]:
         """The stored replies to a sample, as `list_tasks` takes them."""
-        return [row for db in self._open for row in _replied(db, sample, trials)]
+        sql = """
+            SELECT r.trial, r.key, a.recipe FROM replies r
+            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
+            WHERE r.sample = ? AND r.trial < ?"""
+        return [row for db in self._open for row in db.execute(sql, (sample, trials)).fetchall()]
 
     def close(self) -> None:
         for db in self._open:
             db.close()
-
-
-class StoredReplies:
-    """The replies of a journal, if there is one, by sample, over one connection; `close` it at the end."""
-
-    def __init__(self, path: Path | None, earlier: EarlierRuns | None = None) -> None:
-        self._path = path or Path()
-        self._earlier = earlier
-        self._db = None
-        if path is not None and path.is_file():
-            self._db = open_to_read(path)
-
-    def tasks(self, position: int, sample: Sample, trials: int, *, together: bool = False) -> list[Task]:
-        """Every trial of a sample with the keys of its replies, like the journal's own tasks."""
-        return list_tasks(position, sample, self._rows(sample.id, trials), trials, together=together)
-
-    def _rows(self, sample: str, trials: int) -> list[ReplyRow]:
-        with store_errors(self._path):
-            own = [] if self._db is None else _replied(self._db, sample, trials)
-        return own + (self._earlier.replied(sample, trials) if self._earlier is not None else [])
-
-    def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-
-
-def _replied(db: sqlite3.Connection, sample: str, trials: int) -> list[ReplyRow]:
-    sql = """
-        SELECT r.trial, r.key, a.recipe FROM replies r
-        LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
-        WHERE r.sample = ? AND r.trial < ?"""
-    return db.execute(sql, (sample, trials)).fetchall()
