@@ -197,8 +197,6 @@ def download(
                 local_dir=to,
             )
         )
-    except KeyboardInterrupt:
-        raise
     except Exception as err:  # the library raises many kinds
         _raise_explained(repository.place, err)
     finally:

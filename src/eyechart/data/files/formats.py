@@ -190,6 +190,7 @@ def _by_content(path: Path, text: bytes) -> tuple[str, str]:
 
 _SHEET = "save the sheet as CSV (UTF-8) and use that file"
 _UNPACK = "unpack it and use the data file, or its folder"
+_PICKLE = ("a pickle", "a pickle can run any code, so it is not opened; write df.to_parquet(...)")
 _IMAGE = ("an image", "use the file with the questions; its image column names the images")
 
 # How a file begins, what it is, and what to do.
@@ -205,28 +206,24 @@ _MARKS = (
     (b"\x89PNG\r\n\x1a\n", *_IMAGE),
     (b"\xff\xd8\xff", *_IMAGE),
     (b"GIF8", *_IMAGE),
+    (b"\x80\x04\x95", *_PICKLE),
+    (b"\x80\x05\x95", *_PICKLE),
     (b"version https://git-lfs", "a Git LFS pointer", "git lfs pull"),
 )
-_PICKLES = tuple(bytes((0x80, version, 0x95)) for version in (4, 5))
 _PAGES = (b"<!doctype html", b"<html")
 
 
 def refuse_unreadable(path: Path, head: bytes) -> None:
     """Raise `DataError` for a file that cannot hold rows, by its first bytes."""
-    what, hint = _kind(head)
+    what, hint = next(((what, hint) for mark, what, hint in _MARKS if head.startswith(mark)), ("", ""))
+    if head.startswith(b"PK\x03\x04"):
+        what, hint = "a zip archive", _UNPACK
+        if b"vnd.oasis.opendocument" in head:
+            what, hint = "a LibreOffice document", _SHEET
+        elif b"[Content_Types].xml" in head:
+            what, hint = "an Excel file", _SHEET
+    if head.lstrip()[:20].lower().startswith(_PAGES):
+        what, hint = "a web page", "download the file itself; a web page often means that a login is needed"
     if what:
         name = shlex.quote(path.name)
         raise DataError(f"{path.name}: this is {what}, not a data file", hint=hint.format(name=name))
-
-
-def _kind(head: bytes) -> tuple[str, str]:
-    """What a file is and what to do about it; empty for a file that may hold rows."""
-    if head.startswith(b"PK\x03\x04"):
-        if b"vnd.oasis.opendocument" in head:
-            return "a LibreOffice document", _SHEET
-        return ("an Excel file", _SHEET) if b"[Content_Types].xml" in head else ("a zip archive", _UNPACK)
-    if head.startswith(_PICKLES):
-        return "a pickle", "a pickle can run any code, so it is not opened; write df.to_parquet(...)"
-    if head.lstrip()[:20].lower().startswith(_PAGES):
-        return "a web page", "download the file itself; a web page often means that a login is needed"
-    return next(((what, hint) for mark, what, hint in _MARKS if head.startswith(mark)), ("", ""))

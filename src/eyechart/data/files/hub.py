@@ -565,13 +565,17 @@ class HubReader(msgspec.Struct, frozen=True):
         labels = getattr(self.loaded.dataset.features[name], "names", None)  # of a ClassLabel
         for value in read_cells(column):
             if is_blob and isinstance(value, str):
-                yield Blob(value.encode("utf-8", "surrogatepass"), column=name) if value else None
+                yield self._to_blob(value, name) if value else None
             elif is_blob and isinstance(value, list):
-                yield [_named(item, f"{name}[{index}]") for index, item in enumerate(value)]
+                yield [self._to_blob(item, f"{name}[{index}]") for index, item in enumerate(value)]
             elif labels and isinstance(value, int):
                 yield labels[value] if 0 <= value < len(labels) else None
             else:
                 yield value
+
+    @staticmethod
+    def _to_blob(item: Any, column: str) -> Any:
+        return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
 
     def _make_ref(self, cell: Any, column: str, row: int) -> Any:
         """A reference to the bytes, or the path if there are none."""
@@ -620,10 +624,6 @@ def _get_loaded_for(ref: ImageRef) -> LoadedSplit:
         return get_loaded(ref.location)
     except DataError as err:
         raise ImageError(err.message, hint=err.hint) from err
-
-
-def _named(item: Any, column: str) -> Any:
-    return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
 
 
 # -- The files of a repository

@@ -89,12 +89,8 @@ class ParquetReader(msgspec.Struct):
                     for record in _records(file, group, wanted, n_rows):
                         number += 1
                         if record is None:
-                            on_problem(
-                                DataError(
-                                    f"{self.path.name}: row {number}: {_TOO_LONG}",
-                                    hint="store large images in separate files",
-                                )
-                            )
+                            what = f"{self.path.name}: row {number}: {_TOO_LONG}"
+                            on_problem(DataError(what, hint="store large images in separate files"))
                             continue
                         values = {
                             name: self._value(record.get(name), name, number, is_unread=name in unread)
@@ -105,12 +101,8 @@ class ParquetReader(msgspec.Struct):
                         yield Row(number, 0, values)
                 except _damage() as err:
                     rows = f"row {number + 1} (to {first + n_rows - 1}, row group {group + 1})"
-                    on_problem(
-                        DataError(
-                            f"{self.path.name}: {rows}: damaged ({shorten(str(err))})",
-                            hint="was the download interrupted? Download it again",
-                        )
-                    )
+                    what = f"{self.path.name}: {rows}: damaged ({shorten(str(err))})"
+                    on_problem(DataError(what, hint="was the download interrupted? Download it again"))
                     number = first + n_rows - 1
 
     def _value(self, value: Any, column: str, number: int, *, is_unread: bool) -> Any:

@@ -318,25 +318,21 @@ class ImageLoader:
 
     def _read(self, ref: ImageRef) -> _Raw:
         _refuse(ref)
+        if ref.kind == "url":
+            return self._download(ref.location)
         if ref.kind == "cell":
             return _from_base64(_read_cell(ref, self._cells), str(ref))
         if ref.kind == "data":
             return _from_base64(ref.location.encode("ascii", "replace"), str(ref))
-        if ref.kind in ("parquet", "hub"):
-            value = self._read_row_cell(ref)
-            return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
-        if ref.kind in ("member", "page"):
-            return _Raw(_read_part(ref))
-        if ref.kind == "url":
-            return self._download(ref.location)
-        is_sent_as_it_is = ref.box is None and not (self.max_pixels or self.max_side or self.jpeg_quality)
-        return _Raw(_read_picture(ref, is_sent_as_it_is), path=None if ref.box else ref.location)
-
-    def _read_row_cell(self, ref: ImageRef) -> bytes | str:
         if ref.kind == "hub":
-            return read_hub_image(ref)
-        _status(ref)
-        return self._parquet.read(ref)
+            return _to_raw(read_hub_image(ref), ref)
+        n_bytes = _status(ref).st_size
+        if ref.kind == "parquet":
+            return _to_raw(self._parquet.read(ref), ref)
+        if ref.kind in ("member", "page"):
+            return _Raw(read_member(ref) if ref.kind == "member" else render_page(ref))
+        is_sent_as_it_is = ref.box is None and not (self.max_pixels or self.max_side or self.jpeg_quality)
+        return _Raw(_read_picture(ref, n_bytes, is_sent_as_it_is), path=None if ref.box else ref.location)
 
     def _download(self, url: str) -> _Raw:
         if not self.allow_urls:
@@ -346,12 +342,8 @@ class ImageLoader:
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
 
 
-def _read_part(ref: ImageRef) -> bytes:
-    """An image in a workbook, or a page of a PDF file."""
-    _status(ref)
-    if ref.kind == "member":
-        return read_member(ref)
-    return render_page(ref)
+def _to_raw(value: bytes | str, ref: ImageRef) -> _Raw:
+    return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
 
 
 def open_picture(ref: ImageRef) -> PilImage:
@@ -404,8 +396,7 @@ def _read_cell(ref: ImageRef, cells: OpenFiles) -> bytes:
     return data
 
 
-def _read_picture(ref: ImageRef, is_sent_as_it_is: bool) -> bytes:
-    size = _status(ref).st_size
+def _read_picture(ref: ImageRef, size: int, is_sent_as_it_is: bool) -> bytes:
     if size > MAX_FILE_BYTES:
         raise ImageError(f"{ref}: {size // 1_000_000} MB; the limit is {MAX_FILE_BYTES // 2**20} MB")
     reserve(size * 7 // 3)  # the file, and its base64
