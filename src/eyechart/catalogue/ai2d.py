@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit, read_letter
+from eyechart.catalogue.entry import Entry, Kit, read_letter
 from eyechart.prompt.published import choose
 from eyechart.score.lmms import gqa_lmms, lmms_scorer, read_leading, score_text
 from eyechart.types import Reply, Sample, Score
@@ -19,7 +19,7 @@ AI2D = Entry(
     file="AI2D_TEST",
     hub="lmms-lab/ai2d:test",
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="ai2d-lmms")},
+    lmms=Kit(max_tokens=16, prompt=choose(), scorer="ai2d-lmms"),
 ).register()
 
 replace(

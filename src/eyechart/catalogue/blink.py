@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from string import ascii_uppercase
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with
 from eyechart.score.lmms import lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
@@ -52,7 +52,7 @@ Entry(
         "answer": str(row["answer"]).strip("()"),
         "category": row["sub_task"],
     },
-    kits={LMMS_EVAL: Kit(prompt=ask_with(ask_blink), scorer="blink-lmms")},
+    lmms=Kit(prompt=ask_with(ask_blink), scorer="blink-lmms"),
     group_by=("category",),
     macro="category",
     aggregate="macro-category",

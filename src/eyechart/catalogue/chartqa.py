@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
@@ -40,11 +40,7 @@ Entry(
     scorer="relaxed",
     group_by=("split",),
     aggregate="chartqa",
-    kits={
-        LMMS_EVAL: Kit(
-            max_tokens=16, prompt=ask("\nAnswer the question with a single word."), scorer="chartqa-lmms"
-        )
-    },
+    lmms=Kit(max_tokens=16, prompt=ask("\nAnswer the question with a single word."), scorer="chartqa-lmms"),
     metric="relaxed accuracy (5 %)",
     note="The authors publish no prompt; the default is VLMEvalKit's. 50% is read as 0.5, as in both kits.",
 ).register()

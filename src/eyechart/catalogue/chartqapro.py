@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.data.files.rows import read_literal
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
@@ -111,7 +111,7 @@ Entry(
     prompt=ask_chartqapro,
     scorer="chartqapro",
     group_by=("question_type",),
-    kits={LMMS_EVAL: Kit(max_tokens=128, prompt=ask_chartqapro_lmms, scorer="chartqapro-lmms")},
+    lmms=Kit(max_tokens=128, prompt=ask_chartqapro_lmms, scorer="chartqapro-lmms"),
     aggregate="chartqapro",
     metric="relaxed accuracy for numbers, exact for years, ANLS for text",
     note="VLMEvalKit, like the authors' own code, computes the exact rule for fact checking and multiple choice and does not "

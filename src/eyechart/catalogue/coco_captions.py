@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_aggregate
@@ -46,14 +46,12 @@ Entry(
     prompt=ask(),
     scorer="rouge-l",
     aggregate="captions",
-    kits={
-        LMMS_EVAL: Kit(
-            max_tokens=64,
-            prompt=ask_with(lambda sample: "Provide a one-sentence caption for the provided image."),
-            scorer="rouge-l-words",
-            aggregate="captions-words",
-        )
-    },
+    lmms=Kit(
+        max_tokens=64,
+        prompt=ask_with(lambda sample: "Provide a one-sentence caption for the provided image."),
+        scorer="rouge-l-words",
+        aggregate="captions-words",
+    ),
     metric="CIDEr; BLEU, ROUGE-L",
     parity="VLMEvalKit; lmms-eval but for its tokenizer",
     note="VLMEvalKit compares texts as they are, which gives lower numbers than in papers; lmms-eval compares words without "

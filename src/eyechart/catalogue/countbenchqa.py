@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.lmms import lmms_scorer, score_short
@@ -28,7 +28,7 @@ Entry(
     change_row=lambda row: {"answer": str(row["number"])},
     prompt=ask(" Note that: answer with a number directly e.g. 3. Do not include any additional text."),
     scorer="countbenchqa",
-    kits={LMMS_EVAL: Kit(max_tokens=32, prompt=ask_with(ask_count), scorer="countbenchqa-lmms")},
+    lmms=Kit(max_tokens=32, prompt=ask_with(ask_count), scorer="countbenchqa-lmms"),
     note="The reply must contain the gold: 13 contains 3. lmms-eval requires the reply to be the number, and shows the image's caption.",
 ).register()
 

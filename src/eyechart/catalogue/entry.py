@@ -59,7 +59,7 @@ class Entry:
     """A benchmark of the catalogue; calling it makes the `Benchmark`, and its parameters are the settings.
 
     `about` says in a few words what is asked. `prompt`, `scorer`, `judged_scorer`, `aggregate` and `group_by`
-    are those of the kit that `kit` names; `kits` has those of others (``--set kit=NAME``). `parity` is by
+    are those of the kit that `kit` names; `lmms` and `kits` have those of others (``--set kit=NAME``). `parity` is by
     default the two kits, as far as they are there.
     """
 
@@ -78,6 +78,8 @@ class Entry:
     macro: str = ""
     cluster: tuple[str, ...] = ()
     kit: str = VLMEVALKIT
+    lmms: Kit | None = None
+    """lmms-eval's way, where that is not the `kit`."""
     kits: Mapping[str, Kit] = field(default_factory=dict)
     metric: str = "accuracy"
     parity: str = ""
@@ -140,6 +142,7 @@ class Entry:
         """The kits, the default one first."""
         return {
             self.kit: Kit(self.prompt, self.scorer, self.judged_scorer, max_tokens=self.max_tokens),
+            **({LMMS_EVAL: self.lmms} if self.lmms else {}),
             **self.kits,
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Apart, Entry, Kit
+from eyechart.catalogue.entry import Apart, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.registry import scorer
 from eyechart.score.lmms import gqa, gqa_lmms, lmms_scorer, score_short
@@ -22,7 +22,7 @@ Entry(
     images=Apart("testdev_balanced_images/testdev", "imageId"),
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="gqa",
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=ask(f"\n{BRIEFLY}"), scorer="gqa-lmms")},
+    lmms=Kit(max_tokens=16, prompt=ask(f"\n{BRIEFLY}"), scorer="gqa-lmms"),
     metric="exact match without case",
     note="lmms-eval also drops punctuation.",
 ).register()

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import partial
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
@@ -40,8 +40,8 @@ Entry(
     scorer="yes-no-vlmevalkit",
     judged_scorer="yes-no-judged-vlmevalkit",
     aggregate="hallusion",
+    lmms=Kit(max_tokens=128, prompt=ask(), scorer="hallusion-lmms", aggregate="hallusion-lmms"),
     kits={
-        LMMS_EVAL: Kit(max_tokens=128, prompt=ask(), scorer="hallusion-lmms", aggregate="hallusion-lmms"),
         "lmms-eval-no-judge": Kit(
             max_tokens=128, prompt=ask(), scorer="hallusion-yes-lmms", aggregate="hallusion-yes-lmms"
         ),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, get_column
@@ -29,9 +29,7 @@ Entry(
     fields={"answer": "gpt4_ans"},
     prompt=ask(),
     scorer="llavabench",
-    kits={
-        LMMS_EVAL: Kit(max_tokens=4096, prompt=ask(), scorer="llavabench-lmms", aggregate="llavabench-lmms")
-    },
+    lmms=Kit(max_tokens=4096, prompt=ask(), scorer="llavabench-lmms", aggregate="llavabench-lmms"),
     group_by=("category",),
     aggregate="llavabench",
     metric="the reply's score by the judge, divided by that of GPT-4's answer",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, ask_with_choices
 from eyechart.registry import judged_scorer
 from eyechart.score.aggregates import declare_means, get_column
@@ -48,7 +48,7 @@ for _name, _file, _split, _size in (
         change_row=lambda row: {"index": row["id"], "category": row["subject"]},
         prompt=ask_with(ask_with_choices),
         scorer="mathvision",
-        kits={LMMS_EVAL: Kit(max_tokens=16384, prompt=ask_with(ask_mathvision), scorer="mathvision-lmms")},
+        lmms=Kit(max_tokens=16384, prompt=ask_with(ask_mathvision), scorer="mathvision-lmms"),
         group_by=("category",),
         aggregate="mathvision",
         note="Needs a judge for replies that are not the answer alone. As published, the free answer `a` equals any "

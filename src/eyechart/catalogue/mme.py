@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask, ask_with
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
@@ -35,7 +35,7 @@ Entry(
     judged_scorer="yes-no-judged-vlmevalkit",
     group_by=("category",),
     aggregate="mme",
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=ask_mme, scorer="mme-lmms", aggregate="mme-lmms")},
+    lmms=Kit(max_tokens=16, prompt=ask_mme, scorer="mme-lmms", aggregate="mme-lmms"),
     metric="points: accuracy and accuracy per image, summed over categories (2,000 + 800)",
 ).register()
 

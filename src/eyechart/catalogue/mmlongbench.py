@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from eyechart.catalogue.entry import LMMS_EVAL, Apart, Entry, Kit
+from eyechart.catalogue.entry import Apart, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide
@@ -39,16 +39,14 @@ Entry(
     prepare=lambda sample: replace(sample, images=sample.images[:_MAX_PAGES]),
     prompt=ask(),
     scorer="mmlongbench",
-    kits={
-        LMMS_EVAL: Kit(
-            prompt=ask(
-                "\nAnswer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'.",
-                strip=True,
-            ),
-            scorer="mmlongbench-lmms",
-            aggregate="mmlongbench-lmms",
-        )
-    },
+    lmms=Kit(
+        prompt=ask(
+            "\nAnswer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'.",
+            strip=True,
+        ),
+        scorer="mmlongbench-lmms",
+        aggregate="mmlongbench-lmms",
+    ),
     group_by=("doc_type",),
     aggregate="mmlongbench",
     metric="accuracy and F1",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import LETTER, ask_with
 from eyechart.types import Sample
 
@@ -41,7 +41,7 @@ Entry(
     hub="Lin-Chen/MMStar:mmstar.parquet",
     also_hub=["Lin-Chen/MMStar:val"],
     change_row=split_inline_options,
-    kits={LMMS_EVAL: Kit(prompt=ask_with(ask_mmstar), scorer="choice-lmms", aggregate="macro-l2-category")},
+    lmms=Kit(prompt=ask_with(ask_mmstar), scorer="choice-lmms", aggregate="macro-l2-category"),
     group_by=("category", "l2-category"),
     macro="category",
     note="All six categories have 250 questions, so the mean of categories is the same number; lmms-eval averages subcategories.",

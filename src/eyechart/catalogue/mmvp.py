@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
 from eyechart.score.lmms import lmms_scorer, score_letter
@@ -27,7 +27,7 @@ Entry(
         "options": [text.strip() for text in re.split(r"\([a-z]\)", row["Options"]) if text.strip()],
         "answer": str(row["Correct Answer"]).strip("() ").upper(),
     },
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="mmvp-lmms", aggregate="mmvp-lmms")},
+    lmms=Kit(max_tokens=16, prompt=choose(), scorer="mmvp-lmms", aggregate="mmvp-lmms"),
     aggregate="mmvp",
     metric="pairs of which both questions are right",
     note="A pair is two neighbouring rows with the same question; in lmms-eval, rows 2n - 1 and 2n.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_in_place, choose
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import is_same_text, lmms_scorer, read_leading, score_text
@@ -19,7 +19,7 @@ Entry(
     hub="MUIRBENCH/MUIRBENCH:test",
     change_row=lambda row: {"index": row["idx"], "category": row["task"]},
     prompt=ask_in_place(closing="Answer with the option's letter from the given choices directly."),
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="muirbench-lmms", aggregate="muirbench")},
+    lmms=Kit(max_tokens=16, prompt=choose(), scorer="muirbench-lmms", aggregate="muirbench"),
     group_by=("category",),
     note="VLMEvalKit drops images that no `<image>` in the question refers to; here they come first.",
 ).register()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import GROUPS, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
@@ -25,7 +25,7 @@ Entry(
     scorer="ocrbench",
     group_by=("category",),
     aggregate="ocrbench",
-    kits={LMMS_EVAL: Kit(max_tokens=128, prompt=ask(strip=True), scorer="ocrbench-lmms", group_by=GROUPS)},
+    lmms=Kit(max_tokens=128, prompt=ask(strip=True), scorer="ocrbench-lmms", group_by=GROUPS),
     metric="points of 1,000: the answer occurs in the reply",
 ).register()
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import partial
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
@@ -26,14 +26,9 @@ Entry(
     scorer="yes-no-vlmevalkit",
     judged_scorer="yes-no-judged-vlmevalkit",
     aggregate="pope-f1",
-    kits={
-        LMMS_EVAL: Kit(
-            max_tokens=128,
-            prompt=ask(f"\n{BRIEFLY}", strip=True),
-            scorer="pope-lmms",
-            aggregate="pope-f1-lmms",
-        )
-    },
+    lmms=Kit(
+        max_tokens=128, prompt=ask(f"\n{BRIEFLY}", strip=True), scorer="pope-lmms", aggregate="pope-f1-lmms"
+    ),
     metric="F1 of yes over the adversarial, popular and random questions",
     note="VLMEvalKit counts an unreadable reply as no; lmms-eval leaves it out of recall.",
 ).register()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, list_options
 from eyechart.types import Sample
 
@@ -45,7 +45,7 @@ Entry(
     hub="lmms-lab/RealWorldQA:test",
     also_hub=["xai-org/RealworldQA"],
     change_row=lambda row: {**split_option_lines(row), "asked": row["question"].strip()},
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=ask_with(ask_realworldqa), scorer="choice-lmms")},
+    lmms=Kit(max_tokens=16, prompt=ask_with(ask_realworldqa), scorer="choice-lmms"),
     note="lmms-eval sends the question as published, with its options and instruction; the file has these in "
     "columns, from which the question is put together again.",
 ).register()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import GROUPS, Entry, Kit
 from eyechart.data.columns.boxes import hide_box, read_numbers, scale_box, write_box
 from eyechart.prompt.published import ask_with
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
@@ -107,15 +107,13 @@ Entry(
     prepare=partial(hide_gold, to_pixels=True),
     prompt=ask_with(ask_box),
     scorer="refcoco",
-    kits={
-        LMMS_EVAL: Kit(
-            prompt=ask_with(ask_box),
-            scorer="refcoco-lmms",
-            prepare=partial(hide_gold, to_pixels=False),
-            aggregate="boxes-lmms",
-            group_by=GROUPS,
-        )
-    },
+    lmms=Kit(
+        prompt=ask_with(ask_box),
+        scorer="refcoco-lmms",
+        prepare=partial(hide_gold, to_pixels=False),
+        aggregate="boxes-lmms",
+        group_by=GROUPS,
+    ),
     group_by=("split",),
     aggregate="refcoco",
     metric="boxes with IoU of at least 0.5, mean of the splits",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit, read_letter
+from eyechart.catalogue.entry import Entry, Kit, read_letter
 from eyechart.prompt.published import LETTER, ask_with, list_options
 from eyechart.score.lmms import is_same_text, lmms_scorer, score_text
 from eyechart.types import Reply, Sample, Score
@@ -25,7 +25,7 @@ Entry(
     file="ScienceQA_TEST",
     hub="lmms-lab/ScienceQA:ScienceQA-IMG/test",
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["choices"]))},
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=ask_with(ask_scienceqa), scorer="scienceqa-lmms")},
+    lmms=Kit(max_tokens=16, prompt=ask_with(ask_scienceqa), scorer="scienceqa-lmms"),
 ).register()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import is_same_text, lmms_scorer, score_text
@@ -22,7 +22,7 @@ Entry(
         if row["data_type"] == "image"
         else []
     ),
-    kits={LMMS_EVAL: Kit(prompt=choose(), scorer="seedbench-lmms")},
+    lmms=Kit(prompt=choose(), scorer="seedbench-lmms"),
     note="The hub data set also has questions on videos; they are left out.",
 ).register()
 
@@ -41,9 +41,7 @@ Entry(
         "options": [row[f"choice_{letter}"] for letter in "ABCD"],
         "category": row["question_image_type"],
     },
-    kits={
-        LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="seedbench-lmms", aggregate="seedbench-lmms")
-    },
+    lmms=Kit(max_tokens=16, prompt=choose(), scorer="seedbench-lmms", aggregate="seedbench-lmms"),
 ).register()
 
 

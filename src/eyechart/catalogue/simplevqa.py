@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import GROUPS, Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
@@ -25,15 +25,13 @@ Entry(
     change_row=lambda row: {"index": row["data_id"]},
     prompt=ask(),
     scorer="simplevqa",
-    kits={
-        LMMS_EVAL: Kit(
-            max_tokens=32,
-            prompt=ask("\nAnswer the question using a short phrase.", strip=True),
-            scorer="simplevqa-lmms",
-            aggregate="",
-            group_by=GROUPS,
-        )
-    },
+    lmms=Kit(
+        max_tokens=32,
+        prompt=ask("\nAnswer the question using a short phrase.", strip=True),
+        scorer="simplevqa-lmms",
+        aggregate="",
+        group_by=GROUPS,
+    ),
     group_by=(),
     aggregate="simplevqa",
     metric="F1 of accuracy and accuracy given attempted",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 
 Entry(
@@ -17,7 +17,7 @@ Entry(
     change_row=lambda row: {"index": row["question_id"]},
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="vqa-accuracy",
-    kits={LMMS_EVAL: Kit(prompt=ask(f"\n{BRIEFLY}", capitalize=True), scorer="vqa-accuracy-lmms")},
+    lmms=Kit(prompt=ask(f"\n{BRIEFLY}", capitalize=True), scorer="vqa-accuracy-lmms"),
     metric="VQA accuracy over ten answers",
     note="Asked without the OCR tokens that some model cards add to the question; they change results.",
 ).register()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from eyechart.catalogue.entry import GROUPS, LMMS_EVAL, Apart, Entry, Kit
+from eyechart.catalogue.entry import GROUPS, Apart, Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
@@ -30,14 +30,12 @@ Entry(
         )
     ),
     scorer="visulogic",
-    kits={
-        LMMS_EVAL: Kit(
-            max_tokens=64,
-            prompt=ask("\nAnswer with the option letter only.", strip=True),
-            scorer="visulogic-lmms",
-            group_by=GROUPS,
-        )
-    },
+    lmms=Kit(
+        max_tokens=64,
+        prompt=ask("\nAnswer with the option letter only.", strip=True),
+        scorer="visulogic-lmms",
+        group_by=GROUPS,
+    ),
     group_by=("category",),
 ).register()
 

@@ -66,11 +66,7 @@ Entry(
     change_row=list_answers,
     prompt=ask(),
     scorer="vqa-accuracy",
-    kits={
-        LMMS_EVAL: Kit(
-            prompt=ask(f"\n{_UNANSWERABLE}\n{BRIEFLY}", capitalize=True), scorer="vqa-accuracy-lmms"
-        )
-    },
+    lmms=Kit(prompt=ask(f"\n{_UNANSWERABLE}\n{BRIEFLY}", capitalize=True), scorer="vqa-accuracy-lmms"),
     metric="VQA accuracy",
 ).register()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.lmms import FOUR, lmms_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
@@ -24,7 +24,7 @@ Entry(
         "options": re.findall(r"\([A-Z]\) ([^\n(]*[^\s(])", row["text"]),
         "answer": row["label"],
     },
-    kits={LMMS_EVAL: Kit(max_tokens=16, prompt=choose(), scorer="vstar-lmms")},
+    lmms=Kit(max_tokens=16, prompt=choose(), scorer="vstar-lmms"),
 ).register()
 
 

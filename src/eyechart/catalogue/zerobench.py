@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 
-from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
+from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
 from eyechart.score.lmms import lmms_scorer, score_short
@@ -30,13 +30,11 @@ ZEROBENCH = Entry(
         " \n\n\nLet's think step by step and give the final answer in curly braces,  like this: {final answer}"
     ),
     scorer="zerobench",
-    kits={
-        LMMS_EVAL: Kit(
-            max_tokens=128,
-            prompt=ask("\nAnswer with only the final answer.", strip=True),
-            scorer="zerobench-lmms",
-        )
-    },
+    lmms=Kit(
+        max_tokens=128,
+        prompt=ask("\nAnswer with only the final answer.", strip=True),
+        scorer="zerobench-lmms",
+    ),
     note="The gold is searched in the last curly braces of the reply.",
 ).register()
 
