@@ -186,11 +186,9 @@ class SuiteResult:
         if mean is None or any(line.ci95 is None for line in counted):
             return None
         total = sum(line.weight for line in counted)
-        below = sum(
-            (line.weight * ((line.value or 0.0) - line.ci95[0])) ** 2 for line in counted if line.ci95
-        )
-        above = sum(
-            (line.weight * (line.ci95[1] - (line.value or 0.0))) ** 2 for line in counted if line.ci95
+        below, above = (
+            sum((line.weight * (line.ci95[end] - (line.value or 0.0))) ** 2 for line in counted if line.ci95)
+            for end in (0, 1)
         )
         return max(0.0, mean - below**0.5 / total), min(1.0, mean + above**0.5 / total)
 
@@ -233,18 +231,11 @@ def collect(suite: Suite, runs: Iterable[Run], n_models: int) -> list[SuiteResul
         member = members[number // n_models]
         line = make_line(run, weight=member.weight, points=member.points)
         by_model.setdefault(line.model, []).append(line)
-    unfinished = {model: members[len(lines) :] for model, lines in by_model.items()}
+    for model, lines in by_model.items():
+        lines += [
+            Line(benchmark=one.name, model=model, metric="", value=None, ci95=None, weight=one.weight)
+            for one in members[len(lines) :]
+        ]
     return [
-        SuiteResult(
-            suite=suite.name,
-            model=model,
-            lines=(
-                *lines,
-                *(
-                    Line(benchmark=one.name, model=model, metric="", value=None, ci95=None, weight=one.weight)
-                    for one in unfinished[model]
-                ),
-            ),
-        )
-        for model, lines in by_model.items()
+        SuiteResult(suite=suite.name, model=model, lines=tuple(lines)) for model, lines in by_model.items()
     ]

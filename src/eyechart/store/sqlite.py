@@ -133,11 +133,8 @@ class WriteStatement(NamedTuple):
     row: tuple[Any, ...]
 
 
-class _Flush(msgspec.Struct, frozen=True):
-    done: Callable[[], object]  # what to do when everything before it is on disk
-
-
 _Put = tuple[list[WriteStatement], int]  # and the bytes that they take while they wait
+_Done = Callable[[], object]  # called when everything before it is on disk
 
 
 class Writer:
@@ -145,7 +142,7 @@ class Writer:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._queue: queue.SimpleQueue[_Put | _Flush | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Put | _Done | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
         self._latest: deque[WriteStatement] = deque(maxlen=1)
         self._is_awaited = threading.Event()  # a caller waits for the disk: write at once
@@ -180,7 +177,7 @@ class Writer:
     def flush(self) -> None:
         """Return when everything queued is on disk; raise if it cannot be written."""
         done = threading.Event()
-        self._enqueue(_Flush(done.set))
+        self._enqueue(done.set)
         self._is_awaited.set()
         done.wait()
         self.raise_trouble()
@@ -188,7 +185,7 @@ class Writer:
     async def written(self) -> None:
         """The same, without blocking the event loop."""
         loop, done = asyncio.get_running_loop(), asyncio.Event()
-        self._enqueue(_Flush(functools.partial(loop.call_soon_threadsafe, done.set)))
+        self._enqueue(functools.partial(loop.call_soon_threadsafe, done.set))
         self._is_awaited.set()
         await done.wait()
         self.raise_trouble()
@@ -208,7 +205,7 @@ class Writer:
         if self._trouble is not None:
             raise self._trouble
 
-    def _enqueue(self, what: _Put | _Flush, n_bytes: int = 0) -> None:
+    def _enqueue(self, what: _Put | _Done, n_bytes: int = 0) -> None:
         self.raise_trouble()
         with self._queue_lock:
             assert not self._is_closed, "it was closed"
@@ -217,13 +214,13 @@ class Writer:
 
     def _write(self) -> None:
         """The thread: take what is queued, commit it, wake those who wait."""
-        waiting: list[_Flush] = []
+        waiting: list[_Done] = []
         is_open = True
         try:
             with store_errors(self._path), contextlib.closing(connect(self._path)) as db:
                 while is_open:
                     group = self._gather()
-                    waiting = [item for item in group if isinstance(item, _Flush)]
+                    waiting = [item for item in group if callable(item)]
                     is_open = None not in group
                     puts = [item for item in group if isinstance(item, tuple)]
                     self._commit(db, itertools.chain(*(statements for statements, _ in puts)))
@@ -237,14 +234,14 @@ class Writer:
             self._make_room(0)
             # Release callers that wait; the close sentinel may already be in the queue.
             while is_open and (item := self._queue.get()) is not None:
-                _release([item] if isinstance(item, _Flush) else [])
+                _release([item] if callable(item) else [])
 
     def _make_room(self, n_bytes: int) -> None:
         with self._written:
             self._n_bytes -= n_bytes
             self._written.notify_all()
 
-    def _gather(self) -> list[_Put | _Flush | None]:
+    def _gather(self) -> list[_Put | _Done | None]:
         """Wait for something to write and for the time of the next commit, then take all that is queued."""
         group = [self._queue.get()]
         self._is_awaited.wait(max(0.0, self._committed_at + _GATHER_S - time.monotonic()))
@@ -292,10 +289,10 @@ def _repeat(sql: str, n_columns: int, n_rows: int) -> str:
     return f"{sql} {', '.join([one] * n_rows)}"
 
 
-def _release(flushes: list[_Flush]) -> None:
-    for flush in flushes:
+def _release(waiting: Iterable[_Done]) -> None:
+    for done in waiting:
         with contextlib.suppress(RuntimeError):  # an event loop that has ended
-            flush.done()
+            done()
 
 
 # -- The tables of run.sqlite, and their version

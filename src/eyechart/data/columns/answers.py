@@ -249,45 +249,34 @@ def _is_among(gold: str, parts: Sequence[str]) -> bool:
     return gold in parts or is_letter or (number is not None and number <= len(parts))
 
 
-class GoldReader(msgspec.Struct, frozen=True):
-    """Reads the answer and the options of a row, as far as numbers of options need it."""
-
-    fields: Mapping[str, tuple[str, ...]]
-    letters: Mapping[str, str]
-    separator: str
-
-    def read(self, row: Row) -> tuple[tuple[str, ...], Mapping[str, str]]:
-        def take(target: str) -> Any:
-            return find_value([row], self.fields.get(target, ()))
-
-        try:
-            choices, _ = read_choices(self.letters, row.values, take, "", self.separator)
-        except DataError:  # reported when the row is read
-            choices = {}
-        value = next(
-            (row.values[c] for c in self.fields.get("answer", ()) if row.values.get(c) not in (None, "")),
-            None,
-        )
-        return read_golds(value), choices
-
-
 def find_first_option(
-    path: Path, golds: GoldReader, rows: Sequence[Row], further: Iterable[Row], said: int | None
+    path: Path,
+    fields: Mapping[str, tuple[str, ...]],
+    letters: Mapping[str, str],
+    separator: str,
+    rows: Sequence[Row],
+    further: Iterable[Row],
 ) -> int | None:
     """Whether answers are numbers of options, counted from 0 or from 1; None: they are letters or texts.
 
     An answer that is the letter or the text of an option settles that they are not numbers.
     """
-    if said is not None or "answer" not in golds.fields or not (golds.letters or "options" in golds.fields):
-        return said
-    block = find_value(rows, golds.fields.get("options", ()))
+    if "answer" not in fields or not (letters or "options" in fields):
+        return None
+    block = find_value(rows, fields.get("options", ()))
     is_numbered = isinstance(block, str) and bool(parse_numbered(block))
     lowest, highest_of_row, n = 1, False, 0
     for row in chain(rows, islice(further, _MAX_FURTHER_ROWS)):
-        answers, choices = golds.read(row)
-        if not choices:
+
+        def take(target: str, row: Row = row) -> Any:
+            return find_value([row], fields.get(target, ()))
+
+        try:
+            choices, _ = read_choices(letters, row.values, take, "", separator)
+        except DataError:  # reported when the row is read
             continue
-        for answer in answers:
+        given = (row.values[name] for name in fields["answer"] if row.values.get(name) not in (None, ""))
+        for answer in read_golds(next(given, None)) if choices else ():
             number = _read_option_number(answer)
             if number is None or number > len(choices) or _find_letter(answer, choices):
                 return None

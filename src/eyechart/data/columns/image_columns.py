@@ -82,20 +82,17 @@ class ImageCells(msgspec.Struct, frozen=True):
         """The images of one value, in order; ValueError says why it is not an image."""
         if isinstance(value, str):
             value = Blob(value.encode(self.encoding, "surrogatepass"))
-        return [one for ref in self._read(value, row, only_paths) for one in _expand(ref)]
-
-    def _read(self, value: Any, row: int, only_paths: bool) -> list[ImageRef | RowReference]:
         parts: Sequence[Any] | None = value if isinstance(value, list) else None
         if isinstance(value, Blob):
             if not value.data.strip():
                 return []
             if (texts := read_list_items(value.data)) is not None:
                 parts = [Blob(text, value.find(text)) for text in texts if text.strip()]
-            elif several := _split_several(value.data):
-                parts = [Blob(part) for part in several]
-        if parts is None:
-            return [self._one(value, row, False, only_paths)]
-        return [self._one(part, row, True, only_paths) for part in parts if part not in (None, "")]
+            elif texts := _split_several(value.data):
+                parts = [Blob(text) for text in texts]
+        several = [value] if parts is None else [part for part in parts if part not in (None, "")]
+        found = [self._one(part, row, parts is not None, only_paths) for part in several]
+        return [one for ref in found for one in _expand(ref)]
 
     def _one(self, value: Any, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
         if isinstance(value, ImageRef):

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import msgspec
 
 from eyechart.data.columns.answers import (
-    GoldReader,
     as_letters,
     find_first_option,
     find_separator,
@@ -254,12 +253,10 @@ def detect(
     if is_everyday and "options" in fields and not letters:
         separator = find_separator(first, fields)
         remarks += [f"options are separated by {separator!r}"] * bool(separator)
-    base = None
-    if not is_official and not options.keeps_golds:
-        golds = GoldReader(fields, letters, separator)
-        base = find_first_option(path, golds, first, further, options.first_option)
-    if base is not None and options.first_option is None:
-        remarks.append(f"answers are numbers of options, counted from {base}")
+    base = None if is_official or options.keeps_golds else options.first_option
+    if base is None and not is_official and not options.keeps_golds:
+        base = find_first_option(path, fields, letters, separator, first, further)
+        remarks += [f"answers are numbers of options, counted from {base}"] * (base is not None)
     return Detection(
         format=format,
         options=options,

@@ -163,7 +163,7 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
         where = name_row(file, row.number, row.line)
         id_column = _column(row.values, ID_COLUMNS, where, format)
         text_column = _column(row.values, REPLY_COLUMNS, where, format)
-        name = _id_text(row.values[id_column])
+        name = format_cell(row.values[id_column]) or ""  # 3.0, which pandas writes for 3 with gaps, is "3"
         if not name:
             raise DataError(f"{where}, column {id_column!r}: no id", hint="every row needs an id and a reply")
         if name in first:
@@ -181,10 +181,12 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
             failed[name] = f"{file.name}: {str(text)[:200]}"
         else:
             thinking = row.values.get(_THINKING) if is_kit else None
+            said = format_cell(text) or "" if isinstance(text, int | float) else to_text(text)
+            n_units = len(said.encode("utf-16-le", "surrogatepass")) // 2
             found[name] = Reply.read(
-                "" if text is None else text if isinstance(text, str) else _reply_text(text),
+                said,
                 thinking=thinking if isinstance(thinking, str) else "",
-                finish_reason="length" if format == "xlsx" and _fills_a_cell(text) else "stop",
+                finish_reason="length" if format == "xlsx" and n_units >= _FULL_CELL else "stop",
             )
     if not found and not failed:
         raise DataError(f"{file.name}: no replies found")
@@ -284,10 +286,6 @@ def parse_failure(text: str) -> Failure:
     return Failure(stage=stage, reason=text)
 
 
-def _fills_a_cell(text: Any) -> bool:
-    return isinstance(text, str) and len(text.encode("utf-16-le", "surrogatepass")) // 2 >= _FULL_CELL
-
-
 def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: str) -> str:
     for name in names:
         if name in values:
@@ -296,12 +294,3 @@ def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: 
         f"{where}: no column {', '.join(names[:-1])} or {names[-1]} (found: {', '.join(values)})",
         hint="every row needs an id and a reply" + (", on the first sheet" if format == "xlsx" else ""),
     )
-
-
-def _id_text(value: Any) -> str:
-    """An id as in samples: 3.0, which pandas writes for 3 in a column with gaps, is "3"."""
-    return format_cell(value) or ""
-
-
-def _reply_text(value: Any) -> str:
-    return format_cell(value) or "" if isinstance(value, int | float) else to_text(value)
