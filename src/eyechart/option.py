@@ -49,44 +49,19 @@ Affects = Literal["data", "request", "score", "pace", "output"]
 def option(
     default: Any,
     *flags: str,
-    help: str,
     group: str,
-    affects: Affects = "request",
-    identified_by: str = "",
-    metavar: str | None = None,
-    parse: Parse | None = None,
-    convert: Callable[[str], Any] | None = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
-    is_path: bool = False,
+    help: str,
     is_secret: bool = False,
-    is_common: bool = False,
-    bare: str = "",
-    needs: str = "",
-    excludes: tuple[str, ...] = (),
     separator: str = "-",
+    **declared: Any,
 ) -> Any:
-    """Declare a field as an option.
+    """Declare a field as an option; `declared` are further fields of `Option`.
 
     `default`: the value, or REQUIRED. `flags`: if not ``--name-of-field``; the flag of an option that is
-    on by default turns it off (``--no-cache``). `group`: the heading in help. `affects`: which samples are
-    asked and what is in them (data), what the model receives (request), how replies are scored (score), how
-    and where requests are sent (pace), or what is written and shown (output). `identified_by`: what tells
-    runs with another value apart, if not the option itself, e.g. the model's identity. `parse`: from the
-    texts of a repeatable flag to the value; `convert`: from the one text of another flag. Kind of value,
-    choices and whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`.
-    `is_common`: shown by ``--help`` where that is short (`console.shorten_help`). `bare`: the value of a flag
-    that stands alone. `needs`: the option without which this one has no effect, ``name`` or ``name=value``;
-    `excludes`: those that it cannot be combined with (`check_combinations`). `separator`: between a flag's
-    words.
+    on by default turns it off (``--no-cache``). Kind of value, choices and whether the flag is repeatable
+    come from the field's type. `is_secret`: not shown by `repr`. `separator`: between a flag's words.
     """
-    told = {
-        "help": help, "group": group, "affects": affects, "identified_by": identified_by, "metavar": metavar,
-        "parse": parse, "convert": convert, "at_least": at_least, "at_most": at_most, "above": above,
-        "is_path": is_path, "is_common": is_common, "bare": bare, "needs": needs, "excludes": excludes,
-    }  # fmt: skip
-    metadata = {_KEY: (flags, separator, told)}
+    metadata = {_KEY: (flags, separator, {"group": group, "help": help, **declared})}
     if isinstance(default, dict):
         return field(default_factory=default.copy, repr=not is_secret, metadata=metadata)
     return field(default=default, repr=not is_secret, metadata=metadata)
@@ -107,20 +82,22 @@ class Option(NamedTuple):
     is_repeatable: bool
     flags: tuple[str, ...]
     help: str
-    group: str
-    affects: Affects
-    identified_by: str
-    metavar: str | None
-    parse: Parse | None
-    convert: Callable[[str], Any] | None
-    at_least: float | None
-    at_most: float | None
-    above: float | None
-    is_path: bool
-    is_common: bool
-    bare: str
-    needs: str
-    excludes: tuple[str, ...]
+    group: str  # the heading in help
+    # Which samples are asked and what is in them (data), what the model receives (request), how replies are
+    # scored (score), how and where requests are sent (pace), or what is written and shown (output).
+    affects: Affects = "request"
+    identified_by: str = ""  # what tells runs with another value apart, if not the option itself
+    metavar: str | None = None
+    parse: Parse | None = None  # from the texts of a repeatable flag to the value
+    convert: Callable[[str], Any] | None = None  # from the one text of another flag
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    is_path: bool = False
+    is_common: bool = False  # shown by --help where that is short (`console.shorten_help`)
+    bare: str = ""  # the value of a flag that stands alone
+    needs: str = ""  # the option without which it has no effect: name, or name=value
+    excludes: tuple[str, ...] = ()  # those that it cannot be combined with (`check_combinations`)
 
     @property
     def flag(self) -> str:
@@ -233,9 +210,8 @@ def list_options(cls: type) -> Mapping[str, Option]:
 
 def list_option_names(cls: type, *groups: str, affects: Collection[Affects] = ()) -> tuple[str, ...]:
     """The names of the options in some groups, or that affect one of these, in the order of the fields."""
-    told = ((one.name, one.metadata[_KEY][-1]) for one in fields(cls) if _KEY in one.metadata)
     return tuple(
-        name for name, declared in told if declared["group"] in groups or declared["affects"] in affects
+        name for name, one in list_options(cls).items() if one.group in groups or one.affects in affects
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.runs.checkpoints import Checkpoint, SettledCheckpoints, find_fault, list_checkpoints
+from eyechart.runs.watch import Checkpoint, SettledCheckpoints, find_fault, list_checkpoints
 
 
 def write_weights(path: Path, n: int = 4) -> Path:

@@ -14,7 +14,7 @@ import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.report.counting import bound_credit
 from eyechart.runs.evaluate import plan_again
-from eyechart.runs.sequential import Goal, watch_stored
+from eyechart.runs.gate import Goal, watch_stored
 from eyechart.types import Failure, Result, Sample, Score
 from support.command import eyechart
 from support.files import jsonl

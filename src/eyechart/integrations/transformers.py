@@ -22,10 +22,9 @@ from transformers import TrainerCallback
 
 from eyechart.errors import UsageError
 from eyechart.models.hf.kept import keep_weights
-from eyechart.runs.checkpoints import Checkpoint, find_fault
 from eyechart.runs.options import Options
 from eyechart.runs.plan import make_plan
-from eyechart.runs.watch import POINTS, Watch
+from eyechart.runs.watch import POINTS, Checkpoint, Watch, find_fault
 from eyechart.terminal import print_note
 
 _WATCH = "import json, sys, eyechart; eyechart.watch(**json.load(sys.stdin))"

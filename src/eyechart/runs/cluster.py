@@ -108,7 +108,7 @@ def _choose_look(plan: Plan) -> dict[str, Any]:
     if plan.look is None:
         return {}
     look = LookSetup(rules=plan.look.rules, words=plan.look.words)
-    spec, settings = plan.options.searcher, plan.options.make_role_settings("searcher")
+    spec, settings = plan.options.searcher, plan.options.make_model_settings("searcher")
     maker = spec and partial(make_named_model, spec, settings, environment.get_state())
     return {"look": look, "make_searcher": maker}
 

@@ -9,7 +9,6 @@ differ although the options are the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from itertools import chain
 from typing import Any
 
 from eyechart.errors import UsageError, join_names, shorten
@@ -105,19 +104,17 @@ def _list_asked_apart(
         if not all(asked):
             return
         texts = ["\n".join(_list_texts(turns)) for turns in asked]
-        if len(set(texts)) > 1 and not has_other_prompt:
-            values_shown = _tell_values(_cut_to_difference(texts), labels)
-            yield f"the prompts differ, e.g. of sample {name}: {values_shown}"
-            return
         sizes = [", ".join(_list_sizes(turns)) or "no image" for turns in asked]
-        if len(set(sizes)) > 1 and not has_other_size:
-            yield f"the images differ in size, e.g. of sample {name}: {_tell_values(sizes, labels)}"
-            return
-        contents = [list(_list_contents(turns)) for turns in asked]
-        if "" not in chain(*contents) and any(one != contents[0] for one in contents) and not has_other_size:
-            digests = [", ".join(one) or "no image" for one in contents]
-            yield f"the images differ, e.g. of sample {name}: SHA-256 {_tell_values(digests, labels)}"
-            return
+        contents = [", ".join(_list_contents(turns)) or "no image" for turns in asked]
+        for what, values, is_known in (
+            ("the prompts differ", texts, has_other_prompt),
+            ("the images differ in size", sizes, has_other_size),
+            ("the images differ", contents, has_other_size or any("?" in one for one in contents)),
+        ):
+            if len(set(values)) > 1 and not is_known:
+                shown = _cut_to_difference(values) if values is texts else values
+                yield f"{what}, e.g. of sample {name}: {_tell_values(shown, labels)}"
+                return
 
 
 def _list_texts(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -132,10 +129,10 @@ def _list_sizes(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _list_contents(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The beginning of each image's SHA-256; empty where the image was encoded anew, by whatever library."""
+    """The beginning of each image's SHA-256; ``?`` where the image was encoded anew, by whatever library."""
     for image in (part["image"] for turn in turns for part in turn["parts"] if "image" in part):
         is_original = isinstance(image, Mapping) and not image.get("reencoded") and not image.get("resized")
-        yield str(image.get("sha256", ""))[:8] if is_original else ""
+        yield f"SHA-256 {image['sha256'][:8]}" if is_original and image.get("sha256") else "?"
 
 
 def _cut_to_difference(texts: Sequence[str]) -> list[str]:

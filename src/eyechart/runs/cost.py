@@ -37,8 +37,7 @@ def find_prices(model: Model, judges: Mapping[str, Model], options: Options) -> 
         prices[who] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
     if options.batch and (price := prices["model"]) is not None:
         prices["model"] = price.halve()
-    for who, one in {"model": model, **judges}.items():
-        _refuse_unpriced(one, who, prices[who], options)
+    _refuse_unpriced({"model": model, **judges}, prices, options)
     return prices
 
 
@@ -49,10 +48,8 @@ def find_judge_prices(judges: Mapping[str, Model], options: Options) -> dict[str
     """
     if not options.judge:
         return {}
-    prices = {}
-    for who, judge in judges.items():
-        prices[who] = find_price(judge.name, _served(judge), options.prices)
-        _refuse_unpriced(judge, who, prices[who], options)
+    prices = {who: find_price(judge.name, _served(judge), options.prices) for who, judge in judges.items()}
+    _refuse_unpriced(judges, prices, options)
     return prices
 
 
@@ -157,12 +154,18 @@ def _carry(
         budget.carry(roles.get(name, "judge"), paid.usage, price, paid.n)
 
 
-def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:
-    if options.max_cost is not None and price is None and not is_free(model):
+def _refuse_unpriced(
+    models: Mapping[str, Model], prices: Mapping[str, Price | None], options: Options
+) -> None:
+    for who, model in models.items() if options.max_cost is not None else ():
+        if prices[who] is not None or is_free(model):
+            continue
         hosts = ", ".join(sorted(find_hosts(_served(model))))
         where = f" at {hosts}" if hosts else ""
-        hint = _hint(who)
-        if who == "model" and (elsewhere := find_listed(model.name)):
+        hint = "give one with --prices input=2.5,output=10 (USD per million tokens), or a file of prices"
+        if who != "model":
+            hint = "give one in a file: --prices FILE with prices: {my-judge: {input: 2.5, output: 10}}"
+        elif elsewhere := find_listed(model.name):
             vendor, listed = elsewhere
             hint = f"{vendor}'s own price is {listed}; if it is yours: --prices {listed}"
         raise UsageError(
@@ -184,9 +187,3 @@ def _where(model: Model) -> object:
 
 def _called(model: Model, who: str) -> str:
     return model.name if who == "model" else f"the {who.partition(':')[0]} {model.name}"
-
-
-def _hint(who: str) -> str:
-    if who != "model":
-        return "give one in a file: --prices FILE with prices: {my-judge: {input: 2.5, output: 10}}"
-    return "give one with --prices input=2.5,output=10 (USD per million tokens), or a file of prices"

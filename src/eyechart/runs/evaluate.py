@@ -184,7 +184,7 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, sessi
     trials, together = plan.options.trials, has_shared_requests(plan)
     tasks = journal.tasks(trials, together=together)
     if plan.options.stop_when or plan.options.baseline:
-        from eyechart.runs.sequential import watch_run
+        from eyechart.runs.gate import watch_run
 
         watch = watch_run(plan)  # which refuses a baseline that cannot be compared
         if plan.options.stop_when:

@@ -114,7 +114,7 @@ def _make_searcher(options: Options) -> Model | None:
     from eyechart.models.specs import make_model
 
     with name_role("searcher"):
-        searcher = make_model(options.searcher, options.make_role_settings("searcher"))
+        searcher = make_model(options.searcher, options.make_model_settings("searcher"))
     if not read_capabilities(searcher).takes_messages:
         raise UsageError(f"{searcher.name} cannot search: it is not given messages")
     return searcher

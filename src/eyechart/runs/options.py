@@ -626,18 +626,26 @@ class Options:
                     )
                 raise UsageError(f"{name} does not go with look: {why}", hint=hint)
 
-    def make_model_settings(self) -> ModelSettings:
-        """The settings from which the model is made."""
-        said = {name: value for name in SAMPLING if (value := getattr(self, name)) is not None}
-        return ModelSettings(
-            base_url=self.base_url,
-            endpoint_name=self.endpoint_name,
-            api_key=self.api_key or _key_in("api_key_env", self.api_key_env),
-            parameters={**said, **self.params},
-            score_options=self.score_options,
+    def make_model_settings(self, role: Literal["", "judge", "searcher"] = "") -> ModelSettings:
+        """The settings from which the run's model is made, or that of another role."""
+        prefix = role and f"{role}_"
+        base_url, endpoint_name, api_key, variable, params = (
+            getattr(self, prefix + name)
+            for name in ("base_url", "endpoint_name", "api_key", "api_key_env", "params")
+        )
+        settings = ModelSettings(
+            base_url=base_url,
+            endpoint_name=endpoint_name,
+            api_key=api_key or _key_in(f"{prefix}api_key_env", variable),
+            parameters=params,
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
-            stream=self.stream,
+        )
+        if role:
+            return settings
+        said = {name: value for name in SAMPLING if (value := getattr(self, name)) is not None}
+        return replace(
+            settings, parameters={**said, **params}, score_options=self.score_options, stream=self.stream
         )
 
     def list_judges(self) -> list[Options]:
@@ -655,18 +663,6 @@ class Options:
             each.append(replace(self, **own))
             each[-1].check()
         return each
-
-    def make_role_settings(self, role: Literal["judge", "searcher"]) -> ModelSettings:
-        """The settings from which the judge or the searcher is made."""
-        key = getattr(self, f"{role}_api_key")
-        return ModelSettings(
-            base_url=getattr(self, f"{role}_base_url"),
-            endpoint_name=getattr(self, f"{role}_endpoint_name"),
-            api_key=key or _key_in(f"{role}_api_key_env", getattr(self, f"{role}_api_key_env")),
-            parameters=getattr(self, f"{role}_params"),
-            timeout_s=self.timeout_s,
-            concurrency=self.concurrency,
-        )
 
     def list_given(self, *affects: Affects) -> dict[str, Any]:
         """The options that affect one of these and differ from their defaults."""

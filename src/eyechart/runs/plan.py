@@ -583,7 +583,7 @@ def _make_judge(options: Options, known: Sequence[Mapping[str, Any]]) -> Model:
     A run that was begun without, by an earlier version, goes on so: its verdicts stay those of one judge.
     """
     assert isinstance(options.judge, str)
-    settings = options.make_role_settings("judge")
+    settings = options.make_model_settings("judge")
     parameters = settings.parameters
     with name_role("judge"):
         judge = make_model(options.judge, settings)

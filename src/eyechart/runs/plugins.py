@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from eyechart.errors import UnknownName, UsageError, join_names
-from eyechart.registry import NamedScorer, Registry, benchmarks, exporters, scorers, suggest_name
+from eyechart.registry import NamedScorer, benchmarks, exporters, scorers, suggest_name
 from eyechart.types import Benchmark, Scorer
 
 PYTHON = "python:"
@@ -230,13 +230,8 @@ def find_exporter(name: str) -> str:
 
     place = name.removeprefix(PYTHON)
     function = _find_loaded(place.rpartition(":")[0], place) or load_object(place)
-    return _name_recorded(exporters, function, name)
-
-
-def _name_recorded(registry: Registry[Any], function: Any, otherwise: str) -> str:
-    known = next((name for name, part in registry.recorded().items() if part is function), None)
-    if known is None:
+    if (known := next((one for one, part in exporters.recorded().items() if part is function), None)) is None:
         if not callable(function):
-            raise UsageError(f"{otherwise} is not a function", hint="an exporter takes an eyechart.Export")
-        registry.record(otherwise, function)
-    return known or otherwise
+            raise UsageError(f"{name} is not a function", hint="an exporter takes an eyechart.Export")
+        exporters.record(name, function)
+    return known or name

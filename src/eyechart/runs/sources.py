@@ -20,7 +20,7 @@ import msgspec
 from eyechart.circular import rotate_source, rotate_source_unless_rotated
 from eyechart.data.columns.chat import ChatReader
 from eyechart.data.columns.lint import Finding, Lint
-from eyechart.data.files.formats import find_file
+from eyechart.data.files.formats import UnknownFile, find_file
 from eyechart.data.files.hub import is_hub, parse_hub
 from eyechart.data.files.picture_folder import holds_images, open_folder
 from eyechart.data.files.records import is_table, open_memory
@@ -144,8 +144,6 @@ def resolve_name(source: str | Path) -> str | Path:
 
     A file of that name comes first.
     """
-    from eyechart.data.files.formats import UnknownFile, find_file
-
     if str(source) in benchmarks.names():
         return source
     try:
@@ -469,23 +467,14 @@ def watch_samples(plan: Plan, notes_shown: set[str] | None = None) -> Iterator[S
     if (remarks := lint.found.get("remark")) is not None and notes_shown:
         remarks.examples = [remark for remark in remarks.examples if remark not in notes_shown]
     found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]
-    _print_remarks(lint, notes_shown)
-    text = _format_findings(report.name, found)
-    if text and text not in (notes_shown or ()):
-        print_note(text)
-        if notes_shown is not None:
-            notes_shown.add(text)
-
-
-def _print_remarks(lint: Lint, notes_shown: set[str] | None) -> None:
-    """Print what was decided about a file without the user."""
-    if lint.file is None or not lint.file.detection.remarks:
-        return
-    text = "\n  ".join((f"{lint.file.path.name} is read like this:", *lint.file.detection.remarks))
-    if text not in (notes_shown or ()):
-        print_note(text)
-        if notes_shown is not None:
-            notes_shown.add(text)
+    decided = lint.file.detection.remarks if lint.file else ()  # without the user
+    heading = f"{lint.file.path.name} is read like this:" if lint.file else ""
+    notes = ["\n  ".join((heading, *decided)) if decided else "", _format_findings(report.name, found)]
+    for note in notes:
+        if note and note not in (notes_shown or ()):
+            print_note(note)
+            if notes_shown is not None:
+                notes_shown.add(note)
 
 
 def _refuse_no_images(lint: Lint) -> None:
