@@ -230,7 +230,8 @@ def simplify_word(word: str) -> str:
     if word in kept:
         return word
     word = _OUR.sub(lambda found: "avior" if found.group() == "aviour" else "or", word)
-    return _DOUBLED.sub("l", _ISE.sub(lambda found: found.group()[0] + "z", word))
+    word = _DOUBLED.sub("l", _ISE.sub(lambda found: found.group()[0] + "z", word))
+    return word[:-2] + "er" if word.endswith(("tre", "bre")) else word  # metre, fibre
 
 
 def _to_singular(word: str, kept: frozenset[str]) -> str:
@@ -248,8 +249,11 @@ def _to_singular(word: str, kept: frozenset[str]) -> str:
 @lru_cache(maxsize=1)
 def _list_spellings() -> tuple[Mapping[str, str], frozenset[str]]:
     table = load_languages()["en"]
-    pairs = (entry.partition("=") for entry in table["spellings"])
-    return {word.strip(): form.strip() for word, _, form in pairs}, frozenset(table["kept"])
+    spellings = dict(entry.split("=") for entry in table["spellings"])
+    for entry in (*table["months"], *table["ordinals"]):  # january/jan, first/1st
+        form, *others = entry.split("/")
+        spellings |= dict.fromkeys(others, form)
+    return spellings, frozenset(table["kept"])
 
 
 @lru_cache(maxsize=1)

@@ -43,7 +43,7 @@ _AROUND = (
 )
 
 
-@judged_scorer("judged", version="11")
+@judged_scorer("judged", version="12")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
     choices = sample.choices or find_written_choices(sample)
@@ -53,7 +53,7 @@ def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     return (yield from _ask(reply, sample, choices, by_rule))
 
 
-@judged_scorer("judge-only", version="1", needs_judge=True)
+@judged_scorer("judge-only", version="2", needs_judge=True)
 def score_by_judge(reply: Reply, sample: Sample) -> Judging[Score]:
     """The judge's verdict on every reply, as if there were no rules; shows how far the two agree."""
     by_rule = score_default(reply, sample)
