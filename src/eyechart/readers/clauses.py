@@ -175,21 +175,16 @@ def mark_quoted(tokens: Sequence[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.word == "\n":
             opened = -1
-        elif not token.is_mark or token.word not in "\"'":
+        elif token.word not in ('"', "'"):
             continue
-        elif opened >= 0 and tokens[opened].word == token.word:
+        elif opened >= 0:
             inside = tokens[opened + 1 : place]
             is_polar = len(inside) == 1 and inside[0].roles & (r.YES | r.NO)
             if (is_polar or sum(not other.is_mark for other in inside) > 1) and _is_cited(tokens, opened):
                 for other in inside:
                     other.is_quoted = True
             opened = -1
-        elif (
-            not place
-            or tokens[place - 1].end < token.start
-            or tokens[place - 1].is_mark
-            or r.is_unspaced(tokens[place - 1].word[-1])
-        ):
+        else:
             opened = place
 
 
@@ -275,26 +270,18 @@ def _ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool
         return True
     if following.start == tokens[place].end and not following.is_mark:
         return False  # "U.S", "e.g."
-    if (
-        previous.is_letter
-        and starts
-        and place - start < 8
-        and all(t.is_mark or t.roles & r.OPTION or t is previous for t in tokens[start:place])
-    ):
+    if previous.is_letter and starts and all(t.is_mark or t is previous for t in tokens[start:place]):
         # "B. dog", "B. is wrong", but not "B. The dog barks."
-        after = following
-        if after.roles & r.ARTICLE and place + 2 < len(tokens):
-            after = tokens[place + 2]
-        return not (after.letters is not None and not after.is_letter) and not after.roles & (
-            r.BE | r.WRONG | r.NOT | r.RIGHT
-        )
+        after = tokens[place + 2] if following.roles & r.ARTICLE and place + 2 < len(tokens) else following
+        is_same = after.letters is not None and not after.is_letter
+        return not is_same and not after.roles & (r.BE | r.WRONG | r.NOT | r.RIGHT)
     if previous.word.isdecimal() and place - 1 == start and starts:
         return False  # a numbered line
-    if len(previous.word) == 1 and previous.is_capital and previous.letters is None and following.is_capital:
+    if len(previous.word) == 1 and previous.is_capital and previous.letters is None:
         return False  # "J. Smith"
     if previous.word in ("no", "nos", "nr", "fig", "eq"):
         return not following.word[0].isdecimal()
-    return previous.word not in ABBREVIATIONS or following.word == "\n"
+    return previous.word not in ABBREVIATIONS
 
 
 ABBREVIATIONS = r.words(
@@ -321,19 +308,15 @@ def _joins(tokens: Sequence[Token], place: int) -> bool:
     before, after = place - 1, place + 1
     while before >= 0 and tokens[before].is_mark and tokens[before].word in _CLOSING:
         before -= 1
-    has_joint = False
     while after < len(tokens) and after - place < 6 and tokens[after].letters is None:
-        if tokens[after].roles & (r.OR | r.AND):
-            has_joint = True
-        elif not (tokens[after].roles & (r.OPTION | r.ARTICLE) or tokens[after].word in "([*\"'`_"):
+        is_between = tokens[after].roles & (r.OR | r.AND | r.OPTION | r.ARTICLE)
+        if not is_between and tokens[after].word not in "([*\"'`_":
             return False
         after += 1
     if before < 0 or after >= len(tokens) or tokens[before].letters is None:
         return False
-    if not has_joint and tokens[before].letters == tokens[after].letters:
-        return True  # "B, dog"
     last = tokens[after + 1] if after + 1 < len(tokens) else None
-    return last is None or last.is_mark or bool(last.roles & (r.OR | r.AND | r.WRONG | r.NOT_LAST))
+    return last is None or last.is_mark or bool(last.roles & (r.OR | r.AND))
 
 
 def _is_dash(tokens: Sequence[Token], place: int) -> bool:
@@ -363,7 +346,7 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
     for clause in clauses:
         if clause.starts_sentence:
             carried = r.IF if is_supposed and clause.roles & r.THEN else 0
-            is_supposed = bool(tokens[clause.start].roles & r.IF) and tokens[clause.start].word != "if"
+            is_supposed = bool(tokens[clause.start].roles & r.IF)
         if clause.roles & (r.BUT | r.WAIT) or (clause.before == ";" and not clause.roles & r.THEN):
             carried = 0
         if clause.roles & (r.SO | r.SELF):
@@ -371,17 +354,9 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
         if clause.roles & r.SO:
             carried &= ~r.FIRST
         carried |= clause.roles & _CARRIED
-        if (
-            clause.roles & r.IF
-            and tokens[clause.start].word == "if"
-            and _is_step(tokens[clause.start : clause.end])
-        ):
-            carried &= ~r.IF if n_conditions == 1 else ~0
-        if (
-            clause.starts_sentence
-            and tokens[clause.start].word in _INVERTED
-            and clause.ends_with not in QUESTIONS
-        ):
+        if n_conditions == 1 and _is_step(tokens[clause.start : clause.end]):
+            carried &= ~r.IF
+        if clause.starts_sentence and tokens[clause.start].word in _INVERTED:
             carried |= r.IF  # "Were there rails, I'd say B."
         if clause.roles & _TOLD and _reports(tokens, clause):
             carried |= r.REPORT
@@ -395,20 +370,15 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
             if tokens[following.start].roles & (r.IF | r.ELSE):
                 clause.carried |= r.IF
             near = (tokens[clause.end - 1].word, tokens[following.start].word)
-            if (
-                following.carried & r.REPORT
-                and not clause.carried & r.REPORT
-                and ('"' in near or "'" in near)
-            ):
+            if following.carried & r.REPORT and ('"' in near or "'" in near):
                 clause.carried |= r.REPORT  # "B," said the teacher
 
 
 def _is_step(part: Sequence[Token]) -> bool:
     """Whether a condition is a step of the work: "If we add them, the sum is 3", not "if we added two"."""
-    verb = part[2] if len(part) > 2 else None
-    return (
-        verb is not None and part[1].word in ("we", "i") and not verb.roles and not verb.word.endswith("ed")
-    )
+    words = [token.word for token in part[:2]]
+    is_step = len(part) > 2 and words in (["if", "we"], ["if", "i"]) and not part[2].roles
+    return is_step and not part[2].word.endswith("ed")
 
 
 _ACTS = r.THINK | r.SAY
@@ -417,13 +387,12 @@ _CHOICES = ("pick", "choos", "chose", "select", "voted")
 
 
 def _is_someone(token: Token) -> bool:
-    return (
-        token.is_capital
-        and not token.roles
-        and not token.is_letter
-        and not token.keys
-        and token.word.isalpha()
-    )
+    return token.is_capital and not token.roles and not token.is_letter and token.word.isalpha()
+
+
+def _is_noun(token: Token | None) -> bool:
+    """Whether a word is none that we know, nor an option."""
+    return token is not None and not (token.roles or token.is_mark) and token.letters is None
 
 
 def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
@@ -439,35 +408,25 @@ def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
             return True
         is_own = following is None or following.word.startswith(("i ", "we "))  # "Later I get D"
         follows = 0 if is_own or following is None else following.roles
-        is_told = following is not None and following.word in _DEMANDS
-        if is_told and place == clause.start and token.word == "you":
+        if token.word == "you" and following is not None and following.word in _DEMANDS:
             return True  # "You want me to answer B."
         is_verb_last = roles & r.SAY and place >= clause.end - 2 and not has_i
         has_mention = has_mention or token.letters is not None
         if is_verb_last and has_mention and not clause.roles & r.SOURCE:
             return True
         acts = bool(follows & _ACTS) or (following is not None and following.word.startswith(_CHOICES))
-        if place == clause.start and _is_someone(token) and acts and not follows & r.BE:
+        if place == clause.start and _is_someone(token) and acts:
             return True  # "Peter picked red."
         if has_person and roles & (r.SAY | r.OPINION | r.CHOOSE | r.ANSWER | r.THINK):
             return True
-        if (
-            roles & r.SAY
-            and not roles & (r.CHOOSE | r.ANSWER)
-            and place == clause.start
-            and following is not None
-        ) and (following.roles & r.PERSON or not (following.roles or following.is_mark or following.letters)):
+        is_noun = _is_noun(following) or (following is not None and following.roles & r.PERSON)
+        if roles & r.SAY and place == clause.start and is_noun:
             return True  # in languages that put the verb first
-        if roles & r.SAY and not has_i and not roles & r.ANSWER:
+        if roles & r.SAY and not has_i:
             subject = tokens[place - 1] if place else None
             if all(token.is_mark for token in tokens[clause.start : place]):
                 return subject is not None and subject.word in "\"'"  # '"B," said the boy'
-            if (
-                subject is not None
-                and not (subject.roles or subject.is_mark)
-                and subject.letters is None
-                and not has_source
-            ):
+            if _is_noun(subject) and not has_source:
                 return True  # "commenters say"
         owns = (
             roles & r.SELF
@@ -475,11 +434,8 @@ def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
             and following is not None
             and not following.is_mark
             and not following.roles & ~r.PERSON
-        )
+        )  # "my teacher"
         has_source = has_source or bool(roles & (r.SOURCE | r.IT | r.OPTION | r.ANSWER))
-        has_person = has_person or (
-            not has_i
-            and bool(roles & r.PERSON or (owns and following is not None and following.letters is None))
-        )
+        has_person = has_person or (not has_i and bool(roles & r.PERSON or owns))
         has_i = has_i or (bool(roles & r.SELF) and not owns)
     return False

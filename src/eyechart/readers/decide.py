@@ -124,18 +124,12 @@ def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | No
         return None
     named = options.find_all(words) if len(words) <= options.n_chars + 30 else ()
     if letter := options.find_letter(words):
-        is_other = named and letter not in named and words not in options.labels
-        return (
-            _reading(None, "ambiguous", span)
-            if is_other
-            else _reading(letter, "bare-letter", span, is_whole=True)
-        )
-    if named:
-        if text[start - 1 : start] in "<>≥≤≠~±#-$€£§№" and start and words[0].isdecimal():
-            return None
-        return (
-            _reading(named[0], "option-text", span) if len(named) == 1 else _reading(None, "ambiguous", span)
-        )
+        if named and letter not in named and words not in options.labels:
+            return _reading(None, "ambiguous", span)
+        return _reading(letter, "bare-letter", span, is_whole=True)
+    if named and not (start and words[0].isdecimal() and text[start - 1] in "<>≥≤≠~±#-$€£§№"):
+        is_one = len(named) == 1
+        return _reading(named[0] if is_one else None, "option-text" if is_one else "ambiguous", span)
     if len(words) <= 60 and (found := _STATED.fullmatch(words)) and not options.find_all(found.group(1)):
         letter = options.find_letter(found.group(1))
         return _reading(letter, "stated", (start + found.start(1), start + found.end(1))) if letter else None
@@ -155,15 +149,11 @@ def _by_json(text: str, begin: int, options: Options) -> Reading | None:
     span = (begin, len(text))
     if value is None:
         return _reading(None, "empty", span)
-    if not isinstance(value, str | int | float | list):
-        return None
     inner = read_content(", ".join(map(str, value)) if isinstance(value, list) else str(value), options)
     for other in others:
         if inner.letter and isinstance(other, str) and len(other) < 1000:
-            named = options.find_all(other) or (
-                (found,) if (found := read_content(other, options).letter) else ()
-            )
-            if named and inner.letter not in named:
+            named = options.find_all(other) or (read_content(other, options).letter or inner.letter)
+            if inner.letter not in named:
                 return _reading(None, "contradiction", span)
     return Reading(inner.letter, "choice:json" if inner.letter else inner.rule, span)
 
@@ -232,18 +222,13 @@ def is_cut_off(tokens: Sequence[Token], clauses: Sequence[Clause]) -> bool:
         return last.word in ",:=(+-"
     if last.word in _DANGLING and len(tokens) > 6:
         return True
-    if (
-        last.roles & _UNFINISHED
-        and not last.roles & r.BE_LAST
-        and (not last.roles & r.BE or last.word in ("is", "are", "为", "是"))
-    ):
+    if last.roles & _UNFINISHED and (not last.roles & r.BE or last.word in ("is", "are", "为", "是")):
         return True
     first = len(clauses) - 1
     while first and not clauses[first].starts_sentence:
         first -= 1
     has_mention = any(token.letters is not None for token in tokens[clauses[first].start :])
-    before = clauses[first].before
-    return first > 0 and not has_mention and before in ".!?。" and before != ""
+    return first > 0 and not has_mention and clauses[first].before in tuple(".!?。")
 
 
 _DANGLING = r.words(
@@ -277,12 +262,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
         elif kind == "denied":
             denied.update(one.letters)
             is_taken_back = current and current.letters and set(current.letters) <= set(one.letters)
-            if (
-                current
-                and is_taken_back
-                and (current.strength < STATED or one.is_letter or is_short)
-                and current.strength < HELD
-            ):
+            if current and is_taken_back and current.strength < (HELD if is_short else STATED):
                 current = None
             reason, where = "denied", one.span
         elif kind in ("withdrawn", "turned", "but"):
@@ -293,55 +273,41 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
             current, reason, where = None, "denied", one.span
             is_none = True
         elif (kind == "also" and current and current.letters != one.letters) or (
-            kind == "possible" and current and current.letters != one.letters and current.strength < STATED
+            kind == "possible" and current and current.strength < STATED
         ):
             current = msgspec.structs.replace(one, kind="several")
         else:
             reason, where = kind, one.span
-    is_weak = current is not None and (
-        current.strength == NAMED or (current.strength == IMPLIED and not current.is_turn)
-    )
-    may_decline = not options.polar and not any(map(is_abstention, options.texts))
-    if current is not None and is_weak and may_decline and _declines(text, begin, current.span):
-        return _reading(None, "unread", current.span)
-    if current is not None and current.strength == NAMED:
-        named = {
-            one.letters
-            for one in statements
-            if one.kind in ("asserted", "mentioned", "possible", "several") and one.strength <= NAMED
-        }
-        if len(named) > 1 and not current.is_turn:
-            return _reading(None, "ambiguous", current.span)
-        if len(text) - begin > MAX_NAMED_CHARS + options.n_chars:
-            return _reading(None, "unread", current.span)
-    if (
-        current is not None
-        and turned
-        and current.strength < HELD
-        and not current.is_change
-        and len(text) - begin < MAX_NAMED_CHARS
-    ):
-        return _reading(None, "withdrawn", current.span)
-    if current is not None and is_short and options.n_chars and _leaves_open(current, statements, text):
-        return _reading(None, "ambiguous", current.span)
-    if current is not None:
-        if _is_contradicted(current, statements, len(text) - begin):
-            return _reading(None, "contradiction", current.span)
-        if current.kind == "asserted" and len(current.letters) == 1:
-            rule = current.rule or _name_rule(current, text, begin)
-            return _reading(current.letters[0], rule, current.span)
-        return _reading(
-            None, "ambiguous" if current.kind in ("several", "asserted") else current.kind, current.span
-        )
-    left = [letter for letter in options.labels.values() if letter not in denied]
-    if len(left) == 1 and len(options.labels) > 2 and options.n_chars:
-        return _reading(left[0], "eliminated", where)
-    return _reading(None, _REASONS.get(reason, reason), where)
+    if current is None:
+        left = [letter for letter in options.labels.values() if letter not in denied]
+        if len(left) == 1 and len(options.labels) > 2 and options.n_chars:
+            return _reading(left[0], "eliminated", where)
+        return _reading(None, _REASONS.get(reason, reason), where)
+    n_chars = len(text) - begin
+    is_stray = current.strength < HELD and turned and n_chars < MAX_NAMED_CHARS
+    doubt = _find_doubt(current, statements, text[begin:], options) or ("withdrawn" if is_stray else "")
+    if not doubt and is_short and options.n_chars and _leaves_open(current, statements, text):
+        doubt = "ambiguous"
+    if not doubt and _is_contradicted(current, statements, n_chars):
+        doubt = "contradiction"
+    if not doubt and current.kind == "asserted" and len(current.letters) == 1:
+        return _reading(current.letters[0], current.rule or _name_rule(current, text, begin), current.span)
+    is_several = current.kind in ("several", "asserted")
+    return _reading(None, doubt or ("ambiguous" if is_several else current.kind), current.span)
 
 
-def _declines(text: str, begin: int, span: tuple[int, int]) -> bool:
-    """Whether a reply says that it cannot tell, other than by an option's own words."""
-    return is_abstention(text[begin:]) and not is_abstention(text[slice(*span)])
+def _find_doubt(current: Statement, statements: Sequence[Statement], text: str, options: Options) -> str:
+    """Why an answer that is only named or implied is not one; empty if it is."""
+    is_weak = current.strength == NAMED or (current.strength == IMPLIED and not current.is_turn)
+    if is_weak and is_abstention(text) and not any(map(is_abstention, options.texts)):
+        return "unread"
+    if current.strength > NAMED:
+        return ""
+    said = ("asserted", "mentioned", "possible", "several")
+    named = {one.letters for one in statements if one.kind in said}
+    if len(named) > 1 and not current.is_turn:
+        return "ambiguous"
+    return "unread" if len(text) > MAX_NAMED_CHARS + options.n_chars else ""
 
 
 def _leaves_open(current: Statement, statements: Sequence[Statement], text: str) -> bool:
@@ -358,13 +324,9 @@ def _leaves_open(current: Statement, statements: Sequence[Statement], text: str)
         and (current.is_letter or one.kind != "considered")
     ]
     if current.strength <= IMPLIED:
-        return any(
-            place > at or (one.is_letter and not current.is_letter and one.kind in ("mentioned", "listed"))
-            for place, one in others
-        )
+        return any(place > at or (one.is_letter and not current.is_letter) for place, one in others)
     return current.is_letter and any(
         place > at
-        and one.is_letter
         and one.kind in ("mentioned", "listed", "reported", "several")
         and not _APART.search(text, current.span[1], one.span[0])
         for place, one in others
@@ -395,39 +357,29 @@ def _is_contradicted(current: Statement, statements: Sequence[Statement], n_char
     """Whether a letter is chosen and the only option that a short reply names in words is another one."""
     if not current.is_letter or current.is_pair or n_chars > MAX_CONTRADICTED_CHARS:
         return False
-    words = [
-        one
-        for one in statements
-        if one.kind == "asserted" and not one.is_letter and not one.is_part and one.letters
-    ]
-    if not any(one.strength >= IMPLIED for one in words):
-        return False
-    if not words or any(set(one.letters) & set(current.letters) for one in words):
-        return False
-    return len({one.letters for one in words}) == 1
+    words = [one for one in statements if one.kind == "asserted" and not one.is_letter and one.letters]
+    named = {one.letters for one in words}
+    is_stated = any(one.strength >= IMPLIED for one in words)
+    return is_stated and len(named) == 1 and current.letters not in named
 
 
 def _choose(current: Statement | None, later: Statement, turned: bool, *, is_short: bool) -> Statement:
     """Which of two assertions stands, or that they contradict each other."""
     if current is None:
         return later
-    if current.letters == later.letters and current.letters:
+    if current.letters == later.letters:
         return later if later.strength >= current.strength else current
-    if (later.is_change or turned) and (
-        is_short or not (later.strength == NAMED and current.strength >= STATED)
-    ):
+    if (later.is_change or turned) and (is_short or later.strength > NAMED):
         return later if later.strength >= IMPLIED else msgspec.structs.replace(later, kind="several")
+    weaker, stronger = sorted((current.strength, later.strength))
     if (
         current.is_letter != later.is_letter
         and is_short
         and current.kind == later.kind == "asserted"
-        and not later.is_part
-        and not later.is_pair
-        and not current.is_pair
-    ) and max(current.strength, later.strength) > IMPLIED <= min(current.strength, later.strength):
-        return msgspec.structs.replace(
-            later, kind="contradiction", strength=max(current.strength, later.strength)
-        )
+        and not (later.is_pair or current.is_pair)
+        and weaker >= IMPLIED < stronger
+    ):
+        return msgspec.structs.replace(later, kind="contradiction", strength=stronger)
     if current.strength == HELD == later.strength:
         is_beside = later.span[0] - current.span[1] < MAX_BESIDE_CHARS
         return msgspec.structs.replace(later, kind="several") if is_beside else later
@@ -435,9 +387,7 @@ def _choose(current: Statement | None, later: Statement, turned: bool, *, is_sho
         later.is_turn and later.strength >= min(current.strength, STATED)
     ):
         return later
-    is_second = (
-        later.is_letter and current.is_letter and later.strength == IMPLIED and current.strength < HELD
-    )
+    is_second = later.is_letter and later.strength == IMPLIED and current.strength < HELD
     if later.strength < current.strength and not (is_short and is_second and later.kind == current.kind):
         return current
     together = tuple(dict.fromkeys((*current.letters, *later.letters)))
