@@ -122,17 +122,14 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
             and (tokens[place].is_mark or tokens[place].roles & r.OPTION or tokens[place].word.isdecimal())
         ):
             place += 1
-        is_headed = (
-            number > 0 and clauses[number - 1].roles & r.ANSWER and _is_heading(tokens, clauses[number - 1])
-        )
+        before = clauses[number - 1]
+        is_headed = number > 0 and before.roles & r.ANSWER and _is_heading(tokens, before)
         for at in range(place, clause.end - 1):
             if tokens[at].is_letter and not is_headed and _is_pair(tokens, at, clause.end):
                 paired[number] = paired.get(number, "") + tokens[at].word
-        if place >= clause.end or not tokens[place].is_letter:
+        if place >= clause.end or not tokens[place].is_letter or is_headed:
             continue
         if not clause.starts_sentence or (clause.start and clause.before not in "\n;."):
-            continue
-        if number and clauses[number - 1].roles & r.ANSWER and _is_heading(tokens, clauses[number - 1]):
             continue
         after = place + 1
         while after < clause.end and tokens[after].is_mark:
@@ -214,7 +211,7 @@ def _judge(
         return
     _deny(part, groups)
     near = clause.roles | (clauses[number - 1].roles if number else 0)
-    is_sum = bool(near & r.TOTAL and part[groups[0].places[0]].keys)  # "Total: 7"
+    is_sum = bool(near & r.TOTAL)  # "Total: 7"
     is_last = groups[0].is_alone and _is_last_line(tokens, clauses, number, clause)
     is_turn, is_change = is_sum or is_last or bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
     found: list[Statement] = []
@@ -274,7 +271,7 @@ def _restate(one: Statement, subject: Statement) -> Statement:
 
 def _find_other_result(part: Sequence[Token]) -> tuple[int, int] | None:
     """Where a conclusion comes to a number that is no option: "so the area is 6 - 2 = 4"."""
-    signs = [place for place, token in enumerate(part) if token.word == "=" and token.is_mark]
+    signs = [place for place, token in enumerate(part) if token.word == "="]
     if not signs or signs[-1] + 1 >= len(part):
         return None
     result = part[signs[-1] + 1]
@@ -351,22 +348,20 @@ def _extend(group: Group, part: Sequence[Token], place: int, token: Token) -> bo
     last = group.places[-1]
     between = part[last + 1 : place]
     letters = token.letters or ()
-    if len(between) > 8 or any(
-        not (other.is_mark or other.roles & (r.ARTICLE | r.OPTION | r.OR | r.AND | r.ANSWER))
-        for other in between
-    ):
+    linking = r.ARTICLE | r.OPTION | r.OR | r.AND
+    if len(between) > 8 or not all(other.is_mark or other.roles & linking for other in between):
         return False
     is_joint = any(other.roles & (r.OR | r.AND) or other.word in "/&+|" for other in between)
-    is_next = token.is_letter and letters != group.letters and any(other.word in ",،、" for other in between)
-    is_pair = token.is_letter != part[last].is_letter and not is_joint and not group.is_joined and not is_next
-    if is_pair and part[last].is_letter and not group.letters:
+    has_comma = any(other.word in ",،、" for other in between)
+    is_next = token.is_letter and letters != group.letters and has_comma
+    is_pair = token.is_letter != part[last].is_letter and not (is_joint or group.is_joined or is_next)
+    if is_pair and not group.letters:
         group.letters = letters  # "C) Aubrey", where there is no C
     elif is_pair:
         group.letters = tuple(letter for letter in group.letters if letter in letters)
         group.is_letter = True
     elif letters != group.letters:
-        is_row = token.is_letter and (not between or any(other.word in ",،、" for other in between))
-        if not is_joint and not is_row:
+        if not is_joint and not (token.is_letter and (has_comma or not between)):
             return False
         group.letters = tuple(dict.fromkeys((*group.letters, *letters)))
         group.is_joined = True
@@ -391,8 +386,6 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
         if roles & r.NOT_LAST:
             _deny_all(since)
             since = []
-        elif roles & r.WITHDRAW and token.word.startswith("i "):
-            is_denied = True  # "I was wrong about C"
         elif roles & r.NOT_NEXT:
             is_denied = is_except = True
         elif roles & r.NOT:
@@ -459,12 +452,7 @@ def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
             break
         if part[place].roles & r.LOOK and not part[place].roles & r.NEUTRAL:
             return "considered"
-    if group.is_letter and group.is_alone and part[0].word in _SEQUENCE:
-        return "considered"  # "Next, B."
     return "asserted"
-
-
-_SEQUENCE = r.words("first next now then")
 
 
 def _is_hedged(group: Group) -> bool:
@@ -501,12 +489,7 @@ def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:
         return True
     while first >= 0 and part[first].roles & (r.ARTICLE | r.ADJECTIVE):
         first -= 1
-    return (
-        first > 0
-        and bool(part[first].roles & joints)
-        and not part[first].is_mark
-        and not part[first - 1].is_mark
-    )
+    return first > 0 and bool(part[first].roles & joints) and not part[first].is_mark
 
 
 def _is_subject(part: Sequence[Token], group: Group) -> bool:
@@ -561,33 +544,16 @@ def _is_general(part: Sequence[Token], group: Group) -> bool:
     """Whether a subject is any of its kind: "A bus has ...", "Trucks carry ..."."""
     first, last = group.places[0], group.places[-1]
     rest = part[last + 1 : last + 1 + MAX_LEAD]
-    if not part[first].keys and not rest[0].roles and rest[0].word.endswith("s"):
+    if part[first].keys:
+        return False
+    if not rest[0].roles and rest[0].word.endswith("s"):
         return True  # "The nucleus stores DNA."
-    if first == 0 and part[first].word.endswith("s") and not part[first].keys and rest[0].roles & r.BE:
-        quality = rest[1] if len(rest) > 1 else None
-        return (
-            quality is not None
-            and not quality.word.endswith(("ing", "ed", "en"))
-            and (not quality.roles or bool(quality.roles & r.ADJECTIVE))
-        )  # "Buses are large vehicles."
-    if last + 1 < len(part) and part[last + 1].word not in (
-        "has",
-        "have",
-        "would",
-        "can",
-        "may",
-        "usually",
-        "often",
-    ):
-        return (
-            first == 0
-            and part[first].word.endswith("s")
-            and not part[first].keys
-            and not part[last + 1].roles & r.BE
-        )
-    if first and part[first - 1].word in ("a", "an"):
-        return True
-    return first == 0 and part[first].word.endswith("s") and not part[first].keys
+    is_plural = first == 0 and part[first].word.endswith("s")
+    if is_plural and rest[0].roles & r.BE and len(rest) > 1:  # "Buses are large vehicles."
+        is_verb = rest[1].word.endswith(("ing", "ed", "en"))
+        return not is_verb and (not rest[1].roles or bool(rest[1].roles & r.ADJECTIVE))
+    is_usual = rest[0].word in ("has", "have", "would", "can", "may", "usually", "often")
+    return is_plural or (is_usual and first > 0 and part[first - 1].word in ("a", "an"))
 
 
 def _find_strength(
@@ -619,25 +585,20 @@ def _find_strength(
             return NAMED
         is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT)
         heading = heading if is_open else 0
-    if heading & r.ANSWER or (
-        lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD and group.places[0] < 4
-    ):
+    if heading & r.ANSWER or (lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD):
         return HEADED
     if lead & r.ANSWER and lead & (r.BE | r.SO):
         return STATED
     if lead & r.CHOOSE and (group.is_letter or lead & (r.SELF | r.ANSWER)):
         return STATED
     if lead & r.CHOOSE:
-        return CONCLUDED if lead & r.SO or part[group.places[0]].keys else IMPLIED
-    if lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION | r.ANSWER):
+        return CONCLUDED if part[group.places[0]].keys else IMPLIED
+    if heading or (lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION)):
         return STATED
-    if tail & (r.RIGHT | r.ANSWER) and (
-        tail & (r.BE | r.BE_LAST) or group.is_letter or not part[-1].word[-1].isalpha()
-    ):
+    is_closed = not part[-1].word[-1].isalpha()
+    if tail & (r.RIGHT | r.ANSWER) and (tail & (r.BE | r.BE_LAST) or group.is_letter or is_closed):
         return STATED
     if tail & r.CHOOSE and _is_chosen(part, group):
-        return STATED
-    if heading:
         return STATED
     if lead & (r.ANSWER | r.SO):
         return CONCLUDED
@@ -656,13 +617,13 @@ def _find_strength(
         return IMPLIED
     if part[group.places[0]].keys and _is_result(part, group):
         return CONCLUDED
-    if lead & r.BE and not part[group.places[0]].is_letter and _is_complement(part, group):
+    if not part[group.places[0]].is_letter and _is_complement(part, group):
         return IMPLIED
     if group.is_letter and group.is_alone:
         if _is_last_line(tokens, clauses, number, clause) and not is_item:
             return STATED
         return IMPLIED if number else CONCLUDED
-    if group.is_bare or (lead & r.PRESENT and _follows_article(part, group)):
+    if group.is_bare or _follows_article(part, group):
         return IMPLIED
     is_pair = len(group.places) > 1 and len(group.letters) == 1
     if (
@@ -697,9 +658,9 @@ def _is_last_line(tokens: Sequence[Token], clauses: Sequence[Clause], number: in
     if number != len(clauses) - 1 or clause.before != "\n" or clause.start < 2:
         return False
     place = clause.start - 1
-    while place and tokens[place].is_mark and tokens[place].word in "\n*_#`>-(":
+    while place and tokens[place].word in "\n*_#`>-(":
         place -= 1
-    return tokens[place].is_mark and tokens[place].word in ".!?:。！？"
+    return tokens[place].word in ".!?:。！？"
 
 
 def _has_it_is(lead: Sequence[Token]) -> bool:
@@ -720,11 +681,7 @@ def _is_result(part: Sequence[Token], group: Group) -> bool:
 def _follows_article(part: Sequence[Token], group: Group) -> bool:
     """Whether a verb of seeing leads to a mention at once: "it shows a dog", not "shows a man with a dog"."""
     place = group.places[0] - 1
-    while (
-        place >= 0
-        and part[place].roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL)
-        and not part[place].roles & r.PRESENT
-    ):
+    while place >= 0 and part[place].roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL):
         place -= 1
     return place >= 0 and bool(part[place].roles & r.PRESENT)
 
