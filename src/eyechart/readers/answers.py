@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, lower, to_plain
@@ -443,7 +444,7 @@ def _decide_spans(
         plain = list(merged)
         for place, token in enumerate(plain):
             if token.letters is not None and _is_other_number(text, plain, place, place):
-                merged[place] = msgspec.structs.replace(token, letters=None)
+                merged[place] = replace(token, letters=None)
     options = Options({label: label for _, _, label in spans}, has_numbers=True)
     reading = decide_tokens(text, 0, merged, options)
     return Reading(reading.answer, f"{kind}:{reading.rule.partition(':')[2]}", reading.span)

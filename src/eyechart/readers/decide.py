@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, mark_quoted, to_plain
@@ -249,7 +249,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
     for one in statements:
         kind = one.kind
         if turned and kind == "mentioned":  # "The answer is A. Wait, no: B."
-            kind, one = "asserted", msgspec.structs.replace(one, kind="asserted", strength=CONCLUDED)
+            kind, one = "asserted", replace(one, kind="asserted", strength=CONCLUDED)
         if is_none and kind == "asserted" and one.strength < HEADED and (one.is_change or not one.is_turn):
             continue
         if kind in ("asserted", "several", "contradiction", "not-an-option") and not (
@@ -275,7 +275,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
         elif (kind == "also" and current and current.letters != one.letters) or (
             kind == "possible" and current and current.strength < STATED
         ):
-            current = msgspec.structs.replace(one, kind="several")
+            current = replace(one, kind="several")
         else:
             reason, where = kind, one.span
     if current is None:
@@ -370,7 +370,7 @@ def _choose(current: Statement | None, later: Statement, turned: bool, *, is_sho
     if current.letters == later.letters:
         return later if later.strength >= current.strength else current
     if (later.is_change or turned) and (is_short or later.strength > NAMED):
-        return later if later.strength >= IMPLIED else msgspec.structs.replace(later, kind="several")
+        return later if later.strength >= IMPLIED else replace(later, kind="several")
     weaker, stronger = sorted((current.strength, later.strength))
     if (
         current.is_letter != later.is_letter
@@ -379,10 +379,10 @@ def _choose(current: Statement | None, later: Statement, turned: bool, *, is_sho
         and not (later.is_pair or current.is_pair)
         and weaker >= IMPLIED < stronger
     ):
-        return msgspec.structs.replace(later, kind="contradiction", strength=stronger)
+        return replace(later, kind="contradiction", strength=stronger)
     if current.strength == HELD == later.strength:
         is_beside = later.span[0] - current.span[1] < MAX_BESIDE_CHARS
-        return msgspec.structs.replace(later, kind="several") if is_beside else later
+        return replace(later, kind="several") if is_beside else later
     if later.strength > current.strength or (
         later.is_turn and later.strength >= min(current.strength, STATED)
     ):
@@ -391,4 +391,4 @@ def _choose(current: Statement | None, later: Statement, turned: bool, *, is_sho
     if later.strength < current.strength and not (is_short and is_second and later.kind == current.kind):
         return current
     together = tuple(dict.fromkeys((*current.letters, *later.letters)))
-    return msgspec.structs.replace(later, kind="several", letters=together)
+    return replace(later, kind="several", letters=together)

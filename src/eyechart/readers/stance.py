@@ -14,6 +14,7 @@ from enum import IntEnum
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import QUESTIONS, Clause, Token
@@ -94,8 +95,8 @@ def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[
                 and found
                 and found[-1].kind == "denied"
             ):
-                one = msgspec.structs.replace(one, kind="mentioned")  # "A is wrong because July has 31 days."
-            found.append(msgspec.structs.replace(one, kind="listed") if is_item else one)
+                one = replace(one, kind="mentioned")  # "A is wrong because July has 31 days."
+            found.append(replace(one, kind="listed") if is_item else one)
         n_sentences += clause.is_last
         looked_at = looked_at if n_sentences < 2 else None  # "Consider option B. It shows a dog."
     return found
@@ -178,8 +179,8 @@ def _pronounce(statement: Statement, verdict: int) -> Statement:
     if statement.kind not in ("asserted", "mentioned", "listed", "possible"):
         return statement
     if verdict in (r.WRONG, r.BUT):
-        return msgspec.structs.replace(statement, kind="denied")
-    return msgspec.structs.replace(statement, kind="asserted", strength=STATED)
+        return replace(statement, kind="denied")
+    return replace(statement, kind="asserted", strength=STATED)
 
 
 def _judge(
@@ -252,13 +253,13 @@ def _judge(
         is_one = len(group.places) == 1
         is_pair = not is_one and group.is_letter and len(group.letters) == 1
         made = Statement(kind, group.letters, span, strength, group.is_letter, is_turn, is_change)
-        found.append(msgspec.structs.replace(made, is_part=is_one and first.is_part, is_pair=is_pair))
+        found.append(replace(made, is_part=is_one and first.is_part, is_pair=is_pair))
     subject = next((one for one in found if one.kind == "mentioned" and one.is_letter), None)
     if subject is not None:  # "option B shows a dog"
         found = [_restate(one, subject) for one in found]
     if part[0].roles & r.OR and number:  # "B. Or C.", "B (or C)"
         said = ("asserted", "mentioned", "possible", "considered")
-        found = [msgspec.structs.replace(one, kind="also") if one.kind in said else one for one in found]
+        found = [replace(one, kind="also") if one.kind in said else one for one in found]
     span = (part[0].start, part[-1].end)
     yield from _settle(found, span)
 
@@ -266,7 +267,7 @@ def _judge(
 def _restate(one: Statement, subject: Statement) -> Statement:
     """Words that only say what the option beside them says are listed."""
     is_same = one.kind == "asserted" and not one.is_letter and one.letters == subject.letters
-    return msgspec.structs.replace(one, kind="listed") if is_same and one.strength <= IMPLIED else one
+    return replace(one, kind="listed") if is_same and one.strength <= IMPLIED else one
 
 
 def _find_other_result(part: Sequence[Token]) -> tuple[int, int] | None:
@@ -284,14 +285,14 @@ def _settle(found: list[Statement], span: tuple[int, int]) -> list[Statement]:
     if len({one.letters for one in asserted}) < 2:
         return found
     if not any(one.is_letter for one in asserted) and asserted[-1].strength < asserted[0].strength < STATED:
-        asserted = [msgspec.structs.replace(one, strength=NAMED) for one in asserted]  # "2 cats and 3 dogs"
+        asserted = [replace(one, strength=NAMED) for one in asserted]  # "2 cats and 3 dogs"
     top = max(one.strength for one in asserted)
     strongest = [one for one in asserted if one.strength == top]
     rest = [one for one in found if one.kind != "asserted"]
     if len({one.letters for one in strongest}) == 1:
         return [*rest, strongest[0]]
     together = tuple(dict.fromkeys(letter for one in strongest for letter in one.letters))
-    return [*rest, msgspec.structs.replace(strongest[-1], kind="several", letters=together, span=span)]
+    return [*rest, replace(strongest[-1], kind="several", letters=together, span=span)]
 
 
 def _open_roles(part: Sequence[Token]) -> int:

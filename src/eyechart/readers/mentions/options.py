@@ -272,17 +272,10 @@ def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Key
 def _list_short_names(items: tuple[tuple[str, str], ...]) -> dict[Keys, tuple[str, ...]]:
     """Surnames, or what is left without a word that all names share: "Atlantic" for "Atlantic Ocean"."""
     names = [text.split() for _, text in items]
-    if len(names) < 2 or not all(
-        1 < len(name) < 4 and name[0][:1].isupper() and name[-1][:1].isupper() for name in names
-    ):
+    if len(names) < 2 or not all(1 < len(name) < 4 and name[-1][:1].isupper() for name in names):
         return {}
-    if len({name[-1] for name in names}) == 1:
-        kept = [name[:-1] for name in names]
-    elif len({name[0] for name in names}) == 1:
-        kept = [name[1:] for name in names]
-    else:
-        kept = [name[1:] for name in names]
-    words = [" ".join(name) for name in kept]
+    is_last_shared = len({name[-1] for name in names}) == 1
+    words = [" ".join(name[:-1] if is_last_shared else name[1:]) for name in names]
     if len(set(words)) < len(words) or not all(
         len(word) > 2 and word.replace(" ", "").isalpha() for word in words
     ):
@@ -327,116 +320,85 @@ def mark_words(text: str, tokens: list[Token], options: Options, codes: tuple[st
 def _mark_words(text: str, tokens: list[Token], options: Options) -> list[Token]:
     keys = list_keys(tokens)
     marked: list[Token] = []
-    done = 0  # tokens
-    at, n = 0, len(keys)
-    while at < n:
-        key, place = keys[at]
-        step = 1
-        for wanted, letters in options.by_first.get(key, ()):
-            length = len(wanted)
-            if at + length <= n and (
-                length == 1 or tuple(other for other, _ in keys[at : at + length]) == wanted
-            ):
-                last = keys[at + length - 1][1]
-                starts = at == 0 or keys[at - 1][1] < place
-                ends = at + length == n or keys[at + length][1] > last
-                if (
-                    starts
-                    and ends
-                    and place >= done
-                    and not _goes_on(tokens, last)
-                    and not (last > place and _breaks(tokens, place, last))
-                    and not _is_other_number(text, tokens, place, last)
-                    and not (wanted in options.bare and _is_counted(tokens, last))
-                    and not (
-                        length == 1 and tokens[place].roles & (r.YES | r.NO) and not _answers(tokens, place)
-                    )
-                ):
-                    marked += tokens[done:place]
-                    start, end = tokens[place].start, tokens[last].end
-                    roles = tokens[place].roles & (r.NO | r.YES) if length == 1 else 0
-                    marked.append(
-                        Token(
-                            start, end, lower(text[start:end]), roles, False, letters, keys=tokens[place].keys
-                        )
-                    )
-                    done = last + 1
-                    step = length
-                    break
-        at += step
+    done = at = 0  # tokens, keys
+    while at < len(keys):
+        place = keys[at][1]
+        for wanted, letters in options.by_first.get(keys[at][0], ()):
+            after = at + len(wanted)
+            if after > len(keys) or tuple(key for key, _ in keys[at:after]) != wanted:
+                continue
+            last = keys[after - 1][1]
+            is_apart = (at == 0 or keys[at - 1][1] < place) and (after == len(keys) or keys[after][1] > last)
+            if is_apart and place >= done and _is_named(text, tokens, place, last, wanted, options):
+                first = tokens[place]
+                roles = first.roles & (r.NO | r.YES) if len(wanted) == 1 else 0
+                word = lower(text[first.start : tokens[last].end])
+                named = Token(first.start, tokens[last].end, word, roles, False, letters, keys=first.keys)
+                marked += [*tokens[done:place], named]
+                done, at = last + 1, after - 1
+                break
+        at += 1
     return [*marked, *tokens[done:]]
 
 
+def _is_named(
+    text: str, tokens: Sequence[Token], place: int, last: int, wanted: Keys, options: Options
+) -> bool:
+    """Whether words are an option's, not a part of something else that has them."""
+    if _goes_on(tokens, last) or _breaks(tokens, place, last) or _is_other_number(text, tokens, place, last):
+        return False
+    if wanted in options.bare and _is_counted(tokens, last):
+        return False
+    is_polar = len(wanted) == 1 and tokens[place].roles & (r.YES | r.NO)
+    return not is_polar or _answers(tokens, place)
+
+
 _ENDINGS = ("ed", "ish", "ly", "ous", "ful")
+EDGE = Token(-1, -1, "\n", is_mark=True)  # before the first token, and after the last
+
+
+def _is_unknown(token: Token) -> bool:
+    return not (token.roles or token.is_mark) and token.letters is None
 
 
 def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_english: bool) -> None:
     """Mark words that are, perhaps, a part of a longer name: "hot dog", "New London", "Paris Hilton"."""
     for place, token in enumerate(tokens):
-        if token.letters is None or token.is_letter or token.word.count(" ") > 2 or token.keys:
+        if token.letters is None or token.word.count(" ") > 2 or token.keys:
             continue
-        is_name = text[token.start].isupper()
-        before = tokens[place - 1] if place else None
-        if _is_of_other(tokens, place) or (has_shades and before is not None and before.roles & r.ADJECTIVE):
-            token.is_part = True
-            continue
-        after = tokens[place + 1] if place + 1 < len(tokens) else None
-        if before is not None and not before.is_mark and before.letters is None:
+        is_name = token.is_capital = text[token.start].isupper()
+        before = tokens[place - 1] if place else EDGE
+        after, beyond, last = [*tokens[place + 1 : place + 4], EDGE, EDGE, EDGE][:3]
+        is_part = _is_of_other(tokens, place) or (has_shades and bool(before.roles & r.ADJECTIVE))
+        if not is_part and before.letters is None:
+            is_known = before.is_mark or before.roles or before.word[0].isdecimal()
             if is_name and before.word in _NAME_WORDS:
-                token.is_part = True
-            elif (
-                not before.roles
-                and not before.word[0].isdecimal()
-                and (is_english or is_name or r.is_unspaced(before.word[-1]))
-            ):
-                is_capital = text[before.start : before.end] != before.word
-                is_verb = before.word.endswith(("s", "ing")) and len(before.word) > 4 and not is_capital
-                is_verb = is_verb and not (
-                    before.word.endswith("ing") and (place < 2 or tokens[place - 2].roles & r.ARTICLE)
-                )  # "a rocking horse"
-                token.is_part = (is_name and is_capital) or not (
-                    is_verb or "-" in before.word or before.word.endswith(_ENDINGS)
+                is_part = True
+            elif not is_known and (is_english or is_name or r.is_unspaced(before.word[-1])):
+                is_verb = (
+                    before.word.endswith(("s", "ing")) and len(before.word) > 4 and not before.is_capital
                 )
-        if (
-            after is not None
-            and not after.is_mark
-            and after.letters is None
-            and not after.word[0].isdecimal()
-        ):
-            if r.is_unspaced(after.word[0]) and after.roles & (r.LABEL | r.PERSON | r.SOURCE):
-                token.is_part = True  # 中国人
-            elif (after.word in _OF and token.word not in _SIDES) or (
-                after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)
-            ):
-                token.is_part = token.is_part or not (
-                    before is not None and before.roles & (r.ANSWER | r.OPTION)
-                )
+                if before.word.endswith("ing") and (place < 2 or tokens[place - 2].roles & r.ARTICLE):
+                    is_verb = False  # "a rocking horse"
+                is_quality = "-" in before.word or before.word.endswith(_ENDINGS)
+                is_part = (is_name and before.is_capital) or not (is_verb or is_quality)
+        if not is_part and after.word == "," and is_name:  # "Paris, Texas"
+            is_part = _is_unknown(beyond) and beyond.is_capital and last.is_mark
+        elif not is_part and not after.is_mark and after.letters is None and not after.word[0].isdecimal():
+            is_other = after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)
+            if (after.word in _OF and token.word not in _SIDES) or is_other:
+                is_part = not before.roles & (r.ANSWER | r.OPTION)
             elif (
-                place + 2 >= len(tokens)
-                and not after.roles
-                and (before is None or before.roles & r.ARTICLE)
+                not after.roles
                 and place < 2
+                and beyond is EDGE
+                and (before.is_mark or before.roles & r.ARTICLE)
             ):
-                token.is_part = True  # "coffee table"
+                is_part = True  # "coffee table"
             elif not after.roles and after.word != "ones":
-                is_capital = text[after.start].isupper()
-                is_verb = after.word.endswith(("ing", "ed", "s")) and len(after.word) > 4 and not is_capital
-                token.is_part = token.is_part or not is_verb
-            elif (
-                is_name
-                and text[after.start].isupper()
-                and not text[token.start : after.end].isupper()
-                and after.roles & (r.SMALL | r.FUNCTION | r.ADJECTIVE | r.PERSON)
-            ):
-                token.is_part = True
-        elif after is not None and after.word == "," and is_name and place + 2 < len(tokens):
-            token.is_part = token.is_part or (
-                not tokens[place + 2].roles
-                and text[tokens[place + 2].start].isupper()
-                and not tokens[place + 2].is_mark
-                and tokens[place + 2].letters is None
-                and (place + 3 == len(tokens) or tokens[place + 3].is_mark)
-            )  # "Paris, Texas"
+                is_verb = after.word.endswith(("ing", "ed", "s")) and len(after.word) > 4
+                is_part = not is_verb or after.is_capital
+        token.is_part = is_part
 
 
 @lru_cache(maxsize=1)
@@ -497,103 +459,57 @@ _LEADS = r.ANSWER | r.BE | r.SO | r.CHOOSE | r.THINK | r.OPTION
 
 def _answers(tokens: Sequence[Token], place: int) -> bool:
     """Whether a yes or no is an answer, not a part of a sentence: "the answer is no", not "no cars"."""
-    token = tokens[place]
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    previous = tokens[place - 1] if place else EDGE
+    following = tokens[place + 1] if place + 1 < len(tokens) else EDGE
+    is_unspaced = r.is_unspaced(tokens[place].word[0])
     is_first = all(token.is_mark for token in tokens[:place])
-    is_spaced = not r.is_unspaced(token.word[0])
-    if (
-        is_first
-        and is_spaced
-        and following is not None
-        and following.roles & (r.IT | r.SMALL | r.SELF)
-        and len(tokens) < 8
-    ):
+    if is_first and not is_unspaced and following.roles & (r.IT | r.SMALL | r.SELF) and len(tokens) < 8:
         return True  # "yes it is", "no way"
-    if following is not None and not (
-        following.is_mark or following.roles & (r.BECAUSE | r.AND | r.OR | r.BUT | r.BE_LAST | r.SO | r.IT)
-    ):
+    ends = r.BECAUSE | r.AND | r.OR | r.BUT | r.BE_LAST | r.SO | r.IT
+    if not (following.is_mark or following.roles & ends):
         return False
-    previous = tokens[place - 1] if place else None
-    return (
-        previous is None or previous.is_mark or bool(previous.roles & _LEADS) or r.is_unspaced(token.word[0])
-        or (len(previous.word) == 1 and previous.word.isalpha())
-    )  # fmt: skip
+    is_letter = len(previous.word) == 1 and previous.word.isalpha()
+    return previous.is_mark or bool(previous.roles & _LEADS) or is_unspaced or is_letter
 
 
 def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a number goes on beside the words: "-5", "5%", "5 km", "2 - 5", "x^5" for an option "5"."""
+    start, end = tokens[first], tokens[last]
+    before, lead = (tokens[at] if at >= 0 else EDGE for at in (first - 1, first - 2))
+    after, beyond = [*tokens[last + 1 : last + 3], EDGE, EDGE][:2]
+    touches = before.end == start.start
     if any(token.word in SIGNIFICANT and token.word not in "'%°" for token in tokens[first : last + 1]):
-        near = (
-            tokens[first - 1].word if first else "",
-            tokens[last + 1].word if last + 1 < len(tokens) else "",
-        )
-        before = tokens[first - 1] if first else None
-        is_joined = before is not None and before.end == tokens[first].start and before.word[0].isdecimal()
-        return is_joined or any(word and word in "+-×·/÷^√" for word in near)  # a part of a longer formula
-    if last + 1 < len(tokens) and tokens[last + 1].word in "^²³":
+        is_joined = touches and before.word[0].isdecimal()  # a part of a longer formula
+        return is_joined or before.word in _SIGNS or after.word in _SIGNS
+    if after.word in "^²³":
         return True
-    is_first = bool(tokens[first].keys) or tokens[first].word[0].isdecimal()
-    is_last = bool(tokens[last].keys) or tokens[last].word[0].isdecimal()
-    if not is_first and not is_last:
-        return False
-    before = tokens[first - 1] if first else None
-    after = tokens[last + 1] if last + 1 < len(tokens) else None
-    if before is not None and is_first:
-        touches = before.end == tokens[first].start
-        if before.word in "^√#<>≥≤≠±§№" or (before.word == "-" and touches):
+    if _is_number(start):
+        is_sum = before.word in "+-×·/÷" or before.word in _OPERATORS
+        if before.word in "^√#<>≥≤≠±§№" or (before.word == "-" and touches) or (is_sum and not lead.is_mark):
             return True
-        if (
-            (before.word in "+-×·/÷" or before.word in _OPERATORS)
-            and first > 1
-            and not tokens[first - 2].is_mark
-        ):
+        if before.word in _TO and (lead.keys or lead.letters):
             return True
-        if (
-            before.word in ("to", "bis", "à", "до", "至", "到", "~", "x")
-            and first > 1
-            and (tokens[first - 2].keys or tokens[first - 2].letters)
-        ):
-            return True
-        if (
-            text[before.start : before.end] != before.word
-            and not before.roles
-            and before.end < tokens[first].start
-            and before.letters is None
-            and not before.is_mark
-        ):
+        if _is_unknown(before) and text[before.start : before.end] != before.word and not touches:
             return True  # "an Apollo 7"
-    if after is not None and is_last:
-        if (
-            after.start == tokens[last].end
-            and after.word.isalpha()
-            and after.word.isascii()
-            and not after.roles
-        ):
-            return True  # "3x", "12b"
-        if after.word in "%‰^√!²³":
-            return True
-        beyond = tokens[last + 2] if last + 2 < len(tokens) else None
-        is_range = beyond is not None and (bool(beyond.keys) or beyond.word[0].isdecimal())
-        if (
-            after.word == "-"
-            and after.start == tokens[last].end
-            and beyond is not None
-            and beyond.word[0].isalpha()
-        ):
-            return True  # "18-year-old"
-        if (
-            after.word in "+×·/÷="
-            or (after.word in _OPERATORS and is_range)
-            or (after.word == "-" and (after.start > tokens[last].end or is_range))
-        ):
-            return True
-        if after.word in ("to", "bis", "à", "до", "至", "到", "~", "x") and is_range:
-            return True
-        if after.word in UNIT_WORDS or after.word in "時时点點시":
-            return True
-    return False
+    if not _is_number(end):
+        return False
+    is_attached = after.start == end.end
+    if is_attached and after.word.isalpha() and after.word.isascii() and not after.roles:
+        return True  # "3x", "12b"
+    if is_attached and after.word == "-" and beyond.word[0].isalpha():
+        return True  # "18-year-old"
+    if _is_number(beyond) and (after.word == "-" or after.word in _OPERATORS or after.word in _TO):
+        return True
+    is_minus = after.word == "-" and not is_attached
+    return is_minus or after.word in "%‰^√!²³+×·/÷=時时点點시" or after.word in UNIT_WORDS
 
 
+def _is_number(token: Token) -> bool:
+    return bool(token.keys) or token.word[0].isdecimal()
+
+
+_SIGNS = frozenset("+-×·/÷^√")
+_TO = r.words("to bis à до 至 到 ~ x")
 _OPERATORS = ("minus", "plus", "times")
 _CUES = r.ANSWER | r.BE | r.CHOOSE | r.OPTION | r.SO | r.THINK
 _FOLLOWS = r.BE | r.BECAUSE | r.NOT | r.OR | r.AND | r.BUT | r.SO | r.MAYBE | r.RIGHT | r.WRONG | r.NOT_NEXT
@@ -627,10 +543,6 @@ def _mark_letters(text: str, tokens: list[Token], options: Options, codes: tuple
 _ALIKE = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))  # capitals of Cyrillic typed for Latin ones
 
 
-def _is_joined(token: Token) -> bool:
-    return token.end - token.start > 1  # "B'dir"
-
-
 def _is_wrapped(text: str, start: int) -> bool:
     before, after = text[start - 1 : start] if start else "", text[start + 1 : start + 2]
     return before in _LEFT and after in _RIGHT and before != "" and after != ""
@@ -640,32 +552,15 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
     """Not an article, a pronoun, an abbreviation, a point of a figure, or a part of "C++"."""
     token = tokens[place]
     start = token.start
-    char, before, after = (
-        text[start],
-        text[start - 1 : start] if start else "",
-        text[token.end : token.end + 1],
-    )
-    if (
-        (
-            before in ("&", "@", "#", "^", "∠", "△", "∆", "√", "'", "°", "_")
-            or after in ("+", "#", "&", "@", "=", "^", "²", "_")
-            or text.startswith("'s", token.end)
-        )
-        and not (before == "'" and after == "'")
-        and not (before == "_" == after)
-        and not _is_joined(token)
-    ):
+    char, before, after = text[start], text[max(0, start - 1) : start], text[token.end : token.end + 1]
+    is_joined = token.end - token.start > 1  # "B'dir"
+    is_glued = before in _GLUED_BEFORE or after in _GLUED_AFTER or text.startswith("'s", token.end)
+    if is_glued and not is_joined and (before, after) not in (("'", "'"), ("_", "_")):
         return False
-    if before == "_" and text[start - 2 : start - 1].isalnum():  # is_A_correct
-        return False
-    if before.isdecimal() or (before == "." and text[start - 2 : start - 1].isalpha()):  # "3D", "U.S"
-        return False
-    if (
-        after == "." and text[start + 2 : start + 3].isalpha() and text[start + 3 : start + 4] == "."
-    ):  # "a.m."
-        return False
-    previous = tokens[place - 1] if place else None
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if before.isdecimal() or (before in "._" and before and text[start - 2 : start - 1].isalnum()):
+        return False  # "3D", "U.S", is_A_correct
+    if after == "." and text[start + 2 : start + 3].isalpha() and text[start + 3 : start + 4] == ".":
+        return False  # "a.m."
     if before == "/" or after == "/":
         other = text[start - 2 : start - 1] if before == "/" else text[start + 2 : start + 3]
         return other in options.labels and char.isupper()
@@ -673,59 +568,46 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
         return False  # a key: {"A": 0.1}
     if _is_wrapped(text, start):
         return True
-    is_closed = following is None or following.is_mark
-    is_cued = previous is not None and (bool(previous.roles & _CUES) or previous.word in ":=→")
+    previous = tokens[place - 1] if place else EDGE
+    following, beyond = [*tokens[place + 1 : place + 3], EDGE, EDGE][:2]
+    is_cued = bool(previous.roles & _CUES) or previous.word in ":=→"
     if char.islower():
-        if is_cued and previous is not None and previous.roles & r.OPTION and char not in "ai":
-            return True
-        return is_cued and is_closed and (previous is None or previous.word not in ("=",))
-    if previous is not None and previous.end < start:
+        is_option = previous.roles & r.OPTION and char not in "ai"
+        return is_cued and (bool(is_option) or (following.is_mark and previous.word != "="))
+    if previous is not EDGE and previous.end < start:
         is_sum = previous.word == "+" and place > 1 and tokens[place - 2].is_letter
-        if (
-            previous.word[0].isdecimal()
-            or (previous.word in "=+×·<>∠△" and not is_sum)
-            or (previous.word == "-" and previous.start and not text[previous.start - 1].isspace())
-            or (previous.word == "." and place > 1 and tokens[place - 2].word in ABBREVIATIONS)
-        ):
+        is_abbreviation = previous.word == "." and place > 1 and tokens[place - 2].word in ABBREVIATIONS
+        if previous.word[0].isdecimal() or is_abbreviation or (previous.word in "=+×·<>∠△" and not is_sum):
             return False
-        is_name = not (previous.roles or previous.is_mark) and previous.letters is None
-        if is_name and not r.is_unspaced(previous.word[-1]):
+        if _is_unknown(previous) and not r.is_unspaced(previous.word[-1]):
             return False  # "vitamin C", "triangle A"
-    is_within = all(
-        beside is not None
-        and r.is_unspaced(beside.word[0])
+    if all(
+        r.is_unspaced(beside.word[0])
         and not beside.roles & ~(r.LABEL | r.FUNCTION | r.SOURCE)
         and beside.letters is None
         for beside in (previous, following)
-    )
-    if is_within:
+    ):
         return False  # 点B在圆上
-    if following is not None and following.word in "=×<>≤≥" and following.is_mark:
+    if following.word in "=×<>≤≥" and following.is_mark:
         return False
     if after == "(" and text[token.end + 2 : token.end + 3] == ")" and text[token.end + 1].isascii():
         return False  # f(x)
-    if char in "AIEOUY" and not is_closed and following is not None and char in "AI":
-        if (
-            len(following.word) == 1
-            and following.word.upper() in options.labels
-            and text[following.start].isupper()
-        ):
-            return True
-        if char == "I":
-            return bool(following.roles & r.BE) and following.word not in ("am",)
-        beyond = tokens[place + 2] if place + 2 < len(tokens) else None
-        if (
-            following.roles & (r.RIGHT | r.WRONG)
-            and beyond is not None
-            and beyond.roles & (r.ANSWER | r.OPTION)
-        ):
-            return False  # "A wrong answer"
-        if char == "A" and previous is not None and previous.roles & (r.BE | r.CHOOSE | r.OPTION):
-            return True  # an article would be small
-        return (bool(following.roles & _FOLLOWS) and not following.roles & (r.OPTION | r.ADJECTIVE)) or (
-            is_cued and following.letters is not None
-        )
-    return True
+    if char not in "AI" or following.is_mark:
+        return True
+    if len(following.word) == 1 and following.word.upper() in options.labels and following.is_capital:
+        return True
+    if char == "I":
+        return bool(following.roles & r.BE) and following.word != "am"
+    if following.roles & (r.RIGHT | r.WRONG) and beyond.roles & (r.ANSWER | r.OPTION):
+        return False  # "A wrong answer"
+    if previous.roles & (r.BE | r.CHOOSE | r.OPTION):
+        return True  # an article would be small
+    is_subject = following.roles & _FOLLOWS and not following.roles & (r.OPTION | r.ADJECTIVE)
+    return bool(is_subject) or (is_cued and following.letters is not None)
+
+
+_GLUED_BEFORE = frozenset("&@#^∠△∆√'°_")
+_GLUED_AFTER = frozenset("+#&@=^²_")
 
 
 def _mark_positions(tokens: list[Token], options: Options, codes: tuple[str, ...]) -> None:
@@ -733,47 +615,29 @@ def _mark_positions(tokens: list[Token], options: Options, codes: tuple[str, ...
     ordinals = _list_ordinals(codes)
     labels = list(options.labels.values())
     for place, token in enumerate(tokens):
-        following = tokens[place + 1] if place + 1 < len(tokens) else None
-        previous = tokens[place - 1] if place else None
+        previous = tokens[place - 1] if place else EDGE
+        following = tokens[place + 1] if place + 1 < len(tokens) else EDGE
+        label: str | None = None
+        at = ordinals.get(token.word)
         if token.letters is not None:
             continue
-        at = ordinals.get(token.word)
-        if (
-            place == 0
-            and token.word.isdecimal()
-            and following is not None
-            and following.word in ".):"
-            and token.word in options.labels
-        ):
-            token.letters, token.is_letter, token.roles = (options.labels[token.word],), True, 0
-        elif (
-            at is not None
-            and following is not None
-            and following.roles & r.OPTION
-            and following.letters is None
-        ):
-            if at < len(labels):
-                token.letters, token.is_letter, token.roles = (labels[at],), True, 0
-        elif (
-            token.word.isdecimal()
-            and previous is not None
-            and previous.roles & r.OPTION
-            and not previous.roles & r.CHOOSE
-        ):
-            label = options.labels.get(token.word)
-            if label is None and 0 < int(token.word[:6]) <= len(labels) and not options.find_all(token.word):
-                label = labels[int(token.word) - 1]
-            if label is not None and (following is None or following.is_mark):
-                token.letters, token.is_letter, token.roles = (label,), True, 0
-        elif (
-            token.word in options.labels
-            and token.word.isdecimal()
-            and not options.has_numbers
-            and previous is not None
-        ):
-            is_cued = previous.roles & (r.ANSWER | r.CHOOSE | r.BE) or previous.word in ":(*"
-            if is_cued and (following is None or following.is_mark):
-                token.letters, token.is_letter, token.roles = (options.labels[token.word],), True, 0
+        if at is not None and following.roles & r.OPTION and following.letters is None:
+            label = labels[at] if at < len(labels) else None
+        elif token.word.isdecimal():
+            is_item = place == 0 and following.word in (".", ")", ":")
+            is_cued = bool(previous.roles & (r.ANSWER | r.CHOOSE | r.BE)) or previous.word in (":", "(", "*")
+            if previous.roles & r.OPTION and not previous.roles & r.CHOOSE and following.is_mark:
+                label = options.labels.get(token.word)
+                if (
+                    label is None
+                    and 0 < int(token.word[:6]) <= len(labels)
+                    and not options.find_all(token.word)
+                ):
+                    label = labels[int(token.word) - 1]
+            elif is_item or (is_cued and following.is_mark and place and not options.has_numbers):
+                label = options.labels.get(token.word)
+        if label is not None:
+            token.letters, token.is_letter, token.roles = (label,), True, 0
 
 
 @lru_cache(maxsize=64)

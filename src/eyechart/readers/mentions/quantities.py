@@ -13,6 +13,7 @@ import re
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import lower, to_plain
@@ -171,16 +172,16 @@ def _add_unit(text: str, number: Number) -> Quantity:
     first, last = number.span
     plain = Quantity(number.value, number.face, span=number.span)
     if number.value != number.face:
-        return msgspec.structs.replace(plain, units=UNITS["%"])
+        return replace(plain, units=UNITS["%"])
     inside = _MONEY_INSIDE.match(text[first:last])
     before = None if inside else _MONEY.search(lower(text[max(0, first - 6) : first]))
     if inside or before:
         name = (inside[1] if inside else before.group() if before else "").lower().strip().replace(" ", "")
         if units := UNITS.get({"us$": "$", "ca$": "c$", "au$": "a$"}.get(name, name)):
             start = first - len(before.group()) if before else first
-            return msgspec.structs.replace(plain, units=units, span=(start, last))
+            return replace(plain, units=units, span=(start, last))
     if text[last - 1] == "0" and re.match(r"'?s\b", text[last : last + 3]) and number.value >= 10:
-        return msgspec.structs.replace(plain, noun="decade", span=(first, last + 1))
+        return replace(plain, noun="decade", span=(first, last + 1))
     if found := _read_unit(text, last):
         units, stop = found
         more = _AND_A_PART.match(text, stop)  # "two hours and a half"
@@ -188,14 +189,14 @@ def _add_unit(text: str, number: Number) -> Quantity:
         span = (first, more.end() if more else stop)
         return Quantity(number.value + part, number.face + part, units, span=span)
     if letter := _LETTER_AFTER.match(text, last):
-        return msgspec.structs.replace(plain, noun=letter[1].lower())
+        return replace(plain, noun=letter[1].lower())
     kept: list[str] = []
     noun = _NOUN.match(text, last)
     for word in re.split("[ -]", noun[1]) if noun else []:
         if word in _NOT_NOUNS:
             break
         kept.append(word)
-    return msgspec.structs.replace(plain, noun=" ".join(kept))
+    return replace(plain, noun=" ".join(kept))
 
 
 def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
@@ -274,7 +275,7 @@ def _parse(text: str) -> Quantity | None:
     plain = to_plain(text)
     if _NEGATIVE.fullmatch(plain):  # in accounts, (5) is -5
         found = _parse(plain.strip().strip("()"))
-        return found and msgspec.structs.replace(found, value=-found.value, face=-found.face)
+        return found and replace(found, value=-found.value, face=-found.face)
     start, end = unwrap_span(plain)
     while start and plain[start - 1] in "<>!=≠ ≥≤$":  # signs, where they do not wrap
         start -= 1
@@ -304,7 +305,7 @@ def _parse(text: str) -> Quantity | None:
         rest = part[found_all[1].span[1] :] if is_again else "?0"
     if not _is_noun(rest, quantity.noun):
         return None
-    return msgspec.structs.replace(quantity, bound=bound, span=(span[0] + start, span[1] + start))
+    return replace(quantity, bound=bound, span=(span[0] + start, span[1] + start))
 
 
 def _is_noun(rest: str, noun: str) -> bool:
@@ -400,4 +401,4 @@ def parse_range(text: str) -> tuple[Quantity, Quantity] | None:
     )
     if not is_number or re.match(r"0\d", found["low"]):
         return None  # a telephone number
-    return (low if low.units else msgspec.structs.replace(low, units=high.units, noun=high.noun)), high
+    return (low if low.units else replace(low, units=high.units, noun=high.noun)), high
