@@ -468,18 +468,31 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     first = part[places[0]]
     if not first.keys and not first.word[0].isdecimal():
         return False
-    before = part[max(0, places[0] - 3) : places[0]]
+    lead = part[max(0, places[0] - MAX_LEAD) : places[0]]
+    at = next((at for at in reversed(range(len(lead))) if _is_number(lead[at])), -1)
+    is_after_number = at >= 0 and any(not _joins_numbers(token) for token in lead[at + 1 :])
+    if is_after_number:  # "from 12 to 30 it rose by 18": only what follows 30 belongs to 18
+        lead = lead[at + 1 :]
+    elif part[0].roles & r.BOUND:
+        return True
+    lead = [token for token in lead if token.word not in OPERATORS]
     is_round = bool(first.keys) and first.keys[0].endswith("0")
-    if part[0].roles & r.BOUND:
+    if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in lead[-3:]):
         return True
-    before = [token for token in before if token.word not in OPERATORS]
-    if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in before):
-        return True
-    if before and before[-1].roles & r.LABEL and not before[-1].roles & (r.BE | r.NO):
-        return before[-1].word != "number"
+    if lead and lead[-1].roles & r.LABEL and not lead[-1].roles & (r.BE | r.NO):
+        return lead[-1].word != "number"
     after = part[places[-1] + 1 : places[-1] + 3]
     is_bound = any(token.roles & (r.BOUND | r.ABOUT) for token in after)
     return is_bound or bool(after and after[0].word in ("ish", "o'clock", "o", "th", "rd", "st", "nd"))
+
+
+def _is_number(token: Token) -> bool:
+    return bool(token.keys) or token.word[0].isdecimal()
+
+
+def _joins_numbers(token: Token) -> bool:
+    """Whether a word stands between two numbers that belong together: "3 and 5", "12 to 30"."""
+    return token.is_mark or bool(token.roles & (r.AND | r.OR | r.BOUND)) or token.word == "to"
 
 
 def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:

@@ -494,7 +494,8 @@ def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) 
     if not _is_number(end):
         return False
     is_attached = after.start == end.end
-    if is_attached and after.word.isalpha() and after.word.isascii() and not after.roles:
+    is_letters = after.word.isalpha() and after.word.isascii()
+    if is_attached and is_letters and (len(after.word) == 1 or not after.roles):
         return True  # "3x", "12b"
     if is_attached and after.word == "-" and beyond.word[0].isalpha():
         return True  # "18-year-old"
