@@ -36,6 +36,11 @@ RIGHT = {
         ("9:05", "five past nine"), ("$1,234.56", "1234.56 dollars"), ("-5°C", "minus 5 degrees"), ("-5°C", "-5 C"), ("3.5 GHz", "3500 MHz"),
         ("5-star", "5 stars"),
     ],
+    "full stops and numbers that others are given with": [
+        ("Ft. Worth", "The correct answer is Ft. Worth."), ("Warner Bros. Pictures", "The answer is Warner Bros. Pictures."),
+        ("5th Ave. and Main St.", "The answer is 5th Ave. and Main St."), ("18", "Subtracting 12 from 30 gives 18."),
+        ("18", "The difference between 30 and 12 is 18."), ("7", "It fell by 7 (from 20 to 13)."),
+    ],
     "denied and bounded numbers": [
         ("at least 8", "at least 8"), ("at least 8", "8 or more"), (">8", "more than 8"), ("more than 8", "over 8"), ("≥ 8", "at least 8"),
         ("8", "exactly 8"), ("8", "only 8"), ("8", "Not 7 but 8."), ("8", "8, not 7"), ('8', "It isn't 7, it's 8."), ("8", "No, there are 8."),
@@ -271,6 +276,7 @@ RIGHT = {
 }  # fmt: skip
 WRONG = {
     "units and suffixes": [
+        ("12", "Subtracting 12 from 30 gives 18."), ("30", "Subtracting 12 from 30 gives 18."), ("5", "between 3 and 5"), ("3", "It is 3i."),
         ("10 am", "10 pm"), ("10 am", "22:00"), ("10 am", "10 in the evening"), ("12A", "12B"), ("12A", "12 B"), ("12A", "12"), ("100 mg", "100 g"),
         ("100 mg", "100 mcg"), ("5 m", "5 mm"), ("5 m", "5 minutes"), ("5m", "5 km"), ("$5", "5%"), ("5%", "$5"), ("5%", "50%"),
         ("70 kg", "70 pounds"), ("5 kg", "5 g"), ("20 °C", "20 °F"), ("5M", "5B"), ("5M", "5K"), ("$5 billion", "$5 million"), ("2", "2M"),

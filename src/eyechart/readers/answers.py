@@ -18,12 +18,12 @@ import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
-from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, lower, to_plain
+from eyechart.readers.clauses import Clause, Token, ends_sentence, find_clauses, find_tokens, lower, to_plain
 from eyechart.readers.containers import find_contained, read_json_object
 from eyechart.readers.decide import decide_tokens, read_choice
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
-from eyechart.readers.mentions.options import Options, mark_words, prepare_options
+from eyechart.readers.mentions.options import Options, is_other_number, mark_words, prepare_options
 from eyechart.readers.mentions.quantities import (
     TOLERANCE,
     Quantity,
@@ -63,6 +63,13 @@ class Slot(msgspec.Struct, frozen=True):
     text: str
     start: int
     end: int
+    line: str = ""  # of a stated answer: all of its line, "Ft. Worth." beside "Ft"
+
+    def read(self, kind: str, answer: str | None = None, where: str = "") -> Reading:
+        """The answer that was read here; by default all of the text."""
+        return Reading(
+            self.text if answer is None else answer, f"{kind}:{where or self.kind}", (self.start, self.end)
+        )
 
 
 def judge_answer(reply: str, golds: Sequence[str], question: str = "") -> Verdict:
@@ -87,7 +94,9 @@ def judge_answer(reply: str, golds: Sequence[str], question: str = "") -> Verdic
         if verdict.is_right:
             return verdict
         verdicts.append(verdict)
-    return verdicts[0] if verdicts else Verdict(_read_text_slot(slots))
+    if verdicts:
+        return verdicts[0]
+    return Verdict(slots[0].read("text") if slots else Reading(None, "text:empty"))
 
 
 def judge_kind(kind: str, reply: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> Verdict:
@@ -110,7 +119,7 @@ def _judge(
     verdict = Verdict(Reading(None, f"{kind}:empty"))
     for slot in slots:
         verdict = _read_number(slot, golds, tolerance) if kind == "number" else _READERS[kind](slot, golds)
-        if verdict.is_right or verdict.reading.answer is not None or slot.kind in ("json", "tag", "boxed"):
+        if verdict.reading.answer is not None or slot.kind in ("json", "tag", "boxed"):
             break  # what a box holds is the answer, readable or not
     return verdict
 
@@ -193,8 +202,9 @@ def find_stated(reply: str, begin: int = 0) -> list[Slot]:
             stop += 1
         start, end = tokens[place].start + begin, tokens[stop - 1].end + begin if stop > place else 0
         answer = reply[start : min(end, start + MAX_SLOT_CHARS)].strip()
-        if (answer and any(map(str.isalnum, answer))) or (answer and not found):
-            found.append(Slot("stated", _unwrap(answer), start, end))
+        if answer and (any(map(str.isalnum, answer)) or not found):
+            line = reply[start : start + MAX_SLOT_CHARS].partition("\n")[0]
+            found.append(Slot("stated", _unwrap(answer), start, end, line.strip()))
     return found[::-1][:3]
 
 
@@ -232,19 +242,8 @@ def _find_cue_end(tokens: Sequence[Token], clauses: Sequence[Clause], number: in
 
 
 def _ends_slot(tokens: Sequence[Token], place: int) -> bool:
-    token = tokens[place]
-    if not token.is_mark:
-        return False
-    if token.word == "\n" or token.word in "!?。！？":
-        return True
-    return token.word == "." and ends_sentence(tokens, place)
-
-
-def ends_sentence(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a full stop ends a sentence, not an abbreviation: "Dr. Smith", "U.S. Navy", "No. 5"."""
-    from eyechart.readers.clauses import _ends_sentence
-
-    return _ends_sentence(tokens, place, place, starts=False)
+    word = tokens[place].word
+    return word in "\n!?。！？" or (word == "." and ends_sentence(tokens, place, place, starts=False))
 
 
 # -- What a gold is
@@ -321,62 +320,54 @@ def _list_polar_words() -> dict[str, str]:
 
 def _read_number(slot: Slot, golds: Sequence[str], tolerance: float = TOLERANCE) -> Verdict:
     wanted = [quantity for gold in golds if (quantity := parse_quantity(gold))]
-    said = parse_quantity(slot.text)
-    inner = _IN_BRACKETS.fullmatch(slot.text.strip())
-    if (
-        inner
-        and (plain := parse_quantity(inner[1]))
-        and any(is_same_quantity(plain, gold, tolerance) for gold in wanted)
-    ):
-        said = plain  # (5) is -5 in accounts, and 5 elsewhere
-    if said is None and any(gold.value == 0 for gold in wanted) and _says_none(slot.text):
-        return Verdict(Reading("0", "number:none", (slot.start, slot.end)), is_right=True)
-    if said is not None and not (slot.text.endswith("!") and slot.kind in ("boxed", "tag")):
-        return _verdict(said, slot, "number", any(is_same_quantity(said, gold, tolerance) for gold in wanted))
+    inner = _IN_BRACKETS.fullmatch(slot.text.strip())  # (5) is -5 in accounts, and 5 elsewhere
+    texts = (slot.text, inner[1]) if inner else (slot.text,)
+    said = [quantity for text in texts if (quantity := parse_quantity(text))]
+    if said and not (slot.text.endswith("!") and slot.kind in ("boxed", "tag")):
+        is_right = any(is_same_quantity(one, gold, tolerance) for one in said for gold in wanted)
+        return Verdict(slot.read("number"), is_right)
+    if any(gold.value == 0 for gold in wanted) and _says_none(slot.text):
+        return Verdict(slot.read("number", "0", "none"), is_right=True)
     if any(is_same_wording(slot.text, gold) for gold in golds):
-        return Verdict(Reading(slot.text, f"number:{slot.kind}", (slot.start, slot.end)), is_right=True)
+        return Verdict(slot.read("number"), is_right=True)
+    return _read_number_within(slot, golds, wanted, tolerance)
+
+
+def _read_number_within(
+    slot: Slot, golds: Sequence[str], wanted: Sequence[Quantity], tolerance: float
+) -> Verdict:
+    """The one number that a sentence asserts; a year or a total is one only if it is the gold's kind."""
     text = to_plain(slot.text)
     tokens, codes = find_tokens(text)
-    found = [one for one in find_quantities(text, codes)[:MAX_SPANS] if ORDINAL not in one.units]
     labels: list[Quantity] = []
     spans: list[tuple[int, int, str]] = []
-    for one in found:
-        same = next(
-            (
-                at
-                for at, other in enumerate(labels)
-                if is_same_quantity(one, other) and one.noun == other.noun
-            ),
-            None,
+    for one in find_quantities(text, codes)[:MAX_SPANS]:
+        if ORDINAL in one.units:
+            continue
+        same = (
+            at for at, other in enumerate(labels) if is_same_quantity(one, other) and one.noun == other.noun
         )
-        if same is None:
-            same = len(labels)
+        label = next(same, len(labels))
+        if label == len(labels):
             labels.append(one)
         if not read_bound(text, one.span)[0]:
-            spans.append((*one.span, f"{same}"))
+            spans.append((*one.span, f"{label}"))
     if not any(_YEAR.fullmatch(gold.strip()) for gold in golds):
         spans = [span for span in spans if not _is_year(text, span)] or spans
     asides = [found.span() for found in re.finditer(r"\([^()\n]{0,200}\)", text)]
     outside = [span for span in spans if not any(first <= span[0] < last for first, last in asides)]
     reading = _decide_spans(text, tokens, outside or spans, "number")
-    is_named = reading.rule.endswith("option-text")
-    is_change = is_named and _CHANGE.match(text.strip()) is not None
-    if reading.answer is None or is_change or (is_named and slot.kind == "stated" and len(labels) > 1):
+    rule = reading.rule.partition(":")[2]
+    is_change = rule == "option-text" and _CHANGE.match(text.strip()) is not None
+    is_unsure = rule == "option-text" and slot.kind == "stated" and len(labels) > 1
+    if reading.answer is None or is_change or is_unsure:
         return Verdict(Reading(None, reading.rule))
     said = labels[int(reading.answer)]
-    at = slot.start
+    is_right = any(
+        is_same_quantity(said, gold, tolerance) or _is_same_bare(said, gold, tolerance) for gold in wanted
+    )
     answer = text[slice(*said.span)].strip()
-    stated = Reading(
-        answer,
-        f"number:{slot.kind if slot.kind != 'whole' else reading.rule.partition(':')[2]}",
-        (at, at + len(slot.text)),
-    )
-    return Verdict(
-        stated,
-        any(
-            is_same_quantity(said, gold, tolerance) or _is_same_bare(said, gold, tolerance) for gold in wanted
-        ),
-    )
+    return Verdict(slot.read("number", answer, rule if slot.kind == "whole" else ""), is_right)
 
 
 _CHANGE = re.compile(  # "8% decrease" is not 8%
@@ -415,18 +406,10 @@ def _is_same_bare(said: Quantity, gold: Quantity, tolerance: float) -> bool:
     )
 
 
-def _verdict(said: Quantity, slot: Slot, kind: str, is_right: bool) -> Verdict:
-    return Verdict(
-        Reading(slot.text[:MAX_SLOT_CHARS], f"{kind}:{slot.kind}", (slot.start, slot.end)), is_right
-    )
-
-
 def _decide_spans(
     text: str, tokens: Sequence[Token], spans: Sequence[tuple[int, int, str]], kind: str
 ) -> Reading:
     """Which of some places in a text is asserted; its label."""
-    from eyechart.readers.mentions.options import _is_other_number
-
     merged: list[Token] = []
     at = 0
     for start, end, label in sorted(spans):
@@ -443,7 +426,7 @@ def _decide_spans(
     if kind == "number":
         plain = list(merged)
         for place, token in enumerate(plain):
-            if token.letters is not None and _is_other_number(text, plain, place, place):
+            if token.letters is not None and is_other_number(text, plain, place, place):
                 merged[place] = replace(token, letters=None)
     options = Options({label: label for _, _, label in spans}, has_numbers=True)
     reading = decide_tokens(text, 0, merged, options)
@@ -496,7 +479,7 @@ def _read_moment(
     if reading.answer is None:
         return _read_text(slot, golds)
     answer = next(text[start:end] for start, end, label in spans if label == reading.answer)
-    return Verdict(Reading(answer, f"{kind}:{slot.kind}", (slot.start, slot.end)), reading.answer == "gold")
+    return Verdict(slot.read(kind, answer), reading.answer == "gold")
 
 
 _LEAD = re.compile(
@@ -511,33 +494,27 @@ def _read_range(slot: Slot, golds: Sequence[str]) -> Verdict:
     if said is None:
         return _read_text(slot, golds)
     is_right = any(all(map(is_same_quantity, said, ends)) for ends in wanted)
-    return Verdict(Reading(slot.text, f"range:{slot.kind}", (slot.start, slot.end)), is_right)
+    return Verdict(slot.read("range"), is_right)
 
 
 # -- Text
 
 
-def _read_text_slot(slots: Sequence[Slot]) -> Reading:
-    if not slots:
-        return Reading(None, "text:empty")
-    return Reading(slots[0].text, f"text:{slots[0].kind}", (slots[0].start, slots[0].end))
-
-
 def _read_text(slot: Slot, golds: Sequence[str]) -> Verdict:
     """A text: the place is the gold, or a sentence that asserts it; a short one that is neither is wrong."""
-    span = (slot.start, slot.end)
-    if any(is_same_wording(slot.text, gold) for gold in golds):
-        return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
-    is_answer = _is_answer(slot.text)
+    for text in (slot.text, slot.line):
+        if any(is_same_wording(text, gold) for gold in golds):
+            return Verdict(slot.read("text", text), is_right=True)
     for head in _list_heads(slot.text):
         if any(is_same_wording(head, gold) for gold in golds):
-            return Verdict(Reading(head.strip(), f"text:{slot.kind}-within", span), is_right=True)
+            return Verdict(slot.read("text", head.strip(), f"{slot.kind}-within"), is_right=True)
+    is_answer = _is_answer(slot.text)
     if is_answer and any(is_same_wording(bare, gold) for bare in _list_bare(slot.text) for gold in golds):
-        return Verdict(Reading(slot.text, f"text:{slot.kind}", span), is_right=True)
+        return Verdict(slot.read("text"), is_right=True)
     if not (is_answer and _is_name(slot.text)) and (found := _find_statement(slot.text, golds)) is not None:
-        return Verdict(Reading(slot.text[slice(*found)], f"text:{slot.kind}-within", span), is_right=True)
+        return Verdict(slot.read("text", slot.text[slice(*found)], f"{slot.kind}-within"), is_right=True)
     if is_answer and not (slot.kind == "whole" and is_abstention(slot.text)):
-        return Verdict(Reading(slot.text, f"text:{slot.kind}", span))
+        return Verdict(slot.read("text"))
     return Verdict(Reading(None, "text:no-statement"))
 
 

@@ -246,7 +246,7 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
     for place, token in enumerate(tokens):
         if token.is_mark:
             if token.word in ENDS:
-                if _ends_sentence(tokens, place, start, starts):
+                if ends_sentence(tokens, place, start, starts):
                     cut(place, token.word, ends=True, skip=1)
             elif token.word in _BREAKS and not _joins(tokens, place):
                 cut(place, token.word, ends=False, skip=1)
@@ -259,7 +259,7 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
     return clauses
 
 
-def _ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool) -> bool:
+def ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool) -> bool:
     """Whether a mark ends a sentence; the full stop of "B. dog", "1. dog", "Dr. Smith" does not."""
     mark = tokens[place].word
     previous = tokens[place - 1] if place else None

@@ -345,7 +345,7 @@ def _is_named(
     text: str, tokens: Sequence[Token], place: int, last: int, wanted: Keys, options: Options
 ) -> bool:
     """Whether words are an option's, not a part of something else that has them."""
-    if _goes_on(tokens, last) or _breaks(tokens, place, last) or _is_other_number(text, tokens, place, last):
+    if _goes_on(tokens, last) or _breaks(tokens, place, last) or is_other_number(text, tokens, place, last):
         return False
     if wanted in options.bare and _is_counted(tokens, last):
         return False
@@ -472,7 +472,7 @@ def _answers(tokens: Sequence[Token], place: int) -> bool:
     return previous.is_mark or bool(previous.roles & _LEADS) or is_unspaced or is_letter
 
 
-def _is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) -> bool:
+def is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a number goes on beside the words: "-5", "5%", "5 km", "2 - 5", "x^5" for an option "5"."""
     start, end = tokens[first], tokens[last]
     before, lead = (tokens[at] if at >= 0 else EDGE for at in (first - 1, first - 2))
