@@ -196,13 +196,6 @@ _BESIDE = frozenset({
     *list_option_names(Options, QUESTIONS, IMAGES, REQUESTS, COST, GATE),
     "timeout_s", "thinking", "allow_urls", "allow_private_urls", "out", "fresh", "progress",
 }) - {"vote", "shard", "pass_urls", "batch"}  # fmt: skip
-# Flags that have a key in the file: in the entry of a model, or beside `model` and `data`.
-_KEYS: Mapping[str, str] = {
-    "base_url": "api_base, in the model's entry", "api_key": "key, in the model's entry",
-    "temperature": "temperature, in the model's entry", "max_tokens": "max_tokens, in the model's entry",
-    "system": "system_prompt, in the model's entry", "judge": "judge", "judge_base_url": "judge_base_url",
-    "judge_api_key": "judge_key", "judge_params": "judge_args",
-}  # fmt: skip
 
 
 def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
@@ -249,12 +242,15 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
 
 def _read_flags(path: str, args: argparse.Namespace) -> dict[str, Any]:
     """The flags that were given. Those that change the model or its requests are refused."""
+    from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS
+
     options = read_given_options(Options, args)
     if args.models:
         raise _refusal("--model", f"write it into {path}: model")
     for name in sorted(options.keys() - _BESIDE):
         own = f"without the task: eyechart run DATA -m openai/NAME {_flag(name)} …"
-        raise _refusal(_flag(name), f"write it into {path}: {_KEYS[name]}" if name in _KEYS else own)
+        key = KEYS.get(_flag(name), "").removesuffix(":")
+        raise _refusal(_flag(name), f"write it into {path}: {key}" if key else own)
     return options
 
 

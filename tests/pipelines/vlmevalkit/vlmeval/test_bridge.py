@@ -39,8 +39,8 @@ def test_the_kind_follows_the_columns(columns: list[str]) -> None:
         return
     kind = dataset.detect_kind(columns)
     assert (kind != "vqa") == ({"A", "B"} <= set(columns))
-    assert ("VQA" if kind == "vqa" else "MCQ") == dataset.choose_class(kind).TYPE
-    assert not bridge.is_changed(dataset.choose_class(kind))
+    assert ("VQA" if kind == "vqa" else "MCQ") == dataset._CLASSES[kind].TYPE
+    assert not bridge.is_changed(dataset._CLASSES[kind])
 
 
 def test_the_columns_of_files(root: Path, tmp_path: Path) -> None:

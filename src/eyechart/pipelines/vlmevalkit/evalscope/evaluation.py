@@ -21,51 +21,14 @@ from eyechart.data.files.formats import SUFFIXES, find_file
 from eyechart.data.files.hub import is_hub
 from eyechart.data.files.rows import list_lmu_roots
 from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.pipelines.vlmevalkit.evalscope import folders, output
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import (
-    RUNS,
-    StatusFile,
-    find_folders,
-    find_prediction_files,
-)
 from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
-from eyechart.pipelines.vlmevalkit.evalscope.output import (
-    HOW_TO_FILL,
-    choose_prediction_format,
-    drop_other_formats,
-    extract_replies,
-    is_cut,
-    is_failure,
-    make_cut_error,
-    read_frame,
-    write_predictions,
-    write_task_files,
-)
 from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, make_trial_stem
 from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released
-from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
-    choose_class,
-    detect_kind,
-    list_columns,
-    list_indices,
-)
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
-    choose_accuracy_format,
-    count_unjudged,
-    describe_unjudged,
-    describe_unreadable,
-    fill_judge_params,
-    find_judge_spec,
-    is_circular,
-    leave_out_unjudged,
-    list_accuracy_files,
-    read_accuracies,
-    to_texts,
-    use_local_judge,
-    write_accuracies,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval import bridge, scoring
+from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomVQADataset, find_class, list_indices
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, is_frame, load_table, select_rows
 from eyechart.registry import benchmarks, find_published_benchmark, scorers
 from eyechart.runs.evaluate import evaluate
@@ -174,7 +137,7 @@ def plan_evaluation(
     is_fresh: bool,
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
-    choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
+    scoring.choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
     stem = f"{model.name}_{questions.entry.name}"
     one = Evaluation(
         task=task,
@@ -182,7 +145,7 @@ def plan_evaluation(
         questions=questions,
         folder=folder,
         options=_options(task, model, questions, folder, is_fresh=is_fresh),
-        predictions=predictions or folder / f"{stem}.{choose_prediction_format()}",
+        predictions=predictions or folder / f"{stem}.{output.choose_prediction_format()}",
     )
     is_changed = questions.dataset is not None
     if is_changed:
@@ -196,7 +159,11 @@ def plan_evaluation(
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
         # Another limit, model or dataset makes it another task, with another folder.
-        earlier = (path for place in find_folders(task) for path in find_siblings(plan.folder, place / RUNS))
+        earlier = (
+            path
+            for place in folders.find_folders(task)
+            for path in find_siblings(plan.folder, place / folders.RUNS)
+        )
         plan = replace(plan, earlier=tuple(earlier))
     _refuse_to_replace(one, plan)
     return replace(one, plan=plan)
@@ -210,10 +177,10 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
     if not questions.takes_judge:
         said = {name: value for name, value in said.items() if not name.startswith("judge")}
     if said.get("judge") and task.judge_name:
-        said["judge"] = said["judge"] if task.local_judge else find_judge_spec(task.judge_name)
-        said["judge_params"] = fill_judge_params(said["judge"], said.get("judge_params") or {})
+        said["judge"] = said["judge"] if task.local_judge else scoring.find_judge_spec(task.judge_name)
+        said["judge_params"] = scoring.fill_judge_params(said["judge"], said.get("judge_params") or {})
     ours = {
-        "out": str(folder.parent / RUNS),
+        "out": str(folder.parent / folders.RUNS),
         "cache": task.reuse and said.get("cache", True),
         "fresh": is_fresh or said.get("fresh", False),
         "progress": task.progress,
@@ -261,7 +228,7 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 
     Those of eyechart may be replaced, because the journals keep the replies.
     """
-    found = next(find_prediction_files(one.folder, one.stem), None)
+    found = next(folders.find_prediction_files(one.folder, one.stem), None)
     if one.questions.entry.general is not None and (report := one.report_file).is_file():
         found = report
     if found is None:
@@ -282,7 +249,7 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 # -- Requests and scores
 
 
-def run_evaluation(one: Evaluation, status: StatusFile) -> EvaluationOutcome:
+def run_evaluation(one: Evaluation, status: folders.StatusFile) -> EvaluationOutcome:
     """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
     if one.questions.entry.general is not None:
         return _settle(one, lambda: _run_general(one))
@@ -291,7 +258,7 @@ def run_evaluation(one: Evaluation, status: StatusFile) -> EvaluationOutcome:
     def run() -> EvaluationOutcome:
         status.say(one.data, "infer" if one.plan else "eval", **said)
         # Earlier accuracies are no longer valid, whatever happens now.
-        for path in (*list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
+        for path in (*scoring.list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
         by = _run_by_rules if one.questions.dataset is None else _run_by_class
         return by(one, lambda: status.say(one.data, "eval", **said))
@@ -322,19 +289,19 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
     return replace(outcome, result=read_report(one.report_file))
 
 
-def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
-    """Run the model, write the predictions, score them by eyechart's scorers; `scoring` is called between."""
+def _run_by_rules(one: Evaluation, begin_scoring: Callable[[], None]) -> EvaluationOutcome:
+    """Run the model, write the predictions, call `begin_scoring`, score them by eyechart's scorers."""
     done = _run(one)
     if one.plan is not None:
-        write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
-        drop_other_formats(one.predictions)
+        output.write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
+        output.drop_other_formats(one.predictions)
     outcome = _count(one, done)
     if one.task.mode == "infer":
         return outcome
-    scoring()
+    begin_scoring()
     outcome = _count_unjudged(one, done, outcome)
     _write_accuracies(one, done)
-    lines = read_accuracies(one.folder, one.stem)
+    lines = scoring.read_accuracies(one.folder, one.stem)
     for what in _uncounted(one, done, outcome, is_scored=bool(lines)):
         print_note(f"{one.stem}: {what}")
     if trials := done.summary.trials:
@@ -353,7 +320,7 @@ def _run(one: Evaluation) -> Run:
         done = evaluate(one.plan)
     else:
         kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
-        file = extract_replies(one.predictions, one.questions.source, one.options, kept)
+        file = output.extract_replies(one.predictions, one.questions.source, one.options, kept)
         done = score_replies(one.questions.source, file, one.options)
     if done.is_interrupted:
         raise KeyboardInterrupt
@@ -367,12 +334,12 @@ def _write_accuracies(one: Evaluation, done: Run) -> None:
     # The exporter writes predictions, too, which must not replace the existing ones.
     with one.draft() as draft:
         export = Export(folder=draft, manifest=manifest, results=done.list_for_files)
-        trials = write_task_files(export, one.questions.file)
+        trials = output.write_task_files(export, one.questions.file)
         for path in (path for trial in trials for path in trial.paths):
             if path.name != f"{their_stem}.xlsx":
                 path.replace(one.folder / f"{one.stem}{path.name.removeprefix(their_stem)}")
     if (one.folder / f"{one.stem}_acc.csv").is_file():
-        write_accuracies(trials[0].accuracies, one.folder, one.stem)  # in the chosen format
+        scoring.write_accuracies(trials[0].accuracies, one.folder, one.stem)  # in the chosen format
 
 
 def _uncounted(one: Evaluation, done: Run, outcome: EvaluationOutcome, *, is_scored: bool) -> Iterator[str]:
@@ -385,7 +352,7 @@ def _uncounted(one: Evaluation, done: Run, outcome: EvaluationOutcome, *, is_sco
         yield f"{n_without_gold} of {n} questions have no answer in the file, not counted"
     if outcome.n_failed:
         yield f"{outcome.n_failed} of {n} questions got no reply, not counted"
-    if one.judge and (unread := describe_unreadable(done.samples(), n)):
+    if one.judge and (unread := scoring.describe_unreadable(done.samples(), n)):
         yield unread
 
 
@@ -415,7 +382,7 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
         raise one.failed(what, hint=hint, counted=found)
     if n_failed and not one.task.keep_failed:
         what = f"{n_failed} of {n} questions got no reply (e.g. {first})"
-        left_out = f"{HOW_TO_FILL}; keep_failed: true scores the others"
+        left_out = f"{output.HOW_TO_FILL}; keep_failed: true scores the others"
         hint = (remedy or AGAIN) if one.plan is not None else left_out
         raise one.failed(what, hint=hint, counted=found)
     return found
@@ -423,14 +390,14 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
 
 def _count_unjudged(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
     """The outcome with its scorer and the replies without a verdict, which end it without keep_failed."""
-    n, why = count_unjudged(done)
+    n, why = scoring.count_unjudged(done)
     scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
     outcome = replace(outcome, n_unjudged=n, scorer=scorer, rules=rules)
     if n and not one.task.keep_failed:
-        what = describe_unjudged(n, outcome.n, "which gave no answer", why)
+        what = scoring.describe_unjudged(n, outcome.n, "which gave no answer", why)
         raise one.failed(what, hint=AGAIN, counted=outcome)
     if n:
-        print_note(f"{one.stem}: {describe_unjudged(n, outcome.n, 'not counted', why)}")
+        print_note(f"{one.stem}: {scoring.describe_unjudged(n, outcome.n, 'not counted', why)}")
     return outcome
 
 
@@ -443,30 +410,43 @@ def _reason(result: Result, one: Evaluation) -> str:
 # -- With a class that a script has changed
 
 
-def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
+def _run_by_class(one: Evaluation, begin_scoring: Callable[[], None]) -> EvaluationOutcome:
     """As `_run_by_rules`, but by the methods `build_prompt` and `evaluate` of the class."""
-    outcome, part = (_ask(one), None) if one.plan is not None else _check_predictions(one)
+    done = _run(one)
+    if one.prompt_errors:
+        err = one.prompt_errors[0]
+        raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
+    if one.plan is not None:
+        frame = bridge.make_predictions(one.questions.dataset, done.list_for_files())
+        frame = frame.assign(prediction=[str(text).strip() for text in frame["prediction"]])
+        dump(frame, str(one.predictions))
+        output.drop_other_formats(one.predictions)
+    outcome = _count(one, done)
     if one.task.mode == "infer":
         return outcome
-    scoring()
+    begin_scoring()
+    if outcome.n_failed and one.plan is None:
+        print_note(f"{one.stem}: {outcome.n_failed} of {outcome.n} questions got no reply")
     if one.task.seed is not None:
         set_seeds(one.task.seed)
     kept: list[int] = []
-    keeping = leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
+    keeping = scoring.leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
         with (
-            _file_of(one, part) as file,
+            _file_of(one, done) as file,
             bridge.label_errors(one.data, "evaluate"),
-            use_local_judge(one.task.local_judge),
+            scoring.use_local_judge(one.task.local_judge),
             keeping,
         ):
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
         raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
-    lines = read_accuracies(one.folder, one.stem)
+    lines = scoring.read_accuracies(one.folder, one.stem)
     if not lines:
         rows: Iterable[Mapping[str, Any]] = [result] if isinstance(result, Mapping) else ()
-        lines = tuple(to_texts(row) for row in (read_frame(result) if is_frame(result) else rows))
+        lines = tuple(
+            scoring.to_texts(row) for row in (output.read_frame(result) if is_frame(result) else rows)
+        )
     if not lines:
         print_note(f"{one.stem}: evaluate returned no accuracies and wrote no {one.stem}_acc.csv")
     outcome = replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
@@ -477,53 +457,25 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOut
     return replace(outcome, scorer=scorer.name, rules=getattr(scorer, "rules", ""))
 
 
-def _ask(one: Evaluation) -> EvaluationOutcome:
-    done = _run(one)
-    if one.prompt_errors:
-        err = one.prompt_errors[0]
-        raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
-    frame = bridge.make_predictions(one.questions.dataset, done.list_for_files())
-    dump(frame.assign(prediction=[str(text).strip() for text in frame["prediction"]]), str(one.predictions))
-    drop_other_formats(one.predictions)
-    return _count(one, done)
-
-
-def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
-    """Count what failed or is missing in the file; returns the selected rows, None for all."""
-    frame, name = load_table(one.predictions), one.predictions.name
-    for column in ("index", "prediction"):
-        if column not in frame:
-            raise one.failed(f"{name} has no column {column!r}")
-    wanted = dict.fromkeys(list_indices(one.questions.dataset.data)[: one.options.limit])
-    meant = [index in wanted for index in list_indices(frame)]
-    is_whole = all(meant)
-    part = frame if is_whole else select_rows(frame, meant)
-    said = dict(zip(list_indices(part), map(str, part["prediction"]), strict=True))
-    if cut := next((index for index, text in said.items() if is_cut(text)), None):
-        raise make_cut_error(one.predictions, cut)
-    n_failed, n_missing = sum(map(is_failure, said.values())), len(wanted.keys() - said.keys())
-    counted = EvaluationOutcome(n=len(wanted), n_failed=n_failed + n_missing)
-    missing = f"{n_missing} of {len(wanted)} questions have no prediction in {name}"
-    if n_missing == len(wanted) or (counted.n_failed and not one.task.keep_failed):
-        failed = f"{n_failed} of {len(wanted)} predictions in {name} are failures, not replies"
-        hint = f"{HOW_TO_FILL}; keep_failed: true continues without them"
-        raise one.failed(missing if n_missing else failed, hint=hint, counted=counted)
-    if n_missing:
-        print_note(f"{one.stem}: {missing}, not counted")
-    if not is_whole:
-        print_note(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are selected")
-    return counted, None if is_whole else part
-
-
 @contextmanager
-def _file_of(one: Evaluation, part: Any) -> Iterator[Path]:
-    """The file for `evaluate` to score. What it writes beside a part is moved into place."""
-    if part is None:
+def _file_of(one: Evaluation, done: Run) -> Iterator[Path]:
+    """The file for `evaluate` to score: of earlier predictions only the rows that are selected.
+
+    What it writes beside a part of them is moved into place.
+    """
+    if one.plan is not None:
         yield one.predictions
         return
+    frame = load_table(one.predictions)
+    wanted = {result.sample.id for result in done.samples()}
+    meant = [index in wanted for index in list_indices(frame)]
+    if all(meant):
+        yield one.predictions
+        return
+    print_note(f"{one.stem}: {sum(meant)} of the {len(frame)} rows in {one.predictions.name} are selected")
     with one.draft() as draft:
         file = draft / one.predictions.name
-        dump(part, str(file))
+        dump(select_rows(frame, meant), str(file))
         yield file
         for path in draft.iterdir():
             if path != file and path.is_file():
@@ -588,7 +540,7 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
 
     Methods that a script has changed have precedence.
     """
-    if bridge.is_changed(choose_class(detect_kind(list_columns(path)))):
+    if bridge.is_changed(find_class(path)):
         return _open_custom(entry, path)
     whole = {"split": "all"} if "split" in list_settings(name) else {}
     kit = getattr(benchmarks.get(name), "kits_by_file", {}).get(path.stem, "vlmevalkit")
@@ -602,10 +554,9 @@ def _open_published(entry: DataEntry, path: Path, name: str) -> Questions:
 
 def _open_custom(entry: DataEntry, path: Path) -> Questions:
     try:
-        kind = detect_kind(list_columns(path))
+        family = find_class(path)
     except DataError as err:
         raise DataError(f"dataset {entry.name}: {err.message}", hint=err.hint) from err
-    family = choose_class(kind)
     if bridge.is_changed(family):
         is_known_by_name = path.stem == entry.source
         dataset = family(entry.source if is_known_by_name else str(path))
@@ -613,8 +564,9 @@ def _open_custom(entry: DataEntry, path: Path) -> Questions:
         return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
     # VLMEvalKit leaves open questions to the user's class; here the default scorer reads them. Rotations are
     # known by the name of the file, not by its label.
-    options = {"read_as": "mmbench" if kind != "vqa" and is_circular(path.stem) else "plain"}
-    if kind != "vqa":
+    is_choice = family is not CustomVQADataset
+    options = {"read_as": "mmbench" if is_choice and scoring.is_circular(path.stem) else "plain"}
+    if is_choice:
         options["scorer"] = RELEASED
     return Questions(entry=entry, source=path, file=path, options=options)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, UsageError, translate_errors
+from eyechart.pipelines.vlmevalkit.evalscope import folders
 from eyechart.pipelines.vlmevalkit.evalscope.config import IMAGE_HINTS, Task, read_task, read_tasks
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_duplicates
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
@@ -24,17 +25,6 @@ from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     plan_evaluation,
     run_evaluation,
     set_seeds,
-)
-from eyechart.pipelines.vlmevalkit.evalscope.folders import (
-    StatusFile,
-    TaskFolder,
-    find_folders,
-    find_predictions,
-    format_config,
-    hide_keys,
-    read_metrics,
-    take_folder,
-    write_config,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.output import format_rate, format_summary, print_done
 from eyechart.pipelines.vlmevalkit.evalscope.report import format_report, read_report
@@ -49,6 +39,7 @@ if TYPE_CHECKING:
 # Flags of `eyechart run` and their keys in a configuration.
 KEYS: Mapping[str, str] = {
     "--judge-base-url": "judge_base_url", "--judge-api-key": "judge_key", "--judge": "judge:",
+    "--judge-param": "judge_args",
     "--base-url": "api_base", "--api-key": "key", "--concurrency": "nproc", "--timeout": "timeout",
     "--limit": "limit:", "--max-tokens": "max_tokens", "--temperature": "temperature",
     "--system": "system_prompt", "--max-side": "img_size:", "--out": "work_dir",
@@ -122,7 +113,7 @@ def plan_only(task: Task) -> list[Plan]:
             "mode: eval calls no model, so there is nothing to estimate", hint="leave out --dry-run"
         )
     # The folder of an earlier run knows the replies there; a new one would be named after the time.
-    earlier = find_folders(task) if task.reuse else []
+    earlier = folders.find_folders(task) if task.reuse else []
     folder = next(iter(earlier), Path(task.use_cache or task.work_dir) / "new")
     planned = _plan_all(task, [open_questions(entry) for entry in task.data], folder)
     return [one.plan for one, _ in planned if one.plan is not None]
@@ -146,7 +137,7 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
     if task.mode == "eval":
         yield lambda: _run_all(_plan_all(task, questions, None))
         return
-    with take_folder(task) as place:
+    with folders.take_folder(task) as place:
         try:
             yield partial(_start, task, place, _plan_all(task, questions, place.folder))
         finally:
@@ -154,12 +145,14 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
 
 
 def _print_config(task: Task) -> TaskResults:
-    print_text(format_config(task).rstrip())
+    print_text(folders.format_config(task).rstrip())
     return TaskResults()
 
 
-def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
-    write_config(place, task)
+def _start(
+    task: Task, place: folders.TaskFolder, planned: Sequence[tuple[Evaluation, folders.StatusFile]]
+) -> TaskResults:
+    folders.write_config(place, task)
     _seed(task)
     try:
         results = _run_all(planned)
@@ -179,17 +172,17 @@ def _seed(task: Task) -> None:
 
 def _plan_all(
     task: Task, questions: Sequence[Questions], out: Path | None
-) -> list[tuple[Evaluation, StatusFile]]:
+) -> list[tuple[Evaluation, folders.StatusFile]]:
     """Plan every model on every dataset. Without `out`, existing predictions are scored in place."""
-    found: list[tuple[Evaluation, StatusFile]] = []
-    states: dict[Path, StatusFile] = {}
+    found: list[tuple[Evaluation, folders.StatusFile]] = []
+    states: dict[Path, folders.StatusFile] = {}
     for model in task.models:
         for one in questions:
             predictions = None
             if out is None:
-                predictions = find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
+                predictions = folders.find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
             folder = predictions.parent if predictions else Path(str(out)) / model.name
-            status = states.setdefault(folder, StatusFile(folder, model.name, task))
+            status = states.setdefault(folder, folders.StatusFile(folder, model.name, task))
             is_fresh = task.asks_anew and not task.reuse and status.is_done(one.entry.name)
             planned = plan_evaluation(task, model, one, folder, predictions, is_fresh=is_fresh)
             found.append((planned, status))
@@ -197,7 +190,7 @@ def _plan_all(
     return found
 
 
-def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
+def _run_all(planned: Sequence[tuple[Evaluation, folders.StatusFile]]) -> TaskResults:
     """Run one after the other; failures are raised when all are done."""
     results = TaskResults()
     failures: list[EvaluationFailed] = []
@@ -226,12 +219,14 @@ def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
     return results
 
 
-def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcome) -> Mapping[str, str]:
+def _note_outcome(
+    status: folders.StatusFile, one: Evaluation, outcome: EvaluationOutcome
+) -> Mapping[str, str]:
     """Write the outcome to the status file; return its line of the summary."""
-    metrics = read_metrics(outcome.lines)
+    metrics = folders.read_metrics(outcome.lines)
     overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
     primary = next(overall, next(iter(metrics), None))
-    error = hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
+    error = folders.hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
     has_inferred = one.plan is None or (not outcome.n_failed and outcome.n)
     is_done = outcome.failure is None and one.task.mode != "infer"
     dataset = one.questions.dataset
@@ -314,7 +309,7 @@ class Summarizer:
 
 
 def _read_newest(task: Task) -> Iterator[dict[str, dict[str, Any]]]:
-    places = find_folders(task)
+    places = folders.find_folders(task)
     for model in task.models:
         for data in task.data:
             if data.general is not None:

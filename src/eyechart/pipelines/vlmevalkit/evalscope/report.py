@@ -29,16 +29,8 @@ from typing import IO, Any
 import msgspec
 import yaml
 
+from eyechart.pipelines.logs import writing
 from eyechart.pipelines.logs.reading import MARK, TRIAL
-from eyechart.pipelines.logs.writing import (
-    copy_meta,
-    encode_json_line,
-    format_failure,
-    format_messages,
-    format_output,
-    format_reply_message,
-    format_sample,
-)
 from eyechart.pipelines.vlmevalkit.evalscope.general import PLACES, PRETTY_NAMES
 from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
     METRICS,
@@ -205,9 +197,11 @@ class _Subset:
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
             index = position * len(trials) + result.trial
-            self.predictions.write(encode_json_line(make_prediction_line(result, index, model)) + "\n")
+            self.predictions.write(
+                writing.encode_json_line(make_prediction_line(result, index, model)) + "\n"
+            )
             line = make_review_line(result, index, judge, position if is_general else result.position)
-            self.reviews.write(encode_json_line(line) + "\n")
+            self.reviews.write(writing.encode_json_line(line) + "\n")
             if (score := line["sample_score"]["score"])["judge_summary"]:
                 self.judged.append(score["status"])
 
@@ -399,13 +393,13 @@ def get_values(result: Result) -> dict[str, float]:
 
 def make_prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
     """A line of predictions: the request, and the reply or the error."""
-    output = {"id": _identify(result, "output"), **_NO_OUTPUT, **format_output(result.reply, model)}
+    output = {"id": _identify(result, "output"), **_NO_OUTPUT, **writing.format_output(result.reply, model)}
     output["choices"] = [
         {**choice, "message": _complete(_format_reply(result), result, "reply"), "logprobs": None}
         for choice in output["choices"]
     ]
     if result.reply is None:
-        output["error"] = format_failure(result)
+        output["error"] = writing.format_failure(result)
     if is_general(result):
         output["metadata"] = None
     if usage := output["usage"]:
@@ -427,7 +421,7 @@ def make_review_line(result: Result, index: int, judge: str, group: int) -> dict
 
     `group` is the number of the question, which all its trials share.
     """
-    score, failed = result.score, format_failure(result) or None
+    score, failed = result.score, writing.format_failure(result) or None
     verdict: dict[str, Any] = {
         "value": get_values(result),
         "status": "transport_error" if failed else "success",
@@ -463,12 +457,12 @@ def _metadata(result: Result) -> dict[str, Any]:
     if is_general(result):
         return {}
     sample = result.sample
-    return {**copy_meta(sample), TRIAL: result.trial, MARK: format_sample(result)}
+    return {**writing.copy_meta(sample), TRIAL: result.trial, MARK: writing.format_sample(result)}
 
 
 def _list_messages(result: Result) -> Iterator[dict[str, Any]]:
     """What was sent and what came back."""
-    messages = _list_turns(result) if is_general(result) else format_messages(result)
+    messages = _list_turns(result) if is_general(result) else writing.format_messages(result)
     for number, message in enumerate(messages):
         yield _complete(message, result, str(number))
     if result.reply is not None:
@@ -479,7 +473,7 @@ def _format_reply(result: Result) -> dict[str, Any]:
     """What the model said, thoughts apart as EvalScope separates them."""
     assert result.reply is not None
     if not is_general(result):
-        return format_reply_message(result.reply)
+        return writing.format_reply_message(result.reply)
     text, thought = _read_said(result.reply)
     parts = [{"type": "reasoning", "reasoning": thought}, {"type": "text", "text": text}]
     return {"role": "assistant", "content": text if thought is None else parts}

@@ -25,24 +25,7 @@ from eyechart.data.wrappers import MemorySource
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import NO_ANSWER, DataError, EyechartError, ModelError, UsageError
 from eyechart.models.specs import make_model
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
-    CHOICE,
-    JUDGED,
-    OPEN,
-    fill_judge_params,
-    find_judge_spec,
-    is_circular,
-    read_samples,
-)
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    FOLDER,
-    Frame,
-    dump,
-    is_missing,
-    load,
-    select_rows,
-    toliststr,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval import scoring, smp
 from eyechart.types import (
     Benchmark,
     ImageRef,
@@ -69,7 +52,7 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
 
     name = dataset.dataset_name
-    samples = _add_images(read_samples(dataset.data, name), dataset)
+    samples = _add_images(scoring.read_samples(dataset.data, name), dataset)
     positions = {sample.id: position for position, sample in enumerate(samples)}
     lock = threading.Lock()  # the methods of a script may not be thread-safe
 
@@ -82,14 +65,14 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
             return to_messages(said, make_path_rules(dataset), f"{name}: build_prompt ({where})")
 
     is_choice = dataset.TYPE == "MCQ"
-    folder = dataset.data.attrs.get(FOLDER)
+    folder = dataset.data.attrs.get(smp.FOLDER)
     return Benchmark(
         name=name,
         source=MemorySource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples),
         prompt=prompt,
-        scorer=CHOICE if is_choice else OPEN,
-        judged_scorer=CHOICE if is_choice else JUDGED,
-        circular="headline" if is_choice and is_circular(name) else "",
+        scorer=scoring.CHOICE if is_choice else scoring.OPEN,
+        judged_scorer=scoring.CHOICE if is_choice else scoring.JUDGED,
+        circular="headline" if is_choice and scoring.is_circular(name) else "",
         about=f"{name}, by the class {type(dataset).__name__}",
     )
 
@@ -101,14 +84,14 @@ def _add_images(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[S
     if not dataset.meta_only or "image_path" not in dataset.data:
         return tuple(samples)
     rules = make_path_rules(dataset)
-    cells = [[] if is_missing(cell) else toliststr(cell) for cell in dataset.data["image_path"]]
+    cells = [[] if smp.is_missing(cell) else smp.toliststr(cell) for cell in dataset.data["image_path"]]
     return tuple(
         replace(sample, images=tuple(make_image_ref(place, rules) for place in cell))
         for sample, cell in zip(samples, cells, strict=True)
     )
 
 
-def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
+def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> smp.Frame:
     """The requested rows, without images and with replies: a file of predictions.
 
     A failed request has the text that makes VLMEvalKit repeat it.
@@ -119,7 +102,7 @@ def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Fr
         if result.trial == 0
     }
     data = dataset.data
-    frame = select_rows(data, [str(index) in said for index in data["index"]])
+    frame = smp.select_rows(data, [str(index) in said for index in data["index"]])
     frame = frame.drop(columns="image", errors="ignore")
     return frame.assign(prediction=[said[str(index)] for index in frame["index"]]).reset_index(drop=True)
 
@@ -297,7 +280,7 @@ def build_judge(
     said = {name: value for name, value in parameters.items() if name not in _NOT_THE_JUDGES}
     judge = ScriptJudge(
         model=model,
-        spec=find_judge_spec(model),
+        spec=scoring.find_judge_spec(model),
         settings=ModelSettings(base_url=api_base, api_key=key, parameters=said, timeout_s=timeout),
         retry=retry,
         system_prompt=system_prompt,
@@ -322,7 +305,7 @@ class ScriptJudge:
         settings = ModelSettings(
             base_url=self.settings.base_url,
             api_key=self.settings.api_key,
-            parameters=fill_judge_params(self.spec, {**self.settings.parameters, **parameters}),
+            parameters=scoring.fill_judge_params(self.spec, {**self.settings.parameters, **parameters}),
             timeout_s=self.settings.timeout_s,
         )
         return make_model(self.spec, settings)
@@ -433,7 +416,7 @@ class _SavedResults:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = path
-        self._results: dict[Any, Any] = load(path) if path is not None and Path(path).exists() else {}
+        self._results: dict[Any, Any] = smp.load(path) if path is not None and Path(path).exists() else {}
         self._written_at = time.monotonic()
 
     def add(self, key: Any, result: Any) -> None:
@@ -443,5 +426,5 @@ class _SavedResults:
 
     def write(self) -> None:
         if self._path is not None:
-            dump(self._results, self._path)
+            smp.dump(self._results, self._path)
         self._written_at = time.monotonic()

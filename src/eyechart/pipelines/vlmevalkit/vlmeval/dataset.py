@@ -24,6 +24,7 @@ from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, join_names
 from eyechart.files import atomic_write
 from eyechart.pipelines.vlmevalkit.benchmark import SETS, build_vlmevalkit_prompt
+from eyechart.pipelines.vlmevalkit.vlmeval import smp
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
     ADDRESSES,
     is_place,
@@ -32,24 +33,6 @@ from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
     remember_class,
 )
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import score_file
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    FOLDER,
-    WHOLE,
-    Frame,
-    Row,
-    check_frame,
-    decode_image_bytes,
-    find_data_root,
-    import_pandas,
-    is_missing,
-    load_table,
-    make_column,
-    mmqa_display,
-    require,
-    select_rows,
-    to_plain,
-    toliststr,
-)
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample
 
@@ -67,7 +50,7 @@ class ImageBaseDataset:
     DATASET_MD5: ClassVar[Mapping[str, str]] = {}
     force_use_dataset_prompt: ClassVar[bool] = False
 
-    data: Frame
+    data: smp.Frame
     meta_only: bool
 
     def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
@@ -75,14 +58,14 @@ class ImageBaseDataset:
         path = Path(dataset).expanduser()
         self._file = path.absolute() if path.suffix and path.is_file() else None
         self.dataset_name = path.stem if self._file else str(dataset)
-        self.img_root = str(find_data_root() / "images" / self.dataset_name)
+        self.img_root = str(smp.find_data_root() / "images" / self.dataset_name)
         with label_errors(self.dataset_name, "load_data"):
             frame = self.load_data(self.dataset_name)
-        data = check_frame(frame, f"{self.dataset_name}: load_data").copy()
+        data = smp.check_frame(frame, f"{self.dataset_name}: load_data").copy()
         self.skip_noimg = skip_noimg
-        require(data, ["index"], self.dataset_name)
+        smp.require(data, ["index"], self.dataset_name)
         if skip_noimg and "image" in data:
-            data = select_rows(data, [not is_missing(cell) for cell in data["image"]])
+            data = smp.select_rows(data, [not smp.is_missing(cell) for cell in data["image"]])
         if not len(data):
             raise DataError(f"{self.dataset_name}: no questions", hint="is it the right file?")
         data = data.assign(index=_check_indices(data, self.dataset_name))
@@ -110,12 +93,12 @@ class ImageBaseDataset:
             print_note(f"{cls.__name__}.evaluate is not called by eyechart run; run_task calls it")
         return make_benchmark(cls(dataset or next(iter(cls.DATASET_URL), cls.__name__)))
 
-    def load_data(self, dataset: str) -> Frame:
+    def load_data(self, dataset: str) -> smp.Frame:
         """The table of a dataset: ``<root>/<dataset>.tsv``, or the file of that name in another format."""
-        return load_table(self._file or self._find(dataset))
+        return smp.load_table(self._file or self._find(dataset))
 
     def _find(self, dataset: str) -> Path:
-        path = find_data_root() / f"{dataset}.tsv"
+        path = smp.find_data_root() / f"{dataset}.tsv"
         if path.is_file():
             return path
         with suppress(DataError):
@@ -127,29 +110,29 @@ class ImageBaseDataset:
     def post_build(self, dataset: str) -> None:
         """A hook, called when `data` holds the table."""
 
-    def dump_image(self, line: Row) -> list[str]:
+    def dump_image(self, line: smp.Row) -> list[str]:
         """The images of a row as file paths or URLs; base64 is written to files in `img_root`."""
-        paths = [] if _is_empty(line, "image_path") else toliststr(line["image_path"])
+        paths = [] if _is_empty(line, "image_path") else smp.toliststr(line["image_path"])
         if _is_empty(line, "image"):
             return find_images(paths, make_path_rules(self))
-        items = toliststr(line["image"])
+        items = smp.toliststr(line["image"])
         names = name_images(line["index"], len(items), paths)
         who = f"{self.dataset_name}: index {line['index']}"
         return write_images(items, names, Path(self.img_root), make_path_rules(self), who)
 
-    def build_prompt(self, line: Row | int) -> list[Part]:
+    def build_prompt(self, line: smp.Row | int) -> list[Part]:
         """The prompt of a row, given as a row or by position: its images, then the question."""
         line = get_row(self, line)
-        return make_parts(self, line, to_text(to_plain(line["question"])))
+        return make_parts(self, line, to_text(smp.to_plain(line["question"])))
 
-    def display(self, line: Row | int) -> None:
+    def display(self, line: smp.Row | int) -> None:
         """Show a row, given as a row or by position: its images, then its columns by name."""
         row = dict(get_row(self, line))
         if _is_empty(row, "image") and not _is_empty(row, "image_path"):
-            row["image_path"] = find_images(toliststr(row["image_path"]), make_path_rules(self))
-        mmqa_display(row)
+            row["image_path"] = find_images(smp.toliststr(row["image_path"]), make_path_rules(self))
+        smp.mmqa_display(row)
 
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Frame:
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> smp.Frame:
         """Score a file of predictions: write verdicts and accuracies beside it, return the accuracies.
 
         Multiple choice is scored by VLMEvalKit's rules, open questions by eyechart's default scorer.
@@ -157,7 +140,7 @@ class ImageBaseDataset:
         return score_file(eval_file, self.dataset_name, is_choice=self.TYPE == "MCQ", judge=judge_kwargs)
 
 
-def get_row(dataset: ImageBaseDataset, line: Row | int) -> Row:
+def get_row(dataset: ImageBaseDataset, line: smp.Row | int) -> smp.Row:
     """The row, which may be given by its position."""
     try:
         position = as_position(line)
@@ -166,7 +149,7 @@ def get_row(dataset: ImageBaseDataset, line: Row | int) -> Row:
     return dataset.data.iloc[position]
 
 
-def make_parts(dataset: ImageBaseDataset, line: Row, text: str) -> list[Part]:
+def make_parts(dataset: ImageBaseDataset, line: smp.Row, text: str) -> list[Part]:
     """The images of a row, then a text, as parts of a message."""
     images = [{"type": "image", "value": path} for path in dataset.dump_image(line)]
     return [*images, {"type": "text", "value": text}]
@@ -175,22 +158,22 @@ def make_parts(dataset: ImageBaseDataset, line: Row, text: str) -> list[Part]:
 def make_path_rules(dataset: ImageBaseDataset) -> PathRules:
     """Relative paths start at the folder of the data file, the image folder, or the current folder."""
     data = getattr(dataset, "data", None)
-    folder = data.attrs.get(FOLDER) if data is not None else None
-    places = [folder, find_data_root(), dataset.img_root, Path()]
+    folder = data.attrs.get(smp.FOLDER) if data is not None else None
+    places = [folder, smp.find_data_root(), dataset.img_root, Path()]
     roots = dict.fromkeys(str(Path(place).absolute()) for place in places if place is not None)
     return PathRules(list(roots))
 
 
-def _is_empty(line: Row, column: str) -> bool:
-    return column not in line or is_missing(line[column])
+def _is_empty(line: smp.Row, column: str) -> bool:
+    return column not in line or smp.is_missing(line[column])
 
 
-def list_indices(frame: Frame) -> list[str]:
+def list_indices(frame: smp.Frame) -> list[str]:
     """The index of every row as text: pandas turns 7 into 7.0 in a column with gaps."""
-    return [(format_cell(to_plain(value)) or "").strip() for value in frame["index"]]
+    return [(format_cell(smp.to_plain(value)) or "").strip() for value in frame["index"]]
 
 
-def _check_indices(data: Frame, who: str) -> Any:
+def _check_indices(data: smp.Frame, who: str) -> Any:
     """The indices, all as numbers or all as texts; duplicates are refused."""
     texts = list_indices(data)
     seen: set[str] = set()
@@ -199,8 +182,8 @@ def _check_indices(data: Frame, who: str) -> Any:
             what = f"duplicate index {text!r}" if text else "nothing in 'index'"
             raise DataError(f"{who}: row {number}: {what}", hint="every row needs its own index")
         seen.add(text)
-    are_whole = all(map(WHOLE.fullmatch, texts))
-    column = make_column([int(text) for text in texts] if are_whole else texts)
+    are_whole = all(map(smp.WHOLE.fullmatch, texts))
+    column = smp.make_column([int(text) for text in texts] if are_whole else texts)
     column.index = data.index
     return column
 
@@ -208,15 +191,15 @@ def _check_indices(data: Frame, who: str) -> Any:
 # -- Image cells and their files
 
 
-def expand_images(data: Frame, who: str) -> None:
+def expand_images(data: smp.Frame, who: str) -> None:
     """Image cells as scripts see them: a text or a list of texts; an index becomes that row's image."""
     for name in {"image", "image_path"} & set(data):
-        cells = [[] if is_missing(cell) else toliststr(cell) for cell in data[name]]
+        cells = [[] if smp.is_missing(cell) else smp.toliststr(cell) for cell in data[name]]
         if name == "image":
             own = dict(zip(map(str, data["index"]), cells, strict=True))
             cells = [_refer(cell, own, f"{who}: index {index}") for index, cell in own.items()]
         plain = [cell[0] if len(cell) == 1 else cell or float("nan") for cell in cells]
-        data[name] = import_pandas().Series(plain, dtype="object", index=data.index)
+        data[name] = smp.import_pandas().Series(plain, dtype="object", index=data.index)
 
 
 def _refer(cell: list[str], own: dict[str, list[str]], where: str) -> list[str]:
@@ -253,7 +236,7 @@ def write_images(
         if is_place(item) and not item.startswith("data:"):
             paths += find_images([item], rules)
         else:
-            paths.append(_write(decode_image_bytes(item, who), folder / _inside(name)))
+            paths.append(_write(smp.decode_image_bytes(item, who), folder / _inside(name)))
     return paths
 
 
@@ -306,11 +289,11 @@ def name_images(index: Any, n_images: int, paths: Sequence[str]) -> list[str]:
 # -- Multiple choice on images: `vlmeval.dataset.image_mcq`
 
 
-def format_choice_question(line: Row) -> str:
+def format_choice_question(line: smp.Row) -> str:
     """Hint, question and options in VLMEvalKit's frame."""
-    here = {name: to_text(to_plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
+    here = {name: to_text(smp.to_plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
     choices = {letter: here[letter] for letter in ascii_uppercase if here.get(letter)}
-    question = "" if is_missing(line["question"]) else to_text(to_plain(line["question"]))
+    question = "" if smp.is_missing(line["question"]) else to_text(smp.to_plain(line["question"]))
     sample = Sample(id="", question=question, choices=choices, hint=here.get("hint", ""))
     return build_vlmevalkit_prompt(sample)[-1].text
 
@@ -321,7 +304,7 @@ class ImageMCQDataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "MCQ"
 
-    def build_prompt(self, line: Row | int) -> list[Part]:
+    def build_prompt(self, line: smp.Row | int) -> list[Part]:
         """The images, then hint, question and options as one text."""
         line = get_row(self, line)
         return make_parts(self, line, format_choice_question(line))
@@ -343,7 +326,7 @@ class ImageVQADataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "VQA"
 
-    def build_prompt(self, line: Row | int) -> list[Part]:
+    def build_prompt(self, line: smp.Row | int) -> list[Part]:
         """The images, then the question with the request for a short answer."""
         parts = ImageBaseDataset.build_prompt(self, line)
         parts[-1]["value"] += SHORT_ANSWER
@@ -367,7 +350,7 @@ class TextMCQDataset(ImageBaseDataset):
     MODALITY: ClassVar[str] = "TEXT"
     TYPE: ClassVar[str] = "MCQ"
 
-    def build_prompt(self, line: Row | int) -> list[Part]:
+    def build_prompt(self, line: smp.Row | int) -> list[Part]:
         """Hint, question and options as one text."""
         return [{"type": "text", "value": format_choice_question(get_row(self, line))}]
 
@@ -382,13 +365,13 @@ class CustomTextMCQDataset(TextMCQDataset):
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset:
     """The dataset of a file in ``$LMUData`` or ``~/LMUData``; its columns choose the class."""
-    return choose_class(detect_kind(list_columns(dataset_name)))(dataset_name, **kwargs)
+    return find_class(dataset_name)(dataset_name, **kwargs)
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:  # noqa: N802 - called by that name
     """``MCQ`` or ``VQA``, by the columns of the file; `default` without a file."""
     try:
-        return choose_class(detect_kind(list_columns(dataset))).TYPE
+        return find_class(dataset).TYPE
     except DataError:
         return default
 
@@ -396,7 +379,7 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:  # noqa: N802 - 
 def list_columns(name: str | Path) -> tuple[str, ...]:
     """The columns of the file of a dataset, given by name or path."""
     path = Path(name)
-    found = find_data_root() / f"{name}.tsv"
+    found = smp.find_data_root() / f"{name}.tsv"
     file = found if len(path.parts) == 1 and found.is_file() else find_file(name).path
     format, _ = guess_format(file)
     reader = open_reader(file, format, "utf-8", SourceOptions())
@@ -422,9 +405,9 @@ def detect_kind(columns: Sequence[str]) -> Kind:
     return "mcq" if {"image", "image_path"} & set(columns) else "text-mcq"
 
 
-def choose_class(kind: Kind) -> type[ImageBaseDataset]:
-    """The class of a kind of dataset, which scripts change."""
-    return _CLASSES[kind]
+def find_class(name: str | Path) -> type[ImageBaseDataset]:
+    """The class of a dataset, given by name or path: its columns choose it. Scripts change these classes."""
+    return _CLASSES[detect_kind(list_columns(name))]
 
 
 _CLASSES: Mapping[Kind, type[ImageBaseDataset]] = {

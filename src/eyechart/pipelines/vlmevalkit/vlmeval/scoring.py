@@ -18,27 +18,10 @@ from eyechart.data.columns.meaning import SourceOptions, detect, parse_row, to_t
 from eyechart.data.files.rows import Row
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, hold, join_names
+from eyechart.pipelines.vlmevalkit import report
 from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
-from eyechart.pipelines.vlmevalkit.report import (
-    NO_JUDGE,
-    Line,
-    Survey,
-    VerdictTable,
-    format_judge_name,
-    get_index_order,
-    survey_results,
-    write_accuracy_csv,
-)
 from eyechart.pipelines.vlmevalkit.score import RELEASED
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    Frame,
-    dump,
-    import_pandas,
-    is_missing,
-    load_table,
-    require,
-    to_plain,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval import smp
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.report.rows import open_text_file
 from eyechart.runs.options import Options
@@ -56,21 +39,21 @@ OPEN = "default"
 JUDGED = "judged"
 
 
-def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> Frame:
+def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> smp.Frame:
     """Score the predictions in a file.
 
     Writes ``<stem>_acc.csv`` (or .json), whose table is returned, and ``<stem>_<judge>_result.xlsx`` with the
     `hit` and `log` of every question. `judge` holds `model`, `api_base`, `key`; see `make_judge_options`.
     """
     path = Path(eval_file)
-    frame = load_table(path)
-    require(frame, ["index", "answer", "prediction"], path.name)
+    frame = smp.load_table(path)
+    smp.require(frame, ["index", "answer", "prediction"], path.name)
     samples = read_samples(frame.drop(columns="prediction"), name)
     if not any(sample.golds for sample in samples):
         raise DataError(
             f"{path.name}: no row has an answer to compare with", hint="mode: infer only writes predictions"
         )
-    texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
+    texts = ["" if smp.is_missing(cell) else to_text(smp.to_plain(cell)) for cell in frame["prediction"]]
     replies = {
         sample.id: text for sample, text in zip(samples, texts, strict=True) if API_FAILURE not in text
     }
@@ -84,20 +67,20 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         judged_scorer=CHOICE if is_choice else JUDGED,
         circular="headline" if is_circular(name) and is_choice else "",
     )
-    judge_name = format_judge_name({"judge": judge.get("model")})
-    results = _score(benchmark, replies, {} if judge_name == NO_JUDGE else make_judge_options(judge))
-    found = survey_results(results)
+    judge_name = report.format_judge_name({"judge": judge.get("model")})
+    results = _score(benchmark, replies, {} if judge_name == report.NO_JUDGE else make_judge_options(judge))
+    found = report.survey_results(results)
     for what, n in (
         ("have no reply", sum(result.reply is None for result in results)),
         ("have no answer to compare with", sum(not sample.golds for sample in samples)),
     ):
         if n:
             print_note(f"eyechart: {path.name}: {n:,} of {len(results):,} rows {what}, not counted")
-    dump(_list_verdicts(frame, results, found), path.with_name(f"{path.stem}_{judge_name}_result.xlsx"))
+    smp.dump(_list_verdicts(frame, results, found), path.with_name(f"{path.stem}_{judge_name}_result.xlsx"))
     if not found.accuracies:
         raise DataError(f"{path.name}: no reply has a verdict", hint="try another judge")
     write_accuracies(found.accuracies, path.parent, path.stem)
-    return import_pandas().DataFrame(found.accuracies)
+    return smp.import_pandas().DataFrame(found.accuracies)
 
 
 def _score(benchmark: Benchmark, replies: Mapping[str, str], judging: Mapping[str, Any]) -> list[Result]:
@@ -112,18 +95,18 @@ def _score(benchmark: Benchmark, replies: Mapping[str, str], judging: Mapping[st
         return results
 
 
-def _list_verdicts(frame: Frame, results: Sequence[Result], found: Survey) -> Frame:
+def _list_verdicts(frame: smp.Frame, results: Sequence[Result], found: report.Survey) -> smp.Frame:
     """The questions with `hit` and `log`, sorted by index."""
     columns = [str(name) for name in frame.columns if name != "prediction"]
-    table = VerdictTable(columns, found.verdicts)
+    table = report.VerdictTable(columns, found.verdicts)
     cells = frame[columns].itertuples(index=False, name=None)
     rows = [
-        (get_index_order(result.sample.id), table.make_row(result, row))
+        (report.get_index_order(result.sample.id), table.make_row(result, row))
         for result, row in zip(results, cells, strict=True)
         if found.verdicts.has(result)
     ]
     rows.sort(key=itemgetter(0))
-    return import_pandas().DataFrame([row for _, row in rows], columns=list(table.heading))
+    return smp.import_pandas().DataFrame([row for _, row in rows], columns=list(table.heading))
 
 
 # -- Rows of a table as samples
@@ -142,7 +125,7 @@ def is_circular(name: str) -> bool:
     return any(part in name.lower() for part in CIRCULAR_NAMES)
 
 
-def read_samples(frame: Frame, name: str) -> list[Sample]:
+def read_samples(frame: smp.Frame, name: str) -> list[Sample]:
     """One sample per row, without images, which the prompt adds."""
     columns = [str(column) for column in frame.columns]
     if "question" not in [column.lower() for column in columns]:
@@ -186,7 +169,7 @@ def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 def _value(cell: Any) -> Any:
     """A cell as a value that the journal can store."""
-    value = to_plain(cell)
+    value = smp.to_plain(cell)
     return value if value is None or isinstance(value, str | int | float | list | dict) else str(value)
 
 
@@ -357,11 +340,11 @@ def choose_format(variable: str, formats: Sequence[str]) -> str:
     return said
 
 
-def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
+def write_accuracies(lines: Sequence[report.Line], folder: Path, stem: str) -> Path:
     """Write the table in the chosen format; remove one in another format."""
     path = folder / f"{stem}_acc.{choose_accuracy_format()}"
     if path.suffix == ".csv":
-        write_accuracy_csv(lines, path)
+        report.write_accuracy_csv(lines, path)
     else:
         with open_text_file(path) as file:
             shown = [{name: None if cell != cell else cell for name, cell in line.items()} for line in lines]
