@@ -29,6 +29,7 @@ from eyechart.errors import (
     MissingExtra,
     StoreError,
     UsageError,
+    translate_errors,
 )
 from eyechart.files import suppress_warnings
 from eyechart.pipelines.vlmevalkit.benchmark import open_mmbench
@@ -74,13 +75,13 @@ class MMBenchDataset:
                 f"sys_prompt is {sys_prompt!r}, but must be a text", hint="leave it out, or write ''"
             )
         self.sys_prompt = sys_prompt
-        with _without_flags():
+        with translate_errors({}):  # without hints that name flags
             self._source = open_mmbench(data_file)
         self.data_file = self._source.origin
         self._loader: ImageLoader | None = None
         self._frame: Any = None  # a pandas.DataFrame, once read or set
         self._seen = _status(self.data_file)  # size and time of the file
-        with _without_flags():
+        with translate_errors({}):  # without hints that name flags
             self._rows = [sample for sample in self._source if sample.images]
         if not self._rows:
             raise DataError(f"{self.data_file}: no row has an image", hint="the column image holds base64")
@@ -247,17 +248,6 @@ def _new(kind: type) -> Any:
     dataset = getattr(sys.modules.get("torch.utils.data"), "Dataset", None)
     is_plain = dataset is None or issubclass(kind, dataset)
     return object.__new__(kind if is_plain else _join_class(kind, dataset))
-
-
-@contextmanager
-def _without_flags() -> Iterator[None]:
-    """Drop hints that name flags of the command line."""
-    try:
-        yield
-    except DataError as err:
-        if "--" in err.hint:
-            err.hint = ""
-        raise
 
 
 def _status(path: str) -> tuple[int, int]:

@@ -275,7 +275,7 @@ def format_model_name(model: str) -> str:
     >>> format_model_name("openai/Qwen/Qwen2.5-VL:7b"), format_model_name("python:mine.py:Model")
     ('Qwen2_5-VL-7b', 'python-mine_py-Model')
     """
-    return _for_a_file(model.rstrip("/").rpartition("/")[2].replace(":", "-").replace(".", "_")) or "model"
+    return to_file_name(model.rstrip("/").rpartition("/")[2].replace(":", "-").replace(".", "_")) or "model"
 
 
 def format_set_name(manifest: Mapping[str, Any]) -> str:
@@ -285,7 +285,7 @@ def format_set_name(manifest: Mapping[str, Any]) -> str:
     ('MMBench_DEV_EN', 'demo')
     """
     origin = str(manifest.get("origin") or "").replace("\\", "/")
-    return _for_a_file(Path(origin).stem or str(manifest.get("benchmark", ""))) or "data"
+    return to_file_name(Path(origin).stem or str(manifest.get("benchmark", ""))) or "data"
 
 
 def format_judge_name(manifest: Mapping[str, Any]) -> str:
@@ -296,10 +296,11 @@ def format_judge_name(manifest: Mapping[str, Any]) -> str:
     """
     judge = manifest.get("judge")
     name = str((judge.get("model") if isinstance(judge, Mapping) else judge) or NO_JUDGE)
-    return _for_a_file(_SHORT_JUDGES.get(name, name.rstrip("/").rpartition("/")[2]))
+    return to_file_name(_SHORT_JUDGES.get(name, name.rstrip("/").rpartition("/")[2]))
 
 
-def _for_a_file(name: str) -> str:
+def to_file_name(name: str) -> str:
+    """A name as part of a file name; it may be empty."""
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".")
 
 

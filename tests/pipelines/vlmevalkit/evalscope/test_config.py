@@ -92,7 +92,7 @@ def test_what_else_a_model_says_goes_into_the_request(name: str, value: Any) -> 
     )
     task = read(model=[{**ENTRY, name: value}])
     assert task.models[0].options["params"]["extra_body"] == {name: value}
-    assert any(name in note for note in task.notes)
+    assert any(name in note for note in task.models[0].notes)
 
 
 ODD = st.sampled_from(

@@ -521,7 +521,7 @@ def test_the_key_of_the_environment_goes_to_no_address_of_a_file(
     path.write_text(json.dumps({"model": models, "data": {"x": {}}}))
     task = make_task(Flags(config=str(path)), OWN | more)
     assert task.models[0].options["api_key"] == key
-    assert [note for note in task.notes if "is not sent to a URL" in note] == [
+    assert [note for note in task.models[0].notes if "is not sent to a URL" in note] == [
         f"--config: model 'a': ${name}_API_KEY is not sent to a URL that the environment does not name; "
         "if it belongs to that server, give it with --key"
         for name in ["LMDEPLOY" if "class" in entry else "OPENAI"]

@@ -61,6 +61,7 @@ class ModelEntry:
     spec: str  # as `make_plan` takes it: provider/name
     name: str  # of its folder and files
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
+    notes: tuple[str, ...] = ()  # printed before the run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,17 +271,12 @@ def _read_eval_config(given: Any) -> Mapping[str, Any]:
 
 
 def _refuse_unknown(said: Mapping[str, Any]) -> None:
-    known = sorted({*TASK_KEYS, *NATIVE_KEYS, *_GENERATED})
-    for name in said:
-        if name not in known:
-            from eyechart.pipelines.vlmevalkit.evalscope.eval_config import EVAL_KEYS
+    from eyechart.pipelines.vlmevalkit.evalscope.eval_config import EVAL_KEYS
 
-            listed = f"known keys: {', '.join(TASK_KEYS)}"
-            hint = suggest_name(str(name), known, otherwise=listed, at_most=1)
-            raise UsageError(
-                f"the task has no key {str(name)!r}",
-                hint=f"write {name} inside eval_config" if name in EVAL_KEYS else hint,
-            )
+    known = {*TASK_KEYS, *NATIVE_KEYS, *_GENERATED}
+    if inner := next((name for name in said if name in EVAL_KEYS and name not in known), None):
+        raise UsageError(f"the task has no key {inner!r}", hint=f"write {inner} inside eval_config")
+    Values(said, "the task").refuse_unknown(known)
 
 
 def _is_native(backend: str | None, said: Mapping[str, Any]) -> bool:

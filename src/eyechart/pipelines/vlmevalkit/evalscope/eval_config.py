@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.config import (
     Values,
     drop_none,
 )
-from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, format_model_name
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, format_model_name, to_file_name
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     JUDGE_ARGUMENTS,
     REASONING,
@@ -84,7 +83,7 @@ def read_eval_config(given: Any) -> Task:
     if "base_url" not in values:
         values.refuse(_FOR_A_BASE_URL, hint="write it into the model's entry")
     retry = values.whole("retry", least=1)
-    entries, remarks = read_models(values.raw("model"), values, retry)
+    models = read_models(values.raw("model"), values, retry)
     judge = _read_judge(values)
     _check_aux(values, has_judge="judge" in judge)
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
@@ -99,7 +98,7 @@ def read_eval_config(given: Any) -> Task:
         "thinking": thinking or ("split" if os.environ.get("SPLIT_THINK") else None),
     }
     return Task(
-        models=tuple(entries),
+        models=models,
         data=read_data(values.raw("data")),
         mode=values.one_of("mode", ("all", "infer", "eval"), "all"),  # type: ignore[arg-type]  # it is one
         options=drop_none(options),
@@ -110,7 +109,7 @@ def read_eval_config(given: Any) -> Task:
         keep_failed=values.truth("keep_failed"),
         is_verbose=values.truth("verbose") or values.truth("debug"),
         work_dir=values.text("work_dir") or "outputs",
-        notes=(*values.notes, *remarks),
+        notes=tuple(values.notes),
     )
 
 
@@ -133,11 +132,10 @@ def _data_name(given: str) -> str:
     >>> _data_name("my_set"), _data_name("data/my_set.tsv"), _data_name("hf:someone/signs:test")
     ('my_set', 'my_set', 'someone_signs_test')
     """
-    path = Path(given)
-    name = path.stem if path.suffix.lower() in SUFFIXES else path.name
     if given.startswith("hf:"):
-        name = given.removeprefix("hf:")
-    return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "data"
+        return to_file_name(given.removeprefix("hf:")) or "data"
+    path = Path(given)
+    return to_file_name(path.stem if path.suffix.lower() in SUFFIXES else path.name) or "data"
 
 
 def refuse_duplicates(names: Sequence[str], what: str) -> None:
@@ -252,8 +250,8 @@ _ENTRY_NO_EFFECT: Mapping[str, str] = {
 _OWN_FIELDS = ("model", "messages", "n", "stream")
 
 
-def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[ModelEntry], list[str]]:
-    """The models, and remarks on them. `shared` holds the keys beside `model`."""
+def read_models(given: Any, shared: Values, retry: int | None) -> tuple[ModelEntry, ...]:
+    """The models. `shared` holds the keys beside `model`."""
     several = [given] if isinstance(given, str | Mapping) else given
     if not isinstance(several, Sequence) or not several:
         raise UsageError(f"{shared.who} names no model", hint=_format_model_hint("model"))
@@ -262,14 +260,12 @@ def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[Mod
     ):
         hint = "leave it out, or give the names alone: model: [NAME]"
         raise UsageError(f"{shared.who}: base_url is not possible: every model has its api_base", hint=hint)
-    entries, notes = [], []
+    entries = []
     for number, one in enumerate(several, start=1):
         said, who = ({"name": one}, f"model {one!r}") if isinstance(one, str) else (one, f"model {number}")
-        values = Values(said, who, usual=_ENTRY_USUAL)
-        entries.append(_read_model(values, shared, retry))
-        notes += values.notes
+        entries.append(_read_model(Values(said, who, usual=_ENTRY_USUAL), shared, retry))
     refuse_duplicates([entry.name for entry in entries], "model")
-    return entries, notes
+    return tuple(entries)
 
 
 def _read_model(values: Values, shared: Values, retry: int | None) -> ModelEntry:
@@ -298,7 +294,7 @@ def _read_model(values: Values, shared: Values, retry: int | None) -> ModelEntry
             f"eyechart cannot run {name!r}: it calls served models and starts none",
             hint=_format_model_hint(name),
         )
-    return ModelEntry(spec=spec, name=format_model_name(kind), options=options)
+    return ModelEntry(spec=spec, name=format_model_name(kind), options=options, notes=tuple(values.notes))
 
 
 def _format_model_hint(name: str) -> str:

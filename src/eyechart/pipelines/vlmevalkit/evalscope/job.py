@@ -125,7 +125,7 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
 
     A task that only scores is planned when it runs, since another task may write its predictions first.
     """
-    for note in task.notes:
+    for note in (*task.notes, *(note for model in task.models for note in model.notes)):
         print_note(note)
     if task.is_dry_run:
         yield partial(_print_config, task)

@@ -36,6 +36,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
 )
 from eyechart.pipelines.vlmevalkit.evalscope.folders import find_prediction_files
 from eyechart.pipelines.vlmevalkit.evalscope.job import run as run_task
+from eyechart.pipelines.vlmevalkit.report import to_file_name
 from eyechart.registry import find_published_benchmark, suggest_name
 from eyechart.registry import models as providers
 from eyechart.runs.options import decode_json
@@ -222,29 +223,28 @@ def make_task(flags: Flags, environment: Mapping[str, str]) -> Task:
             models = [_read_model(name, flags, environment) for name in flags.model or ()]
             data = read_data(flags.data)
         # The flags of the run itself are read as keys of an `eval_config`, where they mean the same.
-        said = {**flags.select(SHARED), "model": models[0][0].spec, "data": data[0].source}
+        said = {**flags.select(SHARED), "model": models[0].spec, "data": data[0].source}
         task = read_eval_config(said)
     except UsageError as err:
         raise UsageError(rewrite_text(err.message), hint=rewrite_hint(err.hint)) from err
-    refuse_duplicates([one.name for one, _ in models], "model")
+    refuse_duplicates([one.name for one in models], "model")
     refuse_duplicates([one.name for one in data], "dataset")
-    notes = [*task.notes, *(note for _, of_model in models for note in of_model)]
     remarks = [f"{format_flag(name)} has no effect: {_NO_EFFECT[name]}" for name in flags.select(_NO_EFFECT)]
     return replace(
         task,
-        models=tuple(one for one, _ in models),
+        models=tuple(replace(one, notes=tuple(map(rewrite_text, one.notes))) for one in models),
         data=data,
         # As published: $MMEVAL_ROOT takes precedence over the flag.
         work_dir=environment.get("MMEVAL_ROOT") or flags.work_dir or "outputs",
         is_stamped=False,
         asks_anew=True,
-        notes=(*remarks, *map(rewrite_text, notes)),
+        notes=(*remarks, *map(rewrite_text, task.notes)),
         described={"command": _format_command(flags)},
     )
 
 
-def _read_model(name: str, flags: Flags, environment: Mapping[str, str]) -> tuple[ModelEntry, list[str]]:
-    """A model given by its name alone, and remarks on it."""
+def _read_model(name: str, flags: Flags, environment: Mapping[str, str]) -> ModelEntry:
+    """A model given by its name alone."""
     said = flags.select(OF_A_MODEL)
     shared: dict[str, Any] = {}
     given: dict[str, Any] | str = {"name": name, **said}
@@ -254,7 +254,7 @@ def _read_model(name: str, flags: Flags, environment: Mapping[str, str]) -> tupl
         from_environment = map(environment.get, ("OPENAI_BASE_URL", "OPENAI_API_BASE"))
         base_url = flags.base_url or next(filter(None, from_environment), None)
         if base_url is None and flags.mode == "eval":  # its predictions are there: no request is sent
-            return ModelEntry(spec=f"openai/{name}", name=make_label(name)), []
+            return ModelEntry(spec=f"openai/{name}", name=make_label(name))
         if base_url is None:
             raise UsageError(
                 f"--model {name}: no URL given for that model",
@@ -264,8 +264,8 @@ def _read_model(name: str, flags: Flags, environment: Mapping[str, str]) -> tupl
         if flags.base_url is None and environment.get("OPENAI_API_KEY"):
             said = {"key": environment["OPENAI_API_KEY"], **said}  # the key that belongs to that URL
         given, shared = name.removeprefix("openai/"), {"base_url": base_url, **said}
-    (entry,), notes = read_models([given], Values(shared, "eval_config"), flags.retry)
-    return replace(entry, name=make_label(name)), notes
+    (entry,) = read_models([given], Values(shared, "eval_config"), flags.retry)
+    return replace(entry, name=make_label(name))
 
 
 def _is_served(name: str, flags: Flags) -> bool:
@@ -277,25 +277,23 @@ def _is_served(name: str, flags: Flags) -> bool:
 
 def _read_config_entries(
     flags: Flags, environment: Mapping[str, str]
-) -> tuple[list[tuple[ModelEntry, list[str]]], tuple[DataEntry, ...]]:
-    """The models of a --config with remarks on them, and its data. The labels name the files."""
+) -> tuple[list[ModelEntry], tuple[DataEntry, ...]]:
+    """The models of a --config and its data. The labels name the files."""
     models, datasets = read_config(flags.config or "")
     found = []
     for one in models:
+        notes: list[str] = []
         if one.kind:
-            given, about_key = make_served_entry(one, environment, base_url=flags.base_url, key=flags.key)
-            (entry,), notes = read_models([given], Values({}, "--config"), flags.retry)
-            notes += about_key
+            given, notes = make_served_entry(one, environment, base_url=flags.base_url, key=flags.key)
+            (entry,) = read_models([given], Values({}, "--config"), flags.retry)
         else:  # the name of a model that VLMEvalKit knows: here, one that is served under that name
-            entry, notes = _read_model(one.label, flags, environment)
+            entry = _read_model(one.label, flags, environment)
         if one.said.get("verbose"):
-            notes.append(
-                f"--config: model {one.label!r}: verbose has no effect; --verbose prints every reply"
-            )
-        found.append((replace(entry, name=make_label(one.label)), notes))
-    return found, tuple(
-        DataEntry(name=make_label(one.label), source=read_data_source(one)) for one in datasets
-    )
+            what = "verbose has no effect; --verbose prints every reply"
+            notes.append(f"--config: model {one.label!r}: {what}")
+        found.append(replace(entry, name=make_label(one.label), notes=(*entry.notes, *notes)))
+    data = [DataEntry(name=make_label(one.label), source=read_data_source(one)) for one in datasets]
+    return found, tuple(data)
 
 
 def make_label(name: str) -> str:
@@ -304,7 +302,7 @@ def make_label(name: str) -> str:
     >>> [make_label(name) for name in ("Qwen/Qwen2.5-VL-7B", "python:mine.py:Model", "GPT4o T00")]
     ['Qwen2.5-VL-7B', 'python_mine.py_Model', 'GPT4o_T00']
     """
-    return re.sub(r"[^\w.-]+", "_", name.rstrip("/").rpartition("/")[2]).lstrip(".") or "model"
+    return to_file_name(name.rstrip("/").rpartition("/")[2]) or "model"
 
 
 def _format_command(flags: Flags) -> str:
