@@ -233,14 +233,10 @@ def write_accuracy_csv(lines: Sequence[Line], path: str | Path) -> None:
     """Write the table as CSV: every cell in quotes, empty for NaN."""
     with open_text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow([guard_formula(name) for name in lines[0]])
-        writer.writerows([_cell(value) for value in line.values()] for line in lines)
-
-
-def _cell(value: str | float) -> str:
-    if isinstance(value, str):
-        return guard_formula(value)
-    return "" if math.isnan(value) else repr(value)
+        writer.writerow(map(guard_formula, lines[0]))
+        for line in lines:
+            cells = ("" if value != value else value for value in line.values())
+            writer.writerow(guard_formula(cell) if isinstance(cell, str) else cell for cell in cells)
 
 
 def _mean(total: Sequence[float] | None) -> float:

@@ -192,6 +192,10 @@ def hide_keys(text: str, task: Task) -> str:
 FILE_NAME = "status.json"
 _LOCK_NAME = ".status.lock"
 State = Literal["pending", "infer", "eval", "done"]
+_USUAL: Mapping[str, Any] = {
+    "prediction_file": None, "judge_model": None, "source_run": None, "reuse_aux": "all",
+    "skip_reason": None, "error_message": None, "primary_metric": None, "metrics": {},
+}  # fmt: skip
 
 
 class StatusFile:
@@ -223,30 +227,19 @@ class StatusFile:
 
     def is_done(self, data: str) -> bool:
         """Whether a dataset is done since an earlier run."""
-        said = _datasets(read_json(self._path, dict[str, Any]) or {}).get(data)
+        said = _read_datasets(read_json(self._path, dict[str, Any]) or {}).get(data)
         return isinstance(said, Mapping) and said.get("status") == "done"
 
     def say(self, data: str, status: State, **fields: Any) -> None:
         """Write the progress of a dataset."""
-        usual: dict[str, Any] = {
-            "prediction_file": None,
-            "judge_model": None,
-            "source_run": None,
-            "reuse_aux": "all",
-            "skip_reason": None,
-            "error_message": None,
-            "primary_metric": None,
-            "metrics": {},
-        }
-        error = fields.get("error_message")
-        if error:
+        if error := fields.get("error_message"):
             fields["error_message"] = hide_keys(str(error), self._task)
         prepare_folder(self._path.parent)
         with _alone(self._path.parent):
             earlier = read_json(self._path, dict[str, Any]) or {}
             kept = {name: earlier[name] for name in ("eval_id", "created_at") if earlier.get(name)}
-            line = {"status": status, **usual, **fields, "updated_at": _now()}
-            datasets = {**_datasets(earlier), data: line}
+            line = {"status": status, **_USUAL, **fields, "updated_at": _now()}
+            datasets = {**_read_datasets(earlier), data: line}
             write_json(self._path, {**self._head, **kept, "updated_at": _now(), "datasets": datasets})
 
 
@@ -284,7 +277,7 @@ def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
     return found
 
 
-def _datasets(said: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_datasets(said: Mapping[str, Any]) -> Mapping[str, Any]:
     found = said.get("datasets")
     return found if isinstance(found, Mapping) else {}
 

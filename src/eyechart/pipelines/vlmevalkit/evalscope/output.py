@@ -9,6 +9,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -170,23 +171,16 @@ def format_table(lines: Sequence[Line]) -> str:
 
 def _column(values: Sequence[str | float]) -> list[str]:
     """Cells of one width. Numbers in a column of numbers have six digits and aligned points."""
-    if all(map(_is_number, values)):
-        cells = [f"{float(value):g}" for value in values]
-        decimals = [_decimals(cell) for cell in cells]
-        padded = [cell + " " * (max(decimals) - n) for cell, n in zip(cells, decimals, strict=True)]
-        width = max(map(len, padded))
-        return [cell.rjust(width) for cell in padded]
+    with suppress(ValueError):  # it holds a text
+        if not any("_" in str(value) for value in values):  # which Python reads as a number
+            cells = [f"{float(value):g}" for value in values]
+            decimals = [_decimals(cell) for cell in cells]
+            padded = [cell + " " * (max(decimals) - n) for cell, n in zip(cells, decimals, strict=True)]
+            width = max(map(len, padded))
+            return [cell.rjust(width) for cell in padded]
     cells = [to_one_line(value) if isinstance(value, str) else repr(value) for value in values]
     width = max(map(cell_len, cells))
     return [cell + " " * (width - cell_len(cell)) for cell in cells]
-
-
-def _is_number(value: str | float) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return "_" not in str(value)
 
 
 def _decimals(number: str) -> int:

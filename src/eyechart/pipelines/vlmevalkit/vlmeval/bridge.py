@@ -249,10 +249,8 @@ def _place(err: BaseException) -> str:
     frames = traceback.extract_tb(err.__traceback__)
     others = [one for one in frames if not one.filename.startswith((_OURS, "<"))]
     folder = str(Path(others[0].filename).parent) if others else ""
-    theirs = [
-        one for one in others if one.filename.startswith(folder) and "site-packages" not in one.filename
-    ]
-    return f"{theirs[-1].filename}, line {theirs[-1].lineno}" if theirs else ""
+    near = [one for one in others if one.filename.startswith(folder) and "site-packages" not in one.filename]
+    return f"{near[-1].filename}, line {near[-1].lineno}" if near else ""
 
 
 # -- What a script's own `evaluate` calls: `build_judge(model=...).generate(prompt)`, `track_progress_rich`
@@ -387,22 +385,17 @@ def track_progress_rich(
         try:
             for future in as_completed(futures):
                 kept.add(futures[future], future.result())
-        except BaseException:
-            _end(pool, futures, kept)
+        except BaseException:  # no more calls; those in flight may cost money: their results are saved
+            try:
+                pool.shutdown(wait=True, cancel_futures=True)
+            finally:  # a second interrupt does not wait for them
+                for future, name in futures.items():
+                    if future.done() and not future.cancelled() and future.exception() is None:
+                        kept.add(name, future.result())
             raise
         finally:
             kept.write()
     return [future.result() for future in futures]
-
-
-def _end(pool: ThreadPoolExecutor, futures: Mapping[Future[Any], Any], kept: _SavedResults) -> None:
-    """Start no more calls. Those in flight may cost money: they finish, and their results are saved."""
-    try:
-        pool.shutdown(wait=True, cancel_futures=True)
-    finally:  # a second interrupt does not wait for them
-        for future, name in futures.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                kept.add(name, future.result())
 
 
 def _submit(pool: ThreadPoolExecutor, func: Callable[..., Any], task: Any) -> Future[Any]:

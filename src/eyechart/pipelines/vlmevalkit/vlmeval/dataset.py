@@ -291,10 +291,10 @@ def name_images(index: Any, n_images: int, paths: Sequence[str]) -> list[str]:
 
 def format_choice_question(line: smp.Row) -> str:
     """Hint, question and options in VLMEvalKit's frame."""
-    here = {name: to_text(smp.to_plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
+    names = (*ascii_uppercase, "hint", "question")
+    here = {name: to_text(smp.to_plain(line[name])) for name in names if name in line}
     choices = {letter: here[letter] for letter in ascii_uppercase if here.get(letter)}
-    question = "" if smp.is_missing(line["question"]) else to_text(smp.to_plain(line["question"]))
-    sample = Sample(id="", question=question, choices=choices, hint=here.get("hint", ""))
+    sample = Sample(id="", question=here["question"], choices=choices, hint=here.get("hint", ""))
     return build_vlmevalkit_prompt(sample)[-1].text
 
 

@@ -81,13 +81,13 @@ def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str |
     >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.tsv", "_tmp")
     ('out/m_d_acc.csv', 'm_d_tmp.pkl')
     """
-    if target_format is None and suffix.endswith(("_acc", "_fine", "_metrics")):
-        target_format = os.environ.get("EVAL_FORMAT") or "csv"
-    elif target_format is None and suffix.endswith(("_tmp", "_response", "_processed")):
-        target_format = "pkl"
-    elif target_format is None and suffix.endswith(("_rating", "_config", "_meta")):
-        target_format = "json"
-    ending = target_format or os.environ.get("PRED_FORMAT") or "xlsx"
+    usual = {
+        ("_acc", "_fine", "_metrics"): os.environ.get("EVAL_FORMAT") or "csv",
+        ("_tmp", "_response", "_processed"): "pkl",
+        ("_rating", "_config", "_meta"): "json",
+    }
+    chosen = next((format for endings, format in usual.items() if suffix.endswith(endings)), None)
+    ending = target_format or chosen or os.environ.get("PRED_FORMAT") or "xlsx"
     path = Path(eval_file)
     return str(path.with_name(f"{path.stem}{suffix}.{ending}"))
 
@@ -121,7 +121,8 @@ def _read_table(path: Path, separator: str = "\t") -> Frame:
 
 def _read_xlsx(path: Path) -> Frame:
     """The first sheet, with the types of its cells; no word means "missing"."""
-    engine = next((engine for module, engine in _ENGINES if find_spec(module)), None)
+    engines = {"calamine": "python_calamine", "openpyxl": "openpyxl"}  # and the modules that they need
+    engine = next((engine for engine, module in engines.items() if find_spec(module)), None)
     if engine is None:
         raise MissingExtra.named("pandas", needed_for="spreadsheets")
     pd = import_pandas()
@@ -134,9 +135,6 @@ def _read_xlsx(path: Path) -> Frame:
         raise DataError(f"{path}: cannot be read as a spreadsheet: {err}") from err
     texts = [name for name in frame.columns if frame[name].dtype == "str"]
     return _placed(frame.astype(dict.fromkeys(texts, "object")), path)
-
-
-_ENGINES = (("python_calamine", "calamine"), ("openpyxl", "openpyxl"))
 
 
 def _placed(frame: Frame, path: Path) -> Frame:
@@ -262,9 +260,9 @@ def _wrapped(value: Any, name: str) -> Any:
         return [_wrapped(item, name) for item in value]
     if isinstance(value, dict):
         return {"dict": [[_wrapped(key, name), _wrapped(item, name)] for key, item in value.items()]}
-    for kind in ("tuple", "set"):
-        if isinstance(value, _KINDS[kind]):
-            return {kind: [_wrapped(item, name) for item in value]}
+    if isinstance(value, tuple | set):
+        kind = "tuple" if isinstance(value, tuple) else "set"
+        return {kind: [_wrapped(item, name) for item in value]}
     raise UsageError(
         f"{name}: a {type(value).__name__} cannot be written, because pickles are not read",
         hint="write plain values, or a table to .tsv or .xlsx",
@@ -473,7 +471,7 @@ def decode_image_bytes(base64_string: str, what: str = "the base64 text") -> byt
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Any:
     """The image for Pillow; in RGB if it has a palette or transparency."""
-    return _small(_opened(decode_image_bytes(base64_string), "the base64 text"), target_size)
+    return _open(decode_image_bytes(base64_string), "the base64 text", target_size)
 
 
 def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
@@ -486,7 +484,7 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
         with atomic_write(path) as place:
             place.write_bytes(data)
         return
-    picture = _small(_opened(data, path.name), target_size)
+    picture = _open(data, path.name, target_size)
     with atomic_write(path) as place, place.open("wb") as file:
         picture.save(file, format)
 
@@ -494,7 +492,7 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
 def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -> str:
     """A Pillow image as base64 of a file."""
     out = BytesIO()
-    _small(img, target_size).save(out, fmt)
+    _shrink(img, target_size).save(out, fmt)
     return pybase64.b64encode(out.getvalue()).decode("ascii")
 
 
@@ -504,7 +502,7 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
         data = Path(image_path).read_bytes()
     except OSError as err:
         raise ImageError(f"{image_path}: cannot be read: {err.strerror or err}") from err
-    return encode_image_to_base64(_opened(data, str(image_path)), target_size, fmt)
+    return encode_image_to_base64(_open(data, str(image_path), -1), target_size, fmt)
 
 
 def mmqa_display(question: Row, target_size: int = -1) -> None:
@@ -516,35 +514,30 @@ def mmqa_display(question: Row, target_size: int = -1) -> None:
     cells = {str(name).lower(): value for name, value in question.items()}
     print_text(f"INDEX: {cells.pop('index', 'XXX')}")
     own, paths = cells.pop("image", None), cells.get("image_path")
-    if not is_missing(own):
-        images = [decode_base64_to_image(item, target_size) for item in toliststr(own)]
-    else:
-        files = [] if is_missing(paths) else toliststr(paths)
-        images = [decode_base64_to_image(encode_image_file_to_base64(file), target_size) for file in files]
+    texts = [] if is_missing(own) else toliststr(own)
+    if is_missing(own) and not is_missing(paths):
+        texts = [encode_image_file_to_base64(file) for file in toliststr(paths)]
+    images = [decode_base64_to_image(text, target_size) for text in texts]
+    shell = sys.modules.get("IPython")
+    is_notebook = shell is not None and shell.get_ipython() is not None
     for image in images:
-        _show(image)
+        if is_notebook:
+            import_module("IPython.display").display(image)
+        else:
+            print_text(f"IMAGE: {image.width} x {image.height}")
     for name, value in cells.items():
         if not is_missing(value):
             print_text(f"{name.upper()}. {to_plain(value)}")
 
 
-def _show(image: Picture) -> None:
-    """Show an image in a notebook; elsewhere print its size."""
-    shell = sys.modules.get("IPython")
-    if shell is not None and shell.get_ipython() is not None:
-        import_module("IPython.display").display(image)
-    else:
-        print_text(f"IMAGE: {image.width} x {image.height}")
-
-
-def _opened(data: bytes, what: str) -> Picture:
+def _open(data: bytes, what: str, target_size: int) -> Picture:
     inspect(data, what)
     _, picture = open_image(data, what)
     decode(picture, what)
-    return picture
+    return _shrink(picture, target_size)
 
 
-def _small(picture: Picture, target_size: int) -> Picture:
+def _shrink(picture: Picture, target_size: int) -> Picture:
     """Fit into a square of `target_size` pixels, never enlarged; -1 leaves the size."""
     picture = picture.convert("RGB") if picture.mode in ("RGBA", "P", "LA") else picture
     if target_size > 0 and max(picture.size) > target_size:
