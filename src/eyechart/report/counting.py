@@ -327,7 +327,7 @@ class _Tally:
         self.n += 1
         self.guessing.add(asked.chance, weight)
         if asked.unknown and self.worst is self.values:
-            self.worst, self.best = copy.deepcopy(self.values), copy.deepcopy(self.values)
+            self.worst, self.best = self.values.copy(), self.values.copy()
         if asked.scored:
             self.values.add(asked.total / asked.scored, weight, cluster)
             self.chance.add(asked.chance, weight)

@@ -8,8 +8,8 @@ docs/intervals.md has the formulas, the references and the simulated coverage.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from copy import copy
 from typing import TypeVar
 
 import msgspec
@@ -19,7 +19,7 @@ from eyechart.stats.distributions import check_confidence, check_value, check_we
 T = TypeVar("T")
 
 _BINARY = (0.0, 1.0)
-# Values and weights are summed as whole multiples of 2^-80: such sums do not depend on the order.
+# For the mean, values and weights are summed as whole multiples of 2^-80.
 _UNIT = 2.0**80
 _WHOLE = 2**80  # the same, as a whole number
 # With this many errors the measured design effect counts half. Chosen by simulation: see docs/intervals.md.
@@ -100,9 +100,9 @@ def _scale_weights(weights: list[float]) -> list[float]:
 
 
 class Moments:
-    """The interval of a mean while values arrive: a few sums, and two numbers per cluster.
+    """The interval of a mean while values arrive: a count per value and weight, two numbers per cluster.
 
-    The sums are exact, so the result does not depend on the order of the values.
+    The mean is exact and the rest is summed without rounding, so nothing depends on the order of the values.
 
     >>> m = Moments()
     >>> for value in (1.0, 0.5, 0.0): m.add(value)
@@ -110,82 +110,61 @@ class Moments:
     (3, 0.5)
     """
 
-    __slots__ = (
-        "_alone",
-        "_clusters",
-        "_is_binary",
-        "_n",
-        "_ones",
-        "_total",
-        "_w2x",
-        "_w2xx",
-        "_weight",
-        "_weights_2",
-        "_zeros",
-    )
+    __slots__ = ("_clusters", "_counts")
 
     def __init__(self) -> None:
-        self._zeros = self._ones = 0  # plain samples, the most frequent kind: weight 1, no cluster
-        self._n = 0  # all others
-        self._weight = 0
-        self._weights_2 = 0  # of squared weight
-        self._total = 0  # of weight times value
-        self._w2x = self._w2xx = 0  # of squared weight times value, and times its square
-        self._alone = _PowerSums()  # of those without a cluster
-        self._clusters: dict[Hashable, list[int]] = {}  # weight, total
-        self._is_binary = True  # every value has been 0 or 1
+        self._counts = Counter[tuple[float, float, bool]]()  # by value, weight, and whether it is alone
+        self._clusters: dict[Hashable, tuple[int, int]] = {}  # weight and weighted total
 
     def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
         """Add a value from 0 to 1. A value of weight 0 does not count, neither for the mean nor for n."""
-        if value in _BINARY:
-            if cluster is None and weight == 1:
-                if value:
-                    self._ones += 1
-                else:
-                    self._zeros += 1
-                return
-        elif weight:
-            self._is_binary = False
         if not weight > 0:
             if weight == 0:
                 return
             raise ValueError(f"a weight cannot be {weight}")
-        w = int(weight * _UNIT)
-        wx = w * int(value * _UNIT)
-        self._n += 1
-        self._weight += w
-        self._weights_2 += w * w
-        self._total += wx
-        self._w2x += w * wx
-        self._w2xx += wx * wx
-        if cluster is None:
-            self._alone.add(w, wx)
-        elif sums := self._clusters.get(cluster):
-            sums[0] += w
-            sums[1] += wx
-        else:
-            self._clusters[cluster] = [w, wx]
+        self._counts[value, weight, cluster is None] += 1
+        if cluster is not None:
+            held, total = self._clusters.get(cluster, (0, 0))
+            w = int(weight * _UNIT)
+            self._clusters[cluster] = (held + w, total + w * int(value * _UNIT))
+
+    def copy(self) -> Moments:
+        """The same values; what is added to the copy is not in this one."""
+        made = Moments()
+        made._counts, made._clusters = self._counts.copy(), self._clusters.copy()
+        return made
 
     @property
     def n(self) -> int:
         """How many values have been added."""
-        return self._n + self._zeros + self._ones
+        return self._counts.total()
 
     @property
     def mean(self) -> float | None:
         """The weighted mean; None of nothing."""
-        weight = self._weight + (self._zeros + self._ones) * _WHOLE
-        total = self._total + self._ones * _WHOLE**2
+        weight, total = self._add_up()
         return total / (weight * _WHOLE) if weight else None
+
+    def _add_up(self) -> tuple[int, int]:
+        weight = total = 0
+        for (value, one, _), times in self._counts.items():
+            w = int(one * _UNIT) * times
+            weight += w
+            total += w * int(value * _UNIT)
+        return weight, total
 
     def list_influences(self) -> Iterator[tuple[Hashable, float]]:
         """By how much each cluster moves the mean; samples without one are clusters of their own."""
-        weight = self._weight + (self._zeros + self._ones) * _WHOLE
-        total = self._total + self._ones * _WHOLE**2
+        weight, total = self._add_up()
         for cluster, (w, wx) in self._clusters.items():
             yield cluster, (wx * weight - w * total) / (weight**2 * _WHOLE)
-        squares, _ = self._sum_alone().compute_deviations(weight, total)
-        yield object(), math.isqrt(squares) / (weight**2 * _WHOLE) if weight else 0.0
+        mean, whole = self.mean or 0.0, weight / _WHOLE
+        alone = (
+            times * (w * (x - mean) / whole) ** 2
+            for (x, w, is_alone), times in self._counts.items()
+            if is_alone
+        )
+        yield object(), math.sqrt(math.fsum(alone))
 
     def interval(self, *, confidence: float = 0.95) -> Interval | None:
         """The interval of the mean, by the rule that fits the values; None of nothing.
@@ -205,14 +184,15 @@ class Moments:
         if mean is None:
             return None
         units = self._find_units()
+        is_binary = all(value in _BINARY for value, _, _ in self._counts)
         effect, df = 1.0, math.inf
-        if units.n < n or not self._is_binary:
+        if units.n < n or not is_binary:
             # The share of the variance that is estimated: of right-or-wrong samples only what clusters add.
-            share = max(1 - units.kish / units.kish_of_samples, 1e-6) if self._is_binary else 1.0
-            effect = _estimate_design_effect(mean, units, is_binary=self._is_binary)
+            share = max(1 - units.kish / units.kish_of_samples, 1e-6) if is_binary else 1.0
+            effect = _estimate_design_effect(mean, units, is_binary=is_binary)
             df = max(1.0, units.kish - 1) / share**2
             method = "wilson-clustered" if units.n < n else "wilson-partial"
-        elif units.is_even:
+        elif len({weight for _, weight, _ in self._counts}) == 1:
             method = "wilson"
         else:
             # A mean that rests on a few heavy samples has longer tails than that of Kish's n equal ones.
@@ -232,80 +212,37 @@ class Moments:
             n_even=units.kish_of_samples,
         )
 
-    def _sum_alone(self) -> _PowerSums:
-        alone = copy(self._alone)
-        alone.add(_WHOLE, 0, self._zeros)
-        alone.add(_WHOLE, _WHOLE**2, self._ones)
-        return alone
-
     def _find_units(self) -> _Units:
         """What is known of the independent units: the clusters, and the samples that have none."""
-        n_plain = self._zeros + self._ones
-        alone = self._sum_alone()
-        weight = self._weight + n_plain * _WHOLE
-        total = self._total + self._ones * _WHOLE**2
-        squares, fourths = alone.compute_deviations(weight, total)
-        weights_2, weights_3 = alone.w2, alone.w3
-        for w, wx in self._clusters.values():
-            weights_2 += w * w
-            weights_3 += w * w * w
-            squares += (square := (wx * weight - w * total) ** 2)
-            fourths += square * square
-        n = alone.n + len(self._clusters)
-        samples_2 = self._weights_2 + n_plain * _WHOLE**2
-        w2x, w2xx = self._w2x + self._ones * _WHOLE**3, self._w2xx + self._ones * _WHOLE**4
-        spread = w2xx * weight**2 - 2 * w2x * weight * total + samples_2 * total**2
+        weight, total = self._add_up()
+        n_samples = self.n
+
+        def scale(w: int, wx: int, times: int = 1) -> tuple[float, float, int]:
+            """The weight, 1 on average; how far the value is from the mean times the weight; how often."""
+            return w * n_samples / weight, (wx * weight - w * total) * n_samples / (weight**2 * _WHOLE), times
+
+        samples, units = [], [scale(w, wx) for w, wx in self._clusters.values()]
+        for (x, one, is_alone), times in self._counts.items():
+            w = int(one * _UNIT)
+            samples.append(scale(w, w * int(x * _UNIT), times))
+            if is_alone:
+                units.append(samples[-1])
+        n = sum(times for _, _, times in units)
+        weights_2 = math.fsum(w * w * times for w, _, times in units)
+        weights_3 = math.fsum(w**3 * times for w, _, times in units)
+        samples_2 = math.fsum(w * w * times for w, _, times in samples)
+        squares = math.fsum(d * d * times for _, d, times in units)
+        fourths = math.fsum(d**4 * times for _, d, times in units)
         return _Units(
-            n_samples=self.n,
-            spread=spread / (samples_2 * _WHOLE**2 * weight**2),
+            n_samples=n_samples,
+            spread=math.fsum(d * d * times for _, d, times in samples) / samples_2,
             n=n,
-            kish=weight**2 / weights_2,
-            kish_of_samples=weight**2 / samples_2,
-            is_even=self.n * samples_2 == weight**2,
-            leverage=weights_2**4 / (weights_3 * weight) ** 2,
+            kish=n_samples**2 / weights_2,
+            kish_of_samples=n_samples**2 / samples_2,
+            leverage=weights_2**4 / (weights_3 * n_samples) ** 2,
             n_varying=squares**2 / fourths if fourths else 0.0,
-            variance=squares / (_WHOLE**2 * weight**4) * n / (n - 1) if n > 1 else None,
+            variance=squares / n_samples**2 * n / (n - 1) if n > 1 else None,
         )
-
-
-class _PowerSums(msgspec.Struct):
-    """Sums over samples: powers of the weight w, times powers of the value x; whole numbers."""
-
-    n: int = 0
-    w2: int = 0
-    w2x: int = 0
-    w2xx: int = 0
-    w3: int = 0
-    w4: int = 0
-    w4x: int = 0
-    w4xx: int = 0
-    w4xxx: int = 0
-    w4xxxx: int = 0
-
-    def add(self, w: int, wx: int, times: int = 1) -> None:
-        a, b, c = w * w, w * wx, wx * wx
-        self.n += times
-        self.w2 += a * times
-        self.w2x += b * times
-        self.w2xx += c * times
-        self.w3 += a * w * times
-        self.w4 += a * a * times
-        self.w4x += a * b * times
-        self.w4xx += a * c * times
-        self.w4xxx += b * c * times
-        self.w4xxxx += c * c * times
-
-    def compute_deviations(self, weight: int, total: int) -> tuple[int, int]:
-        """The sums of the second and fourth power of w x · weight - w · total."""
-        squares = self.w2xx * weight**2 - 2 * self.w2x * weight * total + self.w2 * total**2
-        fourths = (
-            self.w4xxxx * weight**4
-            - 4 * self.w4xxx * weight**3 * total
-            + 6 * self.w4xx * weight**2 * total**2
-            - 4 * self.w4x * weight * total**3
-            + self.w4 * total**4
-        )
-        return squares, fourths
 
 
 class _Units(msgspec.Struct):
@@ -316,7 +253,6 @@ class _Units(msgspec.Struct):
     spread: float  # the variance of the samples' values, by squared weight
     kish: float  # their effective number, of units of unequal weight
     kish_of_samples: float
-    is_even: bool  # all samples have the same weight
     leverage: float  # 1 for units of equal weight, less where a few heavy ones decide
     n_varying: float  # how many units the variance rests on: as many, were all deviations alike
     variance: float | None  # of the mean, cluster-robust (CR1); None for a single unit
