@@ -169,6 +169,17 @@ def _hint(error: OSError, path: Path) -> str:
     return "choose a writable location with enough space"
 
 
+def to_json_value(value: Any) -> Any:
+    """A value as reading its JSON gives it: mappings by text, lists, no tuples.
+
+    >>> to_json_value({1: (0.5, None)})
+    {'1': [0.5, None]}
+    """
+    import msgspec
+
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
 def read_json(path: Path, type: type[T]) -> T | None:
     """The content of a regular JSON file; None if it cannot be read as `type`, is too large, or is a link.
 

@@ -13,7 +13,7 @@ from eyechart.report.audit import (
     group_rotations,
     merge_versions,
 )
-from eyechart.report.letters import compute_letter_bias
+from eyechart.report.choices import compute_letter_bias
 from eyechart.types import Result, Sample, Score
 
 CHOICES = {"A": "cat", "B": "dog", "C": "cow", "D": "hen"}

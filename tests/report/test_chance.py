@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.report.chance import compute_chance
+from eyechart.report.choices import compute_chance
 from eyechart.report.summary import summarise
 from eyechart.types import Result, Sample
 from support.results import result

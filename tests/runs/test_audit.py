@@ -309,7 +309,7 @@ def test_the_command_prints_the_conditions_and_the_verdict(questions: Path, serv
     done = audit_command(questions, server, "--conditions", "none,rotations", "--text-model", "openai/text")
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    assert [line.split()[0] for line in lines[2:6]] == ["image", "none", "rotations", "(chance)"]
+    assert [line.split()[0] for line in lines[3:7]] == ["image", "none", "rotations", "(chance)"]
     assert "answered without looking: 2 of 8 questions" in done.out
     assert "verdicts that depend on the order of the options: 0.0 %" in done.out
     assert "leakage: openai/text answers 25.0 % without the image" in done.out

@@ -43,10 +43,10 @@ def test_a_page_that_cannot_be_written_does_not_fail_the_run(questions: Path) ->
 def test_the_summary_is_written_before_the_images_of_the_page(
     questions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*args: object) -> NoReturn:
+    def stop(*args: object, **data: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_page, "write_images", stop)
+    monkeypatch.setattr(run_page, "finish_page", stop)
     with pytest.raises(KeyboardInterrupt):
         run_here(questions, StubModel())
     (summary,) = questions.parent.rglob("summary.json")

@@ -10,8 +10,7 @@ import pytest
 import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.prompt.shots import draw_shots, is_same_question
-from eyechart.report.counting import Group, count_results
-from eyechart.report.voting import merge_votes
+from eyechart.report.counting import Group, count_results, merge_votes
 from eyechart.types import Outcome
 from support.command import eyechart
 from support.files import choice_tsv

@@ -10,7 +10,7 @@ import pytest
 
 import eyechart as ec
 from eyechart.report.conditions import hide_folders
-from eyechart.report.unread import find_unread
+from eyechart.report.summary import find_unread
 from support.command import eyechart
 from support.files import choice_tsv, jsonl
 from support.pages import read_blocks

@@ -7,7 +7,7 @@ of the questions as they were published (eyechart.stats). `run.audit` asks and r
   score with the image minus that of the condition, on the questions that have a score in both.
 - **Blind-solvable** questions are answered right without the image, in every trial. Guessing solves some of
   them: `chance` says how many to expect.
-- **Letter bias**: which letters the model prefers (report/letters.py).
+- **Letter bias**: which letters the model prefers (report/choices.py).
 - **Changed** is the share of questions whose verdict depends on the order of the options (rotations) or on
   the wording (rewordings).
 """
@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.table import Table
 from rich.text import Text
 
 from eyechart import stats
-from eyechart.report.compare import format_signed
+from eyechart.files import to_json_value
+from eyechart.report.choices import LetterBias
+from eyechart.report.compare import format_p, format_signed
 from eyechart.report.counting import RIGHT, compute_credit
-from eyechart.report.letters import LetterBias
-from eyechart.report.table import format_percent
+from eyechart.report.table import PlainTable, format_percent
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -82,10 +82,6 @@ class AuditedCondition:
     smallest_difference: float | None = None  # the true gain that is found with a power of 80 %
     changed: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**found, "runs": list(self.runs)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leakage:
@@ -97,9 +93,6 @@ class Leakage:
     score: float | None
     ci95: tuple[float, float] | None
     n_both: int  # questions that the audited model answers right without the image, too
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +112,10 @@ class AuditNumbers:
         return {
             "n": self.n,
             "chance": self.chance,
-            "conditions": {name: one.to_json() for name, one in self.conditions.items()},
+            "conditions": to_json_value(self.conditions),
             "blind_solvable": len(self.blind_solvable),
-            "letter_bias": self.letters and self.letters.to_json(),
-            "leakage": self.leakage and self.leakage.to_json(),
+            "letter_bias": to_json_value(self.letters),
+            "leakage": to_json_value(self.leakage),
             "verdict": self.verdict,
         }
 
@@ -310,31 +303,34 @@ def format_points(difference: float) -> str:
 
 def build_audit_tables(numbers: AuditNumbers) -> list[RenderableType]:
     """The conditions, the letters, and what there is to say about them, then the verdict."""
-    parts: list[RenderableType] = [_build_conditions_table(numbers)]
-    parts += [Text(line) for line in _list_remarks(numbers)]
-    if numbers.letters is not None and numbers.letters.is_biased:
-        parts.append(_build_letters_table(numbers.letters))
-    return [*parts, Text(""), Text(numbers.verdict, style="bold")]
+    letters = [_build_letters_table(numbers.letters)] if numbers.letters and numbers.letters.is_biased else []
+    remarks = [Text(line) for line in _list_remarks(numbers)]
+    return [
+        _build_conditions_table(numbers),
+        *remarks,
+        *letters,
+        Text(""),
+        Text(numbers.verdict, style="bold"),
+    ]
 
 
-def _build_conditions_table(numbers: AuditNumbers) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("condition")
-    for heading in ("n", "score %", "95 % interval", "image adds", "95 % interval", "p (Holm)"):
-        table.add_column(heading, justify="right")
-    for name, one in numbers.conditions.items():
-        table.add_row(
+def _build_conditions_table(numbers: AuditNumbers) -> PlainTable:
+    rows = [
+        [
             name,
             f"{one.n:,}",
             format_percent(one.score),
             "–".join(map(format_percent, one.ci95)) if one.ci95 else "",
             format_signed(one.gain) if one.gain is not None else "",
-            " to ".join(format_signed(end) for end in one.gain_ci95) if one.gain_ci95 else "",
-            _format_p(one.p_adjusted),
-        )
+            " to ".join(map(format_signed, one.gain_ci95)) if one.gain_ci95 else "",
+            "" if one.p_adjusted is None else format_p(one.p_adjusted),
+        ]
+        for name, one in numbers.conditions.items()
+    ]
     if numbers.chance is not None:
-        table.add_row("(chance)", "", format_percent(numbers.chance), style="dim")
-    return table
+        rows.append(["(chance)", "", format_percent(numbers.chance), "", "", "", ""])
+    columns = ["condition", "n", "score %", "95 % interval", "image adds", "95 % interval", "p (Holm)"]
+    return PlainTable(columns=columns, rows=rows)
 
 
 def _list_remarks(numbers: AuditNumbers) -> Iterable[str]:
@@ -357,27 +353,17 @@ def _list_remarks(numbers: AuditNumbers) -> Iterable[str]:
         yield f"letters: {said} ({size}, {bias.n:,} answers, {bias.condition})"
 
 
-def _build_letters_table(bias: LetterBias) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("letter")
-    for heading in ("chosen %", "gold %", "difference", "95 % interval", "p (Holm)"):
-        table.add_column(heading, justify="right")
-    for letter, one in bias.letters.items():
-        table.add_row(
+def _build_letters_table(bias: LetterBias) -> PlainTable:
+    rows = [
+        [
             letter,
             format_percent(one.chosen),
             format_percent(one.gold),
             format_signed(one.difference),
-            " to ".join(format_signed(end) for end in one.ci95),
-            _format_p(one.p_adjusted),
-        )
-    return table
-
-
-def _format_p(p: float | None) -> str:
-    """A p-value for people.
-
-    >>> _format_p(0.00004), _format_p(0.034), _format_p(None)
-    ('<0.001', '0.034', '')
-    """
-    return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+            " to ".join(map(format_signed, one.ci95)),
+            format_p(one.p_adjusted),
+        ]
+        for letter, one in bias.letters.items()
+    ]
+    columns = ["letter", "chosen %", "gold %", "difference", "95 % interval", "p (Holm)"]
+    return PlainTable(columns=columns, rows=rows)

@@ -15,7 +15,7 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from eyechart.errors import UsageError
 from eyechart.registry import suggest_name
@@ -23,6 +23,7 @@ from eyechart.store.reader import Belonging
 from eyechart.types import ImageRef, Sample
 
 S = TypeVar("S", Belonging, Sample)
+Keys: TypeAlias = tuple[str, ...]
 
 IMAGE = "image"
 CIRCLE = "circle"
@@ -58,37 +59,66 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
     >>> find_clusters([on(0, "a.png"), on(1, "b.png"), on(2, "a.png")], ["image"])
     {0: 'q0', 2: 'q0'}
     """
-    joined = _Components()
-    chains = _Chains()
-    sent, places = _SharedByAll(), _SharedByAll()
-    ids: list[str] = []
     columns = [rule for rule in rules if rule not in USUAL_RULES]
+    positions, ids, pools = array("q"), list[str](), list[bool]()
+    sent, places, others = list[Keys](), list[Keys](), list[Keys]()
+    known: dict[str, str] = {}  # every key once, however many samples have it
+
+    def keep(keys: Iterable[str]) -> Keys:
+        return tuple(known.setdefault(key, key) for key in dict.fromkeys(keys))
+
     for sample in samples:
-        number = len(ids)
+        positions.append(sample.position)
         ids.append(sample.id)
-        joined.add(sample.position)
-        if IMAGE in rules:
-            if len(sample.images) > 1:
-                chains.begin(number, joined)
-            for key in sent.filter(number, {digest[: 2 * _DIGEST_BYTES] for digest in sample.sent}):
-                joined.link(number, key)
-                chains.link_image(number, key)
-            for key in places.filter(number, {_locate(ref) for ref in sample.images}):
-                joined.link(number, key)
-                chains.link_image(number, key)
-        if CIRCLE in rules and sample.circle:
-            joined.link(number, _hash(CIRCLE, sample.circle))
-            chains.link(number, _hash(CIRCLE, sample.circle))
-        for column in columns:
-            if (value := read_column(sample, column)) is not None:
-                joined.link(number, _hash("column", column, value))
-                chains.link(number, _hash("column", column, value))
-    for kind in (sent, places):
-        for key, numbers in kind.list_partial():
-            for number in numbers:
-                joined.link(number, key)
-                chains.link_image(number, key)
-    return chains.undo(joined).name_groups(ids)
+        pools.append(len(sample.images) > 1)
+        has_images = IMAGE in rules
+        sent.append(keep(digest[: 2 * _DIGEST_BYTES] for digest in sample.sent) if has_images else ())
+        places.append(keep(map(_locate, sample.images)) if has_images else ())
+        circle = [_hash(CIRCLE, sample.circle)] if CIRCLE in rules and sample.circle else []
+        values = {column: value for column in columns if (value := read_column(sample, column)) is not None}
+        others.append(keep([*circle, *(_hash("column", column, value) for column, value in values.items())]))
+    images = [one + other for one, other in zip(_drop_common(sent), _drop_common(places), strict=True)]
+    roots = _join(images, others)
+    if any(pools):
+        [(root, n)] = Counter(roots).most_common(1)
+        if n >= _LONG_CHAIN and 2 * n > len(roots):
+            n_samples = Counter(
+                key for keys, is_pool in zip(images, pools, strict=True) if is_pool for key in keys
+            )
+            for number, keys in enumerate(images):
+                if pools[number] and roots[number] == root and keys:
+                    images[number] = (max(keys, key=lambda key: (n_samples[key], key)),)
+            roots = _join(images, others)
+    shared = {root for number, root in enumerate(roots) if root != number}
+    return {positions[number]: ids[root] for number, root in enumerate(roots) if root in shared}
+
+
+def _drop_common(keys: Sequence[Keys]) -> list[Keys]:
+    """The keys of each sample but for those that every sample with any has."""
+    common: set[str] | None = None
+    for own in keys:
+        if own and common != set():
+            common = set(own) if common is None else common & set(own)
+    return [tuple(key for key in own if key not in common) for own in keys] if common else list(keys)
+
+
+def _join(*keys: Sequence[Keys]) -> list[int]:
+    """The first sample of each sample's component, by union-find over what samples share."""
+    parents = array("q", range(len(keys[0])))
+    holders: dict[str, int] = {}  # the first sample that has a key
+
+    def find(number: int) -> int:
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]  # halve the path
+            number = parents[number]
+        return number
+
+    for several in keys:
+        for number, own in enumerate(several):
+            for key in own:
+                one, other = sorted((find(number), find(holders.setdefault(key, number))))
+                parents[other] = one
+    return [find(number) for number in range(len(parents))]
 
 
 def read_column(sample: Belonging | Sample, column: str) -> str | None:
@@ -141,112 +171,3 @@ def _locate(ref: ImageRef) -> str:
 def _hash(*parts: str) -> str:
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
-
-
-class _SharedByAll:
-    """Holds back the first sample's images until it is known whether every sample has them."""
-
-    def __init__(self) -> None:
-        self._n_samples = 0  # that have an image
-        self._numbers: dict[str, list[int]] = {}  # of the first one's images: who else has them
-
-    def filter(self, number: int, keys: set[str]) -> set[str]:
-        """The keys that are known not to be in every sample."""
-        self._n_samples += bool(keys)
-        if self._n_samples == 1:
-            self._numbers |= {key: [] for key in keys}
-        common = keys & self._numbers.keys()
-        for key in common:
-            self._numbers[key].append(number)
-        return keys - common
-
-    def list_partial(self) -> Iterator[tuple[str, list[int]]]:
-        for key, numbers in self._numbers.items():
-            if len(numbers) < self._n_samples:
-                yield key, numbers
-
-
-class _Chains:
-    """The components without the images of samples that have several; begins with the first such sample."""
-
-    def __init__(self) -> None:
-        self._apart: _Components | None = None
-        self._several: dict[int, list[str]] = {}  # a sample with several images to their keys
-
-    def begin(self, number: int, joined: _Components) -> None:
-        self._several[number] = []
-        if self._apart is None:
-            self._apart = joined.copy()
-
-    def link(self, number: int, key: str) -> None:
-        if self._apart is not None:
-            self._apart.link(number, key)
-
-    def link_image(self, number: int, key: str) -> None:
-        if number in self._several:
-            self._several[number].append(key)
-        else:
-            self.link(number, key)
-
-    def undo(self, joined: _Components) -> _Components:
-        """The components; if the largest is a chain of more than half of the samples, with it cut."""
-        if self._apart is None:
-            return joined
-        root, n = joined.find_largest()
-        if n < _LONG_CHAIN or 2 * n <= len(joined):
-            return joined
-        n_samples = Counter(key for keys in self._several.values() for key in keys)
-        for number, keys in self._several.items():
-            is_chained = joined.find(number) == root
-            most = max(keys, key=lambda key: (n_samples[key], key), default=None)
-            for key in [most] if is_chained and most is not None else keys:
-                self._apart.link(number, key)
-        return self._apart
-
-
-class _Components:
-    """Connected components of samples, by union-find; the root of a component is its first sample."""
-
-    def __init__(self) -> None:
-        self._positions = array("q")
-        self._parents = array("q")
-        self._holders: dict[str, int] = {}  # a key to the first sample that has it
-
-    def add(self, position: int) -> None:
-        self._parents.append(len(self._parents))
-        self._positions.append(position)
-
-    def link(self, number: int, key: str) -> None:
-        holder = self._holders.setdefault(key, number)
-        if holder != number:
-            one, other = sorted((self.find(number), self.find(holder)))
-            self._parents[other] = one
-
-    def copy(self) -> _Components:
-        """The same components. Samples that follow are added to one of them and are in both."""
-        same = _Components()
-        same._positions = self._positions
-        same._parents, same._holders = array("q", self._parents), dict(self._holders)
-        return same
-
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    def find_largest(self) -> tuple[int, int]:
-        """The root of the largest component, and the number of its samples."""
-        return Counter(map(self.find, range(len(self._positions)))).most_common(1)[0]
-
-    def name_groups(self, ids: Sequence[str]) -> dict[int, str]:
-        roots = [self.find(number) for number in range(len(self._positions))]
-        shared = {root for number, root in enumerate(roots) if root != number}
-        return {self._positions[n]: ids[root] for n, root in enumerate(roots) if root in shared}
-
-    def find(self, number: int) -> int:
-        """The first sample of the component."""
-        parents = self._parents
-        while len(parents) <= number:
-            parents.append(len(parents))
-        while parents[number] != number:
-            parents[number] = parents[parents[number]]  # halve the path
-            number = parents[number]
-        return number

@@ -32,14 +32,16 @@ import msgspec
 
 from eyechart import stats
 from eyechart.errors import join_names
+from eyechart.files import to_json_value
 from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, RIGHT, get_group_order
 from eyechart.report.noise import Noise
-from eyechart.report.unread import Unread
+from eyechart.report.summary import Unread
 from eyechart.terminal import to_one_line
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
 ALPHA = 0.05
+_OF_FIRST = ("difference", "ci95", "ci95_with_failures", "p", "discordant", "smallest_difference", "flipped")
 
 
 class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +73,6 @@ class Flip:
     a: float
     b: float
     by: Mapping[str, str] = field(default_factory=dict)  # its group per key, e.g. its category
-
-    def to_json(self) -> dict[str, Any]:
-        return {"id": self.id, "a": self.a, "b": self.b, "by": dict(self.by)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,23 +108,12 @@ class Difference:
 
     def to_json(self, *, with_flips: bool = True) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
+        found: dict[str, Any] = to_json_value(self)
+        flipped = found.pop("flipped")
         return {
-            "a": self.a,
-            "b": self.b,
-            "n": self.n,
-            "n_clusters": self.n_clusters,
-            "scores": list(self.scores),
-            "difference": self.difference,
-            "ci95": list(self.ci95),
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "discordant": list(self.discordant),
-            "method": self.method,
-            "smallest_difference": self.smallest_difference,
-            "n_failed": self.n_failed,
-            "ci95_with_failures": list(self.ci95_with_failures) if self.ci95_with_failures else None,
+            **found,
             "is_distinguishable": self.is_distinguishable,
-            **({"flipped": [flip.to_json() for flip in self.flipped]} if with_flips else {}),
+            **({"flipped": flipped} if with_flips else {}),
         }
 
 
@@ -246,25 +234,19 @@ class Comparison:
 
     def to_json(self, *, with_flips: bool = True) -> dict[str, Any]:
         """What ``--json`` prints; scripts rely on these names. `with_flips`: also list the samples."""
-        first = self.pairs[0]
+        pairs = [pair.to_json(with_flips=with_flips) for pair in self.pairs]
         return {
             "benchmark": self.benchmark,
             "scorer": self.scorer,
             "n": self.n,
             "n_clusters": self.n_clusters,
             "scores": self.scores,
-            "difference": first.difference,
-            "ci95": list(first.ci95),
-            "ci95_with_failures": list(first.ci95_with_failures) if first.ci95_with_failures else None,
-            "p": first.p,
-            "discordant": list(first.discordant),
-            "smallest_difference": first.smallest_difference,
-            **({"flipped": [flip.to_json() for flip in first.flipped]} if with_flips else {}),
+            **{name: one for name, one in pairs[0].items() if name in _OF_FIRST},
             "verdict": self.verdict,
             "runs": [standing.to_json() for standing in self.standings],
             "reference": self.reference,
             "correction": self.correction,
-            "pairs": [pair.to_json(with_flips=with_flips) for pair in self.pairs],
+            "pairs": pairs,
             "by": {
                 key: {value: group.to_json() for value, group in groups.items()}
                 for key, groups in self.by.items()
@@ -554,3 +536,12 @@ def format_signed(fraction: float) -> str:
     """
     text = format_points(fraction)
     return f"+{text}" if float(text) > 0 else text
+
+
+def format_p(p: float) -> str:
+    """A p-value with three decimals.
+
+    >>> format_p(0.0312), format_p(0.00002), format_p(1.0)
+    ('0.031', '<0.001', '1.000')
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

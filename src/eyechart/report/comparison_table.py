@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
-from eyechart.report.compare import Comparison, Difference, format_points, format_signed
+from eyechart.report.compare import Comparison, Difference, format_p, format_points, format_signed
 from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file
 from eyechart.report.table import PlainTable, format_percent
@@ -117,15 +117,6 @@ def _tell_difference(pair: Difference) -> list[str]:
 
 def _format_range(ends: tuple[float, float]) -> str:
     return f"{format_percent(ends[0])}–{format_percent(ends[1])}"
-
-
-def format_p(p: float) -> str:
-    """A p-value with three decimals.
-
-    >>> format_p(0.0312), format_p(0.00002), format_p(1.0)
-    ('0.031', '<0.001', '1.000')
-    """
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:

@@ -10,6 +10,7 @@ import copy
 import hashlib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,9 +18,10 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError, join_names
+from eyechart.files import to_json_value
 from eyechart.registry import suggest_name
-from eyechart.report.chance import compute_chance
-from eyechart.report.speed import SpeedCounter
+from eyechart.report.choices import compute_chance
+from eyechart.report.reasons import SpeedCounter
 from eyechart.stats import (
     Interval,
     Moments,
@@ -99,22 +101,9 @@ class Group:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
-        return {
-            "n": self.n,
-            "n_scored": self.n_scored,
-            "n_clusters": self.n_clusters,
-            "score": self.score,
-            "ci95": list(self.ci95) if self.ci95 else None,
-            "method": self.method,
-            "stderr": self.stderr,
-            "ci95_with_failures": list(self.ci95_with_failures) if self.ci95_with_failures else None,
-            "outcomes": dict(self.outcomes),
-            "pending": self.pending,
-            "coverage": self.coverage,
-            "bounds": list(self.bounds) if self.bounds else None,
-            "chance": self.chance,
-            **({} if self.shrunk is None else {"shrunk": self.shrunk}),
-        }
+        found: dict[str, Any] = to_json_value(self)
+        hidden = {"n_open", "measured", "ends"} | ({"shrunk"} if self.shrunk is None else set())
+        return {name: one for name, one in found.items() if name not in hidden}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +130,7 @@ class Trials:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found = msgspec.to_builtins(self.samples, str_keys=True) if self.samples else {}
+        found = to_json_value(self.samples) if self.samples else {}
         return {**found, "k": self.k, "mean": self.mean, "std": self.std}
 
 
@@ -562,3 +551,51 @@ def group_trials(results: Iterable[Result]) -> Iterator[list[Result]]:
     """The trials of each sample together; the results are in the run's order."""
     for _, trials in itertools.groupby(results, key=lambda result: (result.position, result.sample.id)):
         yield list(trials)
+
+
+# -- Self-consistency (--trials K --vote): of several replies to a question the most frequent answer counts
+#
+# An answer is what the scorer read out of a reply, without regard to case and blanks. Replies without an
+# answer do not vote. Of answers with equally many votes the one given first is taken. A question with a trial
+# that has no score is left out: with fewer votes the wrong answer wins more often.
+
+
+def is_voted(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run's headline is the vote of its trials."""
+    options = manifest.get("options")
+    return isinstance(options, Mapping) and bool(options.get("vote"))
+
+
+def merge_votes(results: Iterable[Result]) -> Iterator[Result]:
+    """One result per sample: the first trial with the winning answer; without any answer, the first trial.
+
+    The first trial without a score, if there is one: it failed, or lacks a verdict.
+
+    >>> from eyechart.types import Sample, Score
+    >>> def trial(n, read, value):
+    ...     score = Score(outcome="correct" if value else "wrong", value=value, read=read)
+    ...     return Result(sample=Sample(id="1", question="?"), position=0, trial=n, score=score)
+    >>> [one] = merge_votes([trial(0, "A", 1.0), trial(1, "B", 0.0), trial(2, "b", 0.0)])
+    >>> one.score.read, one.trial, dict(one.score.detail)
+    ('B', 0, {'votes': 2, 'of': 3})
+    """
+    for trials in group_trials(results):
+        if (open_trial := next((one for one in trials if is_open(one)), None)) is not None:
+            yield replace(open_trial, trial=0)
+            continue
+        answers = [_read_answer(result) for result in trials]
+        votes = Counter(answer for answer in answers if answer)
+        if not votes:
+            yield replace(trials[0], trial=0)
+            continue
+        # The first of several with equally many votes: a Counter keeps the order of first occurrence.
+        winner, n = max(votes.items(), key=lambda item: item[1])
+        chosen = trials[answers.index(winner)]
+        assert chosen.score is not None
+        score = replace(chosen.score, detail={**chosen.score.detail, "votes": n, "of": votes.total()})
+        yield replace(chosen, trial=0, score=score)
+
+
+def _read_answer(result: Result) -> str:
+    read = result.score.read if result.score else None
+    return " ".join(read.split()).casefold() if read else ""

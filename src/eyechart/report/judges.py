@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from eyechart.files import to_json_value
 from eyechart.models.prices import Price, format_usd
 from eyechart.report.counting import compute_credit
 from eyechart.score.judged import CHECK, REPEAT, UNREADABLE
@@ -61,10 +62,10 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             "prompts": dict(self.prompts),
             "decided": {"rules": self.n_by_rules, "judge": self.n_by_judge, "none": self.n_undecided},
             "alpha": self.alpha,
-            "pairs": [{"judges": list(pair), **one.to_json()} for pair, one in self.pairs.items()],
-            "repeat": [{"judge": name, **one.to_json()} for name, one in self.repeat.items()],
-            "check": self.check.to_json() if self.check else None,
-            "beside": [{"scorer": name, **one.to_json()} for name, one in self.beside.items()],
+            "pairs": [{"judges": list(pair), **to_json_value(one)} for pair, one in self.pairs.items()],
+            "repeat": [{"judge": name, **to_json_value(one)} for name, one in self.repeat.items()],
+            "check": to_json_value(self.check),
+            "beside": [{"scorer": name, **to_json_value(one)} for name, one in self.beside.items()],
             "audit": self.by_person.to_json() if self.by_person else None,
         }
 
@@ -131,15 +132,9 @@ class JudgeFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         tokens = {"prompt": self.usage.prompt_tokens, "completion": self.usage.completion_tokens}
-        return {
-            "model": self.model,
-            "calls": self.calls,
-            "cached": self.cached,
-            "failed": self.failed,
-            "unreadable": self.unreadable,
-            "tokens": tokens,
-            "cost": self.cost,
-        }
+        found = to_json_value(self)
+        del found["usage"]
+        return {**found, "tokens": tokens}
 
     def line(self) -> str:
         parts = [f"{self.calls:,} call{'s' * (self.calls != 1)}"]
@@ -150,7 +145,7 @@ class JudgeFigures(msgspec.Struct, frozen=True, kw_only=True):
         return f"judge {self.model}: {', '.join(parts)}"
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, rename={"n_gained": "gained", "n_lost": "lost"}):
     """Two verdicts on each of the same replies."""
 
     n: int
@@ -160,17 +155,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     n_gained: int  # right in the first verdict alone
     n_lost: int  # right in the second alone
     differ: tuple[str, ...]  # the ids of the samples
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "n": self.n,
-            "agreement": self.agreement,
-            "ci95": list(self.ci95),
-            "kappa": self.kappa,
-            "gained": self.n_gained,
-            "lost": self.n_lost,
-            "differ": list(self.differ),
-        }
 
     def line(self) -> str:
         kappa = "" if self.kappa is None else f", kappa {_number(self.kappa)}"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from eyechart.files import to_json_value
 from eyechart.registry import aggregates
 from eyechart.report.counting import compute_credit
 from eyechart.stats.intervals import compute_wilson
@@ -38,9 +39,6 @@ class Metric:
 
     value: float | None
     ci95: tuple[float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"value": self.value, "ci95": list(self.ci95) if self.ci95 else None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +64,10 @@ class Metrics:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1, points as they are."""
-        return {
-            "aggregate": self.aggregate,
-            "version": self.version,
-            "parity": self.parity,
-            "headline": self.headline,
-            "scale": self.scale,
-            "overall": {name: metric.to_json() for name, metric in self.overall.items()},
-            "by": {group: dict(values) for group, values in self.by.items()},
-            **(
-                {"by_ci95": {group: dict(ends) for group, ends in self.by_ci95.items()}}
-                if self.by_ci95
-                else {}
-            ),
-            "method": self.method,
-            "problem": self.problem,
-        }
+        found: dict[str, Any] = to_json_value(self)
+        if not self.by_ci95:
+            del found["by_ci95"]
+        return found
 
 
 def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:

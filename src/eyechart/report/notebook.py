@@ -12,71 +12,45 @@ from html import escape
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.pixels import MIME
 from eyechart.errors import EyechartError
-from eyechart.report.compare import Comparison, format_points
-from eyechart.report.counting import Group
+from eyechart.report.compare import Comparison
+from eyechart.report.comparison_table import list_notes as list_comparison_notes
+from eyechart.report.comparison_table import make_tables
 from eyechart.report.reasons import explain_outcome
 from eyechart.report.summary import Summary
-from eyechart.report.table import format_percent
+from eyechart.report.table import PlainTable, format_percent, lay_out_run, list_metrics, list_notes
 from eyechart.terminal import escape_controls
-from eyechart.types import OUTCOMES, ImageRef, Result, Sample
+from eyechart.types import ImageRef, Result, Sample
 
 _MOST_ROWS = 30
 _MOST_CHARS = 5000
 _SIDE, _BYTES = 480, 60_000  # of an image
 _MUTED = "opacity:.7"
-_NUMBER = "text-align:right"
 _SYMBOLS = {"correct": "✓", "partial": "½", "wrong": "✗", "failed": "!"}
 
 
 def show_run(summary: Summary, conditions: Mapping[str, str], report: str = "") -> str:
-    """The headline of a run, its outcomes, groups and conditions. `report`: where its page is."""
+    """The numbers of a run as a terminal has them, and its conditions. `report`: where its page is."""
     overall = summary.overall
-    score = f"{format_percent(overall.score)} %" if overall.score is not None else "—"
-    ends = f"95 % interval {_range(overall.ci95)}" if overall.ci95 else "nothing could be scored"
-    chance = f", chance {format_percent(overall.chance)} %" if overall.chance is not None else ""
-    outcomes = [f"{overall.outcomes[name]:,} {name}" for name in OUTCOMES if overall.outcomes[name]]
-    outcomes += [f"{overall.pending:,} pending"] if overall.pending else []
+    score = "—" if overall.score is None else f"{format_percent(overall.score)} %"
     told = [f"{_text(name)}: {_text(value)}" for name, value in conditions.items()]
     parts = [
         f"<strong>{_text(summary.benchmark)} · {_text(summary.model)}</strong>",
-        f'<span style="font-size:1.6em;font-weight:600">{score}</span> {ends}{chance}',
-        f'<span style="{_MUTED}">{overall.n:,} questions: {", ".join(outcomes)}</span>',
-        *(_show_groups(key, groups) for key, groups in summary.by.items()),
+        f'<span style="font-size:1.6em;font-weight:600">{score}</span>',
+        _table(lay_out_run(summary)),
+        *map(_text, list_metrics(summary)),
+        *map(_mute, list_notes(summary)),
         f"<details><summary>conditions</summary>{'<br>'.join(told)}</details>" if told else "",
-        f'<span style="{_MUTED}">page: <code>{_text(report)}</code></span>' if report else "",
+        _mute(f"page: {report}") if report else "",
     ]
     return _stack(parts)
 
 
-def _show_groups(key: str, groups: Mapping[str, Group]) -> str:
-    shown = list(groups.items())[:_MOST_ROWS]
-    rows = [[name, f"{one.n:,}", format_percent(one.score), _range(one.ci95)] for name, one in shown]
-    more = [f"… {len(groups) - len(shown):,} more", "", "", ""] if len(groups) > len(shown) else None
-    return _table([key, "n", "score %", "95 % interval"], [*rows, *([more] if more else [])])
-
-
 def show_comparison(comparison: Comparison) -> str:
-    """The verdict, the runs by rank, and the differences."""
-    labels = {one.run: one.label for one in comparison.standings}
-    runs = [
-        [one.label, "–".join(dict.fromkeys(map(str, one.ranks))), format_percent(one.score), _range(one.ci95)]
-        for one in comparison.standings[:_MOST_ROWS]
-    ]
-    pairs = [
-        [
-            f"{labels[one.a]} − {labels[one.b]}",
-            format_points(one.difference),
-            " to ".join(map(format_points, one.ci95)),
-            f"{one.p_adjusted:.3f}",
-            f"{len(one.flipped):,}",
-        ]
-        for one in comparison.pairs[:_MOST_ROWS]
-    ]
+    """The verdict, the runs by rank, the groups and the differences."""
     parts = [
         f"<strong>{_text(comparison.verdict)}</strong>",
-        _table(["run", "rank", "score %", "95 % interval"], runs),
-        _table(["difference", "points", "95 % interval", "p", "flipped"], pairs),
-        *(f'<span style="{_MUTED}">{_text(warning)}</span>' for warning in comparison.warnings),
+        *map(_table, make_tables(comparison)),
+        *map(_mute, (*comparison.warnings, *list_comparison_notes(comparison))),
     ]
     return _stack(parts)
 
@@ -96,7 +70,7 @@ def show_result(result: Result) -> str:
     ]
     if reply is not None:
         parts.append(_block(reply.text or "(empty)"))
-    return _stack([*parts, f'<span style="{_MUTED}">{_text(explain_outcome(result))}</span>'])
+    return _stack([*parts, _mute(explain_outcome(result))])
 
 
 def _list_question(sample: Sample, read: str | None = None) -> Iterable[str]:
@@ -109,7 +83,7 @@ def _list_question(sample: Sample, read: str | None = None) -> Iterable[str]:
         told = f' <span style="{_MUTED}">({", ".join(marks)})</span>' if marks else ""
         yield f'<span style="{weight}">{_text(letter)}. {_text(option)}</span>{told}'
     if sample.golds and not set(sample.golds) <= set(sample.choices):
-        yield f'<span style="{_MUTED}">gold: {_text(" | ".join(sample.golds))}</span>'
+        yield _mute(f"gold: {' | '.join(sample.golds)}")
 
 
 def _show_image(ref: ImageRef) -> str:
@@ -118,7 +92,7 @@ def _show_image(ref: ImageRef) -> str:
     try:
         small = loader.make_thumbnail(ref, max_side=_SIDE, max_bytes=_BYTES)
     except EyechartError as err:
-        return f'<span style="{_MUTED}">{_text(err.message)}</span>'
+        return _mute(err.message)
     finally:
         loader.close()
     data = base64.b64encode(small.data).decode()
@@ -132,15 +106,22 @@ def _stack(parts: Iterable[str]) -> str:
     return "<div>" + "".join(f'<div style="margin:.3em 0">{part}</div>' for part in parts if part) + "</div>"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(table: PlainTable) -> str:
     def line(cells: Sequence[str], tag: str) -> str:
-        styles = [f"text-align:left;{_MUTED if tag == 'th' else ''}", *[_NUMBER] * (len(cells) - 1)]
-        shown = [
-            f'<{tag} style="{style}">{_text(cell)}</{tag}>' for cell, style in zip(cells, styles, strict=True)
-        ]
-        return f"<tr>{''.join(shown)}</tr>"
+        aligned = "".join(
+            f'<{tag} style="text-align:{"left" if at < table.n_left else "right"}">{_text(cell)}</{tag}>'
+            for at, cell in enumerate(cells)
+        )
+        return f"<tr>{aligned}</tr>"
 
-    return f"<table>{line(heads, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+    rows = [line(row, "td") for row in table.rows[:_MOST_ROWS]]
+    more = f"… {len(table.rows) - _MOST_ROWS:,} more" if len(table.rows) > _MOST_ROWS else ""
+    title = _mute(table.title) if table.title else ""
+    return f"{title}<table>{line(table.columns, 'th')}{''.join(rows)}</table>{more}"
+
+
+def _mute(text: str) -> str:
+    return f'<span style="{_MUTED}">{_text(text)}</span>'
 
 
 def _block(text: str, *, is_plain: bool = False) -> str:
@@ -154,7 +135,3 @@ def _block(text: str, *, is_plain: bool = False) -> str:
 def _text(text: str) -> str:
     """Text for HTML; controls and marks of direction are shown, not obeyed."""
     return escape(escape_controls(text))
-
-
-def _range(ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f"{format_percent(ends[0])}–{format_percent(ends[1])}"

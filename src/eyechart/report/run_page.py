@@ -23,9 +23,9 @@ import msgspec
 
 from eyechart.data.images.boxes import Box, describe_boxes, read_boxes
 from eyechart.models.prices import Price, format_usd
+from eyechart.report.choices import LetterPairs
 from eyechart.report.conditions import hide_folders, is_path
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
-from eyechart.report.letters import LetterPairs
 from eyechart.report.live import format_duration
 from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.page import PageWriter, open_page
@@ -110,23 +110,21 @@ def write_run_page(
         samples = SampleBlocks(page, about, keeps_images=policy.is_full)
         for result in results:
             samples.add(result)
-        facts = gather_facts()
-        index = samples.close()
-        images = write_images(page, samples.images, loader, policy)
-        page.add_json(
-            "data",
-            {
-                "kind": "run",
-                **describe_run(facts, samples),
-                "letters": samples.letters.compare("image"),
-                "index": index,
-                "images": images,
-            },
-        )
+        told = describe_run(gather_facts(), samples)
+        letters = samples.letters.compare("image")
+        return finish_page(page, samples, loader, policy, kind="run", letters=letters, **told)
+
+
+def finish_page(
+    page: PageWriter, samples: SampleBlocks, loader: ImageLoader, policy: ImagePolicy, **data: Any
+) -> int:
+    """Write the last samples, images and what else the page says; returns how many images cannot be read."""
+    index, images = samples.close(), _write_images(page, samples.images, loader, policy)
+    page.add_json("data", {**data, "index": index, "images": images})
     return len(images["troubles"])
 
 
-def write_images(
+def _write_images(
     page: PageWriter, table: ImageTable, loader: ImageLoader, policy: ImagePolicy
 ) -> dict[str, Any]:
     """Write the images; returns how many there are, why some could not be read, and sizes for boxes."""

@@ -17,7 +17,7 @@ What counts as what, for a group and for the whole run alike:
 - **ci95_with_failures** reaches from the lower end of the interval at worst to the upper end at best; None if
   no sample failed, was unparsed or truncated, or lacks a verdict.
 - **shrunk** is a group's score drawn towards that of all groups by how few samples it has (beta-binomial).
-- **chance** is the mean of what guessing scores (report/chance.py), over the samples that have a score (over
+- **chance** is the mean of what guessing scores (report/choices.py), over the samples that have a score (over
   all, if none has); for CircularEval the product over all rotations.
 - **cost** is in USD: the tokens of the replies that the numbers rest on and of all judge calls, at the prices
   of the run's last start; null if a price is not known. A cached reply counts what it originally cost.
@@ -26,19 +26,22 @@ What counts as what, for a group and for the whole run alike:
 - **also** holds other readings of the same replies: the plain score over all rotations of a circular run, the
   mean over groups where a benchmark declares it, and the scores of further scorers.
 - **look** holds how a look run's dialogues went, and whether crops cover gold boxes: see looks.py.
-- **unread** says how many replies have no readable answer, if they are more than 5 %: see unread.py.
+- **unread** says how many replies have no readable answer, if they are more than 5 %: see `Unread`.
 - **metrics** holds the benchmark's official number where it is not the mean over rows: see metrics.py.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from eyechart.circular import merge_rotations
 from eyechart.models.prices import Price
+from eyechart.registry import scorers
 from eyechart.report.counting import (
+    SCORED,
     Group,
     ResultCounter,
     Trials,
@@ -46,16 +49,18 @@ from eyechart.report.counting import (
     compute_credit,
     group_trials,
 )
-from eyechart.report.speed import Speed
+from eyechart.report.reasons import Speed
 from eyechart.stats import Moments
 from eyechart.stats.intervals import add_in_order
-from eyechart.types import Export, Outcome, Result
+from eyechart.types import Export, JudgedScorer, Outcome, Result
+
+UNREAD = ("unparsed", "refused", "truncated")
+MAX_SHARE = 0.05
 
 if TYPE_CHECKING:
     from eyechart.report.judges import JudgeCard
     from eyechart.report.looks import LookSummary
     from eyechart.report.metrics import Metrics
-    from eyechart.report.unread import Unread
 
 
 def summarise(
@@ -292,6 +297,93 @@ class Summary:
             **({"is_stopped": True} if self.is_stopped else {}),
             "remarks": list(self.remarks),
         }
+
+
+# -- Replies without a readable answer: they count 0, so a rule that cannot read a model's style measures the
+# rule and not the model. Every place that shows a score says how many, if they are more than 5 %.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """Replies without a readable answer: `n` of the `of` replies that the score is over."""
+
+    n: int
+    of: int
+    outcomes: Mapping[str, int]
+    rule: str  # the scorer
+    help: tuple[str, ...]  # commands, and what each does
+
+    @property
+    def share(self) -> float:
+        return self.n / self.of
+
+    @property
+    def is_many(self) -> bool:
+        return self.share > MAX_SHARE
+
+    @property
+    def line(self) -> str:
+        """What every table, page and verdict says about them."""
+        kinds = ", ".join(f"{n:,} {outcome}" for outcome, n in self.outcomes.items())
+        which = f"{self.n:,} of {self.of:,} replies ({100 * self.share:.1f} %)"
+        return f"{which} have no answer that {self.rule} reads and count 0 ({kinds}): {'; '.join(self.help)}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "line": self.line}
+
+
+def find_unread(
+    outcomes: Mapping[Any, int],
+    scorer: str,
+    manifest: Mapping[str, Any],
+    run: str,
+    *,
+    has_fields: bool = False,
+) -> Unread | None:
+    """The replies to sample-trials without a readable answer; None if there are none.
+
+    `has_fields`: answers are objects, about which no judge is asked.
+
+    >>> found = find_unread({"correct": 88, "unparsed": 72}, "choice-vlmevalkit", {}, "runs/mine")
+    >>> found.n, found.of, found.is_many
+    (72, 160, True)
+    >>> found.help[-1]
+    "eyechart score runs/mine --scorer choice reads them by eyechart's own rules, at no cost"
+    """
+    counts = {outcome: outcomes[outcome] for outcome in UNREAD if outcomes.get(outcome)}
+    if not counts or str(manifest.get("model")).startswith("baseline/"):
+        return None  # a baseline that guesses has no answer to open questions, and nothing helps
+    return Unread(
+        n=sum(counts.values()),
+        of=sum(n for outcome, n in outcomes.items() if outcome in SCORED),
+        outcomes=counts,
+        rule=scorer,
+        help=tuple(_list_help(counts, scorer, manifest, shlex.quote(run), has_fields=has_fields)),
+    )
+
+
+def _list_help(
+    counts: Mapping[str, int], scorer: str, manifest: Mapping[str, Any], run: str, *, has_fields: bool
+) -> Iterator[str]:
+    is_helped = "truncated" in counts
+    if is_helped:
+        yield "--max-tokens N allows longer replies"
+    if counts.keys() != {"truncated"}:
+        with_judge = _find(str(manifest.get("judged_scorer") or scorer))
+        if isinstance(with_judge, JudgedScorer) and not manifest.get("judge") and not has_fields:
+            is_helped = True
+            yield f"eyechart score {run} --judge MODEL asks a judge about them"
+        if getattr(_find(scorer), "parity", ""):
+            is_helped = True
+            name = "choice" if scorer.startswith("choice") else "default"
+            yield f"eyechart score {run} --scorer {name} reads them by eyechart's own rules, at no cost"
+    if not is_helped:
+        yield f"eyechart show {run} --outcome {','.join(counts)} lists them"
+
+
+def _find(name: str) -> Any:
+    """The scorer of that name; None for one of a plug-in that is not loaded."""
+    return scorers.get(name) if name in scorers.names() else None
 
 
 # -- For the files of other tools

@@ -55,6 +55,14 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
     from rich.console import Group as Stack
     from rich.text import Text
 
+    title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
+    official = [Text(line) for line in list_metrics(summary)]
+    notes = [Text(note, style="dim") for note in list_notes(summary)]
+    return Stack(title, lay_out_run(summary, with_shrunk=with_shrunk), *official, *notes)
+
+
+def lay_out_run(summary: Summary, *, with_shrunk: bool = False) -> PlainTable:
+    """The table alone, for a terminal or a notebook."""
     rows = [_Row("overall", summary.overall, "bold")]
     rows += [_Row(_make_name(name), group, "dim", indent=2) for name, group in summary.also.items()]
     outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
@@ -65,11 +73,8 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
             continue
         rows.append(_Row(_make_name(key), None, "italic"))
         rows += [_Row(_make_name(value), group, indent=2) for value, group in groups.items()]
-    title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
     hidden = frozenset[str]() if with_shrunk else frozenset({_SHRUNK})
-    table = _draw_rows(rows, "", hidden=hidden, min_name=_MIN_NAME)
-    official = [Text(line) for line in list_metrics(summary)]
-    return Stack(title, table, *official, *(Text(note, style="dim") for note in _notes(summary)))
+    return _draw_rows(rows, "", hidden=hidden, min_name=_MIN_NAME)
 
 
 def list_metrics(summary: Summary, *, with_table: bool = True) -> Iterator[str]:
@@ -204,7 +209,7 @@ def _run_rows(runs: Sequence[Summary], names: Sequence[str]) -> list[_Row]:
     return rows
 
 
-def _notes(summary: Summary) -> Iterator[str]:
+def list_notes(summary: Summary) -> Iterator[str]:
     """What the table cannot show, one line each."""
     overall = summary.overall
     if overall.coverage is not None and overall.coverage < 1:

@@ -9,9 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from eyechart.files import atomic_write
+from eyechart.files import atomic_write, to_json_value
 from eyechart.report.compare import format_signed
 from eyechart.stats.curves import Gain
 
@@ -80,7 +78,7 @@ class WatchedCurve:
     def to_json(self) -> dict[str, Any]:
         """Fractions from 0 to 1."""
         own = {"best": self.points[self.best].step, "verdict": self.verdict}
-        return {**msgspec.to_builtins(self), **own}
+        return {**to_json_value(self), **own}
 
 
 def _show_gain(gain: Gain) -> str:

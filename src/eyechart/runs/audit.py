@@ -31,8 +31,7 @@ from eyechart.report.audit import (
     group_rotations,
     merge_versions,
 )
-from eyechart.report.chance import compute_chance
-from eyechart.report.letters import compute_letter_bias
+from eyechart.report.choices import compute_chance, compute_letter_bias
 from eyechart.report.rows import to_json_text
 from eyechart.runs.estimate import Estimate, drop_keys, estimate
 from eyechart.runs.evaluate import evaluate

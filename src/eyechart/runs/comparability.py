@@ -14,7 +14,7 @@ from typing import Any
 from eyechart.errors import UsageError, join_names, shorten
 from eyechart.option import list_options
 from eyechart.report.conditions import hide_folders, list_options_apart, tell_judges
-from eyechart.report.voting import is_voted
+from eyechart.report.counting import is_voted
 from eyechart.runs.options import BENCHMARK, DATA, IMAGES, LOOK, PROMPT, Options
 from eyechart.runs.results import Run
 

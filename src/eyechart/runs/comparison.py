@@ -39,7 +39,7 @@ from eyechart.report.counting import (
     compute_digest,
     find_group,
 )
-from eyechart.report.unread import find_unread
+from eyechart.report.summary import find_unread
 from eyechart.runs.callbacks import Callbacks
 from eyechart.runs.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
 from eyechart.runs.listing import find_run, find_runs

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 
 from eyechart import __version__
 from eyechart.errors import UsageError
-from eyechart.report.audit_page import write_audit_page
-from eyechart.report.comparison_page import MAX_PAIRS, PairedResults, write_comparison_page
-from eyechart.report.runs_page import PageRun, write_runs_page
+from eyechart.report.pages import (
+    MAX_PAIRS,
+    PageRun,
+    PairedResults,
+    write_audit_page,
+    write_comparison_page,
+    write_runs_page,
+)
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.comparability import label_runs
 from eyechart.runs.comparison import compare_runs

@@ -28,14 +28,14 @@ from eyechart.report.counting import (
     compute_credit,
     count_results,
     group_trials,
+    is_voted,
+    merge_votes,
 )
 from eyechart.report.judges import JudgeCard, compute_person_check, make_card, read_labels
 from eyechart.report.looks import summarise_looks
 from eyechart.report.metrics import Metrics, compute_metrics
 from eyechart.report.rows import to_rows
-from eyechart.report.summary import Summary, make_summary, summarise
-from eyechart.report.unread import Unread, find_unread
-from eyechart.report.voting import is_voted, merge_votes
+from eyechart.report.summary import Summary, Unread, find_unread, make_summary, summarise
 from eyechart.runs.corrections import Correction, correct_results, list_stale
 from eyechart.runs.cost import compute_judge_cost, compute_paid_cost, count_judge_requests, read_judge_prices
 from eyechart.runs.options import Options

@@ -21,8 +21,8 @@ from eyechart.option import list_file_keys, list_options, with_options
 from eyechart.registry import suggest_name
 from eyechart.report.compare import SharedQuestions
 from eyechart.report.conditions import tell_value
+from eyechart.report.pages import write_sweep_page
 from eyechart.report.sweep import Cell, Sweep, compare_cells, find_dominated, list_measures, write_verdict
-from eyechart.report.sweep_page import write_sweep_page
 from eyechart.runs.comparability import choose_scorer, refuse_different_units
 from eyechart.runs.comparison import join_runs
 from eyechart.runs.evaluate import evaluate

@@ -27,10 +27,9 @@ from eyechart.report.conditions import REPLACED, hide_folders
 from eyechart.report.counting import RIGHT, name_group
 from eyechart.report.live import format_duration
 from eyechart.report.looks import list_turns, read_look, tell_crop, tell_reply
-from eyechart.report.reasons import describe_speed, explain_outcome
+from eyechart.report.reasons import Speed, describe_speed, explain_outcome
 from eyechart.report.rows import to_json_text
 from eyechart.report.run_page import find_place, hide_path
-from eyechart.report.speed import Speed
 from eyechart.report.summary import Thoughts
 from eyechart.report.table import format_percent
 from eyechart.runs.comparison import compare_runs
