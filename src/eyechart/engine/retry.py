@@ -2,7 +2,7 @@
 
 `RetryingClient.ask` is what the rest of the engine calls. `RetryPolicy` says how often to try again, after
 which delay. `Attempts` counts for one request, `CircuitBreaker` ends the run when no request can succeed, and
-`Deadlines` ends requests that take too long.
+`Deadline` ends a request that takes too long.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
@@ -35,7 +34,7 @@ from eyechart.engine.pool import (
     TokenReservation,
 )
 from eyechart.errors import ModelError
-from eyechart.memory import Claim, current_claim
+from eyechart.memory import current_claim
 from eyechart.models.prices import guess_usage
 from eyechart.models.streams import Heard, current_stream
 from eyechart.types import (
@@ -148,12 +147,12 @@ class RetryingClient:
     rates: Rates | None = None
     gate: Gate | None = None
     role: Role = "model"
-    deadlines: Deadlines = field(init=False)
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
     n_waiting: int = 0  # requests that failed, until they are sent again
     gives_one_reply: bool = False  # it does not give several replies to one request
+    _limit_s: float = field(init=False)  # of a request
     _needs_start: bool = field(init=False)
     _starting: asyncio.Future[list[None]] | None = None
     _plain: asyncio.Future[bool] | None = None  # whether a plain question is answered, the last time
@@ -161,7 +160,7 @@ class RetryingClient:
 
     def __post_init__(self) -> None:
         queues = read_capabilities(self.model).usual_concurrency is not None
-        self.deadlines = Deadlines(_QUEUE_S if queues else self.settings.timeout_s)
+        self._limit_s = _QUEUE_S if queues else self.settings.timeout_s
         self._needs_start = any(isinstance(one.model, Startable) for one in self.pool.members)
 
     @classmethod
@@ -376,19 +375,19 @@ class RetryingClient:
         self.sent += 1
         heard = Heard()
         current_stream.set(heard)
-        pending = self.deadlines.begin(heard)
+        deadline = Deadline(self._limit_s, heard)
         try:
             said = await call(endpoint.model)
         except asyncio.CancelledError as err:
-            if pending.was_ended():
+            if deadline.was_ended():
                 message = f"no answer within {self.settings.timeout_s:g} s"
                 if heard.text:
-                    message = f"the reply was cut: it was not complete after {pending.waited_s():.0f} s"
+                    message = f"the reply was cut: it was not complete after {deadline.waited_s():.0f} s"
                 hint = "--timeout allows more"
                 raise ModelError(
                     message, hint=hint, is_retryable=True, was_silent=not heard.text, partial=heard.text
                 ) from None
-            if pending.task.cancelling():
+            if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             raise self._wrap_error(err) from err  # it was the model itself that cancelled
         except (ModelError, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -396,7 +395,7 @@ class RetryingClient:
         except BaseException as err:  # a panic in a compiled library is not an Exception
             raise self._wrap_error(err) from err
         finally:
-            self.deadlines.end(pending)
+            deadline.end()
         replies = [said] if isinstance(said, Reply) else said
         if not replies or not all(isinstance(one, Reply) for one in replies):  # the model may be a plug-in
             raise ModelError(f"{self.model.name} returned something other than replies")
@@ -564,90 +563,29 @@ _LATE_S = 0.1
 _MAX_EXTENSIONS = 5  # of a reply that arrives in parts: an hour in all, as a request may take ten minutes
 
 
-class Deadlines:
-    """Ends what takes longer than `limit_s`. For one event loop at a time.
+class Deadline:
+    """Cancels the current task, which waits for a reply, when that takes too long; `end` must follow.
 
-    One timer serves all requests: each may take equally long, so the first that was sent is due first.
-    `asyncio.timeout` sets and cancels a timer per request, which costs as much as a tenth of all other work
-    for it; hardly any ever fires.
+    It allows the time in which the reply waited for memory on our side, and the limit again if parts came.
     """
 
-    def __init__(self, limit_s: float) -> None:
-        self._limit_s = limit_s
-        self._pending: OrderedDict[PendingRequest, None] = OrderedDict()  # in the order in which they are due
-        self._timer: asyncio.TimerHandle | None = None
-
-    def begin(self, heard: Heard | None = None) -> PendingRequest:
-        """The current task waits for a reply from now on; `end` must follow, however it goes."""
-        loop = asyncio.get_running_loop()
+    def __init__(self, limit_s: float, heard: Heard | None = None) -> None:
         task = asyncio.current_task()
         assert task is not None, "only a task can be ended"
-        pending = PendingRequest(task, loop.time() + self._limit_s, self._limit_s, heard or Heard())
-        self._pending[pending] = None
-        if self._timer is None:
-            self._set_timer(loop, pending.due)
-        return pending
+        self._task = task
+        self._limit_s = limit_s
+        self._heard = heard or Heard()
+        self._n_heard = 0
+        self._is_over = False  # it took too long, and was cancelled for that
+        self._claim = current_claim.get()
+        self._extended_s = self._claim.waited_s if self._claim is not None else 0.0
+        self._cancelling = task.cancelling()
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(limit_s, self._ring)
 
-    def end(self, pending: PendingRequest) -> None:
-        self._pending.pop(pending, None)
-        pending.was_ended()  # a model that ignored its cancellation must not end the worker later
-        if not self._pending and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
-        self._timer = loop.call_at(at, self._ring, loop, at)
-
-    def _ring(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
-        self._timer = None
-        now = loop.time()
-        if now - at > _LATE_S:  # the loop was busy: what came in meanwhile is not read yet
-            self._set_timer(loop, now + min(now - at, self._limit_s))
-            return
-        while self._pending:
-            first = next(iter(self._pending))
-            if first.due > now:
-                self._set_timer(loop, first.due)
-                return
-            del self._pending[first]
-            if first.extend():
-                self._pending[first] = None
-                continue
-            first.is_over = True
-            first.task.cancel()
-
-
-@dataclass(slots=True, eq=False)
-class PendingRequest:
-    """A request in flight, and when it is due."""
-
-    task: asyncio.Task[object]
-    due: float
-    _limit_s: float
-    _heard: Heard
-    is_over: bool = False  # it took too long, and was cancelled for that
-    claim: Claim | None = field(default_factory=current_claim.get)
-    _n_heard: int = 0
-    _extended_s: float = field(init=False)
-    _cancelling: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._extended_s = self.claim.waited_s if self.claim is not None else 0.0
-        self._cancelling = self.task.cancelling()
-
-    def extend(self) -> bool:
-        """Allow the time its reply waited for memory on our side, and the limit again if parts of it came.
-
-        Returns whether there was a reason.
-        """
-        waited_s = self.claim.total_wait_s() if self.claim is not None else 0.0
-        more_s, self._extended_s = waited_s - self._extended_s, waited_s
-        if self._heard.is_new and self._n_heard < _MAX_EXTENSIONS:
-            self._heard.is_new = False
-            self._n_heard += 1
-            more_s += self._limit_s
-        self.due += more_s
-        return more_s > 0
+    def end(self) -> None:
+        self._timer.cancel()
+        self.was_ended()  # a model that ignored its cancellation must not end the worker later
 
     def waited_s(self) -> float:
         """How long it was allowed to take."""
@@ -655,5 +593,25 @@ class PendingRequest:
 
     def was_ended(self) -> bool:
         """Whether the deadline ended it, and nothing else did at the same time. To be asked once."""
-        is_over, self.is_over = self.is_over, False
-        return is_over and self.task.uncancel() <= self._cancelling
+        is_over, self._is_over = self._is_over, False
+        return is_over and self._task.uncancel() <= self._cancelling
+
+    def _ring(self) -> None:
+        late_s = self._loop.time() - self._timer.when()
+        # If the loop was busy, what came in meanwhile is not read yet.
+        more_s = min(late_s, self._limit_s) if late_s > _LATE_S else self._extend()
+        if more_s > 0:
+            self._timer = self._loop.call_later(more_s, self._ring)
+        else:
+            self._is_over = True
+            self._task.cancel()
+
+    def _extend(self) -> float:
+        """The seconds that there is a reason to allow."""
+        waited_s = self._claim.total_wait_s() if self._claim is not None else 0.0
+        more_s, self._extended_s = waited_s - self._extended_s, waited_s
+        if self._heard.is_new and self._n_heard < _MAX_EXTENSIONS:
+            self._heard.is_new = False
+            self._n_heard += 1
+            more_s += self._limit_s
+        return more_s
