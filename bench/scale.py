@@ -36,8 +36,9 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.engine.cluster import ClusterExecutor
 from eyechart.engine.peers import choose_gather_s
 from eyechart.engine.prepare import Preparer
-from eyechart.engine.remote import Job, Report, Result, WorkerInfo, WorkerSetup, decode, encode
+from eyechart.engine.remote import Job, Report, Result, WorkerInfo, WorkerSetup, _strip, decode, encode
 from eyechart.engine.retry import EngineSettings
+from eyechart.engine.sample import Settled, TrialReply
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import scorers
 from eyechart.store.journal import FILE_NAME, Ask, Journal
@@ -97,7 +98,8 @@ class FakeLink:
             reply = Reply(
                 text=REPLY, usage=Usage(prompt_tokens=800, completion_tokens=24), latency_s=self._latency_s
             )
-            results.append(Result(ticket=job.ticket, replies=[(task.trial, ask, reply, 1, None)]))
+            kept = TrialReply(task=_strip(task), ask=ask, reply=reply, attempts=1)
+            results.append(Result(job.ticket, Settled(replies=[kept])))
         self._n += len(results)
         report = encode(Report(items=results, sent=self._n, in_flight=1, limit=1))
         self._ledger.fake_s += time.thread_time() - start

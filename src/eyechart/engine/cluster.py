@@ -24,7 +24,7 @@ import msgspec
 from eyechart import __version__
 from eyechart.engine.budget import BudgetSpent, Role
 from eyechart.engine.executor import Executor
-from eyechart.engine.peers import Link, LinkLost, Peer, PendingJob, choose_gather_s, divide, needs_no_worker
+from eyechart.engine.peers import Link, LinkLost, Peer, PendingJob, choose_gather_s, divide
 from eyechart.engine.pool import Stopped
 from eyechart.engine.prepare import Prefetcher, Prepared, Preparer, Rendered
 from eyechart.engine.remote import (
@@ -252,7 +252,9 @@ class ClusterExecutor(Executor):
         async for item in prefetcher:
             job = PendingJob(next(self._tickets), item)
             self._jobs[job.ticket] = job
-            if isinstance(item, Prepared) and all(map(needs_no_worker, (item, *item.siblings))):
+            if isinstance(item, Prepared) and all(
+                one.is_answered or one.failure is not None for one in (item, *item.siblings)
+            ):
                 await self._settle_here(job, item)
                 continue
             while True:
@@ -513,15 +515,17 @@ class ClusterExecutor(Executor):
         job = peer.jobs.get(result.ticket)
         if job is None:  # of a worker that was given up
             return
-        if peer.trouble is not None and result.failures and not self.stop.is_set:
+        if peer.trouble is not None and result.settled.failures and not self.stop.is_set:
             peer.jobs.pop(job.ticket)  # others may answer what this worker cannot
             self._retry(job, "")
             return
-        if result.failures and self._may_ship(job, result):
+        # Images that could not be loaded there can perhaps be here.
+        lost_images = any(one.failure.stage == "load" for one in result.settled.failures)
+        if lost_images and isinstance(job.item, Rendered):
             peer.jobs.pop(job.ticket)
             self._aside_task(self._ship(job))
             return
-        settled = job.take(result)
+        settled = job.take(result.settled)
         self._write(settled)
         for kept in settled.replies:
             if kept.attempts:
@@ -542,12 +546,6 @@ class ClusterExecutor(Executor):
         await self._score(settled)
         if job is not None:
             self._forget(job)
-
-    def _may_ship(self, job: PendingJob, result: Result) -> bool:
-        """Whether images could not be loaded there, but perhaps can be here."""
-        return isinstance(job.item, Rendered) and any(
-            failure.stage == "load" for _, failure, _ in result.failures
-        )
 
     async def _ship(self, job: PendingJob) -> None:
         assert isinstance(job.item, Rendered)

@@ -11,9 +11,9 @@ import msgspec
 
 from eyechart.engine.pool import TokenReservation
 from eyechart.engine.prepare import Prepared, Rendered
-from eyechart.engine.remote import Answer, Job, Report, Result, Stop, WorkerInfo
+from eyechart.engine.remote import Answer, Job, Report, Stop, WorkerInfo
 from eyechart.engine.retry import EngineSettings
-from eyechart.engine.sample import Settled, TrialFailure, TrialReply, has_rounds
+from eyechart.engine.sample import Settled, has_rounds
 from eyechart.store.reader import Task
 
 _WINDOW_S = 10.0  # of the rate per node
@@ -77,28 +77,14 @@ class PendingJob:
         left, *more = (change(one, task=tasks[one.task.trial], siblings=()) for one in trials)
         return change(left, siblings=tuple(more))
 
-    def take(self, result: Result) -> Settled:
-        """A worker's result, with our own tasks."""
-        tasks = self.tasks
-        settled = Settled(
-            replies=[
-                TrialReply(task=tasks[trial], ask=ask, reply=reply, attempts=attempts, paid=paid)
-                for trial, ask, reply, attempts, paid in result.replies
-            ],
-            failures=[
-                TrialFailure(task=tasks[trial], failure=failure, ask=ask)
-                for trial, failure, ask in result.failures
-            ],
-            resumed=[Prepared(task=tasks[trial], ask=ask, is_answered=True) for trial, ask in result.resumed],
-        )
-        for group in (result.replies, result.failures, result.resumed):
-            self._done.update(one[0] for one in group)
-        return settled
+    def take(self, settled: Settled) -> Settled:
+        """What a worker has settled, with our own tasks."""
 
+        def find(task: Task) -> Task:
+            self._done.add(task.trial)
+            return self.tasks[task.trial]
 
-def needs_no_worker(item: Prepared) -> bool:
-    """Whether the journal has its reply, or it cannot be asked."""
-    return item.is_answered or item.failure is not None
+        return settled.change_tasks(find)
 
 
 @dataclass(eq=False, slots=True)

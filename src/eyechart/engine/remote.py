@@ -41,7 +41,8 @@ from eyechart.engine.sample import Calls, SampleRunner, Settled, is_cacheable
 from eyechart.errors import EyechartError
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.store.journal import Ask
-from eyechart.types import Failure, ImageRef, Message, Model, Reply, Request, Sample, Usage, read_capabilities
+from eyechart.store.reader import Task
+from eyechart.types import ImageRef, Message, Model, Reply, Request, Sample, Usage, read_capabilities
 
 _HEARTBEAT_S = 20.0  # an exchange without news ends after this time
 _PATIENCE_S = 0.03  # from a report to the driver's next exchange: several times what an idle driver takes
@@ -114,13 +115,11 @@ class Stop(msgspec.Struct, frozen=True):
     """Send nothing more."""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of some trials of a job: `Settled`, with the trials by number."""
+class Result(msgspec.Struct, frozen=True):
+    """What became of some trials of a job, whose tasks have no sample: the driver has it."""
 
     ticket: int
-    replies: Sequence[tuple[int, Ask, Reply, int, Usage | None]] = ()
-    failures: Sequence[tuple[int, Failure, Ask | None]] = ()
-    resumed: Sequence[tuple[int, Ask | None]] = ()
+    settled: Settled
     is_last: bool = True
 
 
@@ -161,6 +160,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int = 0
     limit: int = 1
     throttled: float = 0.0
+
+
+_NO_SAMPLE = Sample(id="", question="")
 
 
 def encode(value: object) -> bytes:
@@ -349,7 +351,7 @@ class _Open:
                 while trials:
                     settled = await self._runner.run(trials)
                     trials = settled.left
-                    self.put(_make_result(job.ticket, settled))
+                    self.put(Result(job.ticket, settled.change_tasks(_strip), is_last=not trials))
             finally:
                 image_claim.release()
                 self._rounds.forget(prepared.task.sample)
@@ -428,14 +430,8 @@ def _refuse_to_render(sample: Sample) -> Sequence[Message]:
     raise AssertionError("the driver renders")
 
 
-def _make_result(ticket: int, settled: Settled) -> Result:
-    return Result(
-        ticket=ticket,
-        replies=[(one.task.trial, one.ask, one.reply, one.attempts, one.paid) for one in settled.replies],
-        failures=[(one.task.trial, one.failure, one.ask) for one in settled.failures],
-        resumed=[(one.task.trial, one.ask) for one in settled.resumed],
-        is_last=not settled.left,
-    )
+def _strip(task: Task) -> Task:
+    return Task(position=task.position, sample=_NO_SAMPLE, trial=task.trial)
 
 
 # -- What belongs to the whole run, as a worker sees it

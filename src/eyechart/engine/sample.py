@@ -8,7 +8,7 @@ soon as it is answered, so that a run which is cut off goes on from there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -64,6 +64,15 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     failures: Sequence[TrialFailure] = ()
     resumed: Sequence[Prepared] = ()  # the journal has their replies
     left: Sequence[Prepared] = ()  # to be run next
+
+    def change_tasks(self, change: Callable[[Task], Task]) -> Settled:
+        """The same with other tasks: what has its outcome, without requests."""
+        replace = msgspec.structs.replace
+        return Settled(
+            replies=[replace(one, task=change(one.task)) for one in self.replies],
+            failures=[replace(one, task=change(one.task)) for one in self.failures],
+            resumed=[Prepared(task=change(one.task), ask=one.ask, is_answered=True) for one in self.resumed],
+        )
 
 
 @dataclass(slots=True)
