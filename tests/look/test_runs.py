@@ -353,17 +353,17 @@ def test_killed_in_the_middle_of_dialogues_and_resumed(tmp_path: Path) -> None:
         command = [
             sys.executable, "-m", "eyechart", "run", "cards.jsonl", "-m", "openai/m", "--look=search",
             "--searcher", f"openai/finder@{server.base_url}", "--base-url", server.base_url,
-            "--concurrency", "2", "--no-cache", "-q",
+            "--concurrency", str(n), "--no-cache", "-q",
         ]  # fmt: skip
         process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE)
-        wait_until(lambda: len(server.asked) >= 7)
+        wait_until(lambda: len(server.asked) >= n + 3)  # no dialogue has ended
         process.kill()
         process.communicate()
-        in_flight = 2
         done = eyechart(*command[3:], "--json", cwd=tmp_path)
     assert done.json["score"] == 1.0
     again = sum(count - 1 for count in Counter(json.dumps(one.body) for one in server.asked).values())
-    assert again <= in_flight  # of the requests that were answered, none is asked again
+    assert again <= n  # of the requests that were answered, none is asked again
+    assert done.json["requests"]["sent"] >= 3 * n  # those of the start that was killed, too
 
 
 def test_an_audit_looks_only_where_there_is_an_image(tmp_path: Path) -> None:

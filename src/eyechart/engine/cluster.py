@@ -611,6 +611,7 @@ class ClusterExecutor(Executor):
             self._journal.append_call(
                 sample, trial, ask, purpose, reply, attempts=attempts, paid=paid, model=model
             )
+            self._count_requests()
         elif notice.kind == "reply":
             key, reply = notice.arguments
             self._known.put_cacheable(self._model, key, reply)

@@ -62,7 +62,7 @@ class Executor(ABC):
         self._settings = settings
         self._gate = gate
         self._known = known or KnownReplies()
-        self._call_store = JournalCalls(journal)
+        self._call_store = JournalCalls(journal, self._count_requests)
         self._calls = Calls(self._call_store, self._known)
         asked = None
         if judge is not None:

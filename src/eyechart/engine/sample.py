@@ -323,8 +323,9 @@ class Calls:
 class JournalCalls:
     """The calls of a run in its journal. Those of earlier starts are read over one connection."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, on_append: Callable[[], None] = lambda: None) -> None:
         self._journal = journal
+        self._on_append = on_append
         self._kept = journal.open_calls()
         self._latest: dict[tuple[str, int, str], Reply] = {}  # which the disk may not have yet
 
@@ -343,6 +344,7 @@ class JournalCalls:
         self._journal.append_call(
             sample, trial, ask, purpose, reply, attempts=result.attempts, paid=result.paid, model=model
         )
+        self._on_append()
         self._kept.expect(ask.key)
         if len(reply.text) + len(reply.thinking) <= _SMALL:
             self._latest[sample, trial, ask.key] = reply
