@@ -604,7 +604,7 @@ def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
     failed: set[str] = set()
 
     def once(request: Request) -> ModelError | None:
-        seen.append(client.n_waiting)
+        seen.append(len(client.waiting))
         if request.sample.id in failed:
             return None
         failed.add(request.sample.id)
@@ -618,7 +618,7 @@ def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
     asyncio.run(work())
     assert len(seen) == 8
     assert 1 <= max(seen) <= 3, "one after the other goes out again, while the others wait"
-    assert client.n_waiting == 0
+    assert len(client.waiting) == 0
 
 
 # -- the gate -------------------------------------------------------------------------------------

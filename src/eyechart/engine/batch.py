@@ -77,9 +77,7 @@ class BatchExecutor(LocalExecutor):
         self._say = say
 
     def snapshot(self) -> Snapshot:
-        return self.progress.snapshot(
-            self._gate.budget if self._gate else None, status=self._status or "preparing a batch"
-        )
+        return self._take_snapshot(status=self._status or "preparing a batch")
 
     async def run(self, tasks: Iterable[Task]) -> None:
         """Submit what no pending batch asks, wait for all batches, write what they bring.

@@ -147,12 +147,10 @@ class ClusterExecutor(Executor):
     def snapshot(self) -> Snapshot:
         ready = [peer for peer in self._peers if peer.is_ready]
         throttled = [peer.report.throttled for peer in ready]
-        return self.progress.snapshot(
-            self._gate.budget if self._gate else None,
+        return self._take_snapshot(
             self._latencies,
             waiting=sum(peer.report.waiting for peer in ready),
             slowed_by=self._rates.find_slowest() if self._rates is not None else "",
-            score_name="plain" if self.scoring.is_circular else "score",
             in_flight=self.in_flight,
             limit=sum(peer.report.limit for peer in ready),
             throttled=sum(throttled) / len(throttled) if throttled else 0.0,

@@ -120,6 +120,11 @@ class Executor(ABC):
         self.stop.on_stop(prefetcher.stop)
         return prefetcher
 
+    def _take_snapshot(self, latencies: Iterable[float] = (), **facts: Any) -> Snapshot:
+        budget = self._gate.budget if self._gate else None
+        name = "plain" if self.scoring.is_circular else "score"
+        return self.progress.snapshot(budget, latencies, score_name=name, **facts)
+
     def _raise_trouble(self) -> None:
         """Raise what ended the run early, or the writing of its journal."""
         if self.stop.trouble is not None:
@@ -209,15 +214,13 @@ class LocalExecutor(Executor):
 
     def snapshot(self) -> Snapshot:
         rates, pool = self._client.rates, self._client.pool
-        return self.progress.snapshot(
-            self._gate.budget if self._gate else None,
+        return self._take_snapshot(
             pool.latencies,
             in_flight=pool.in_flight,
             limit=pool.limit,
             throttled=pool.share_throttled(),
-            waiting=self._client.n_waiting,
+            waiting=len(self._client.waiting),
             slowed_by=rates.find_slowest() if isinstance(rates, RateLimits) else "",
-            score_name="plain" if self.scoring.is_circular else "score",
             status=str(getattr(self._client.model, "status", "")),
         )
 

@@ -313,7 +313,7 @@ class _Open:
             items=items,
             sent=client.sent + (searcher.sent if searcher else 0),
             retried=client.retried + (searcher.retried if searcher else 0),
-            waiting=client.n_waiting,
+            waiting=len(client.waiting),
             in_flight=client.pool.in_flight,
             limit=client.pool.limit,
             throttled=client.pool.share_throttled(),

@@ -150,7 +150,7 @@ class RetryingClient:
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
-    n_waiting: int = 0  # requests that failed, until they are sent again
+    waiting: set[int] = field(default_factory=set)  # requests that failed, until they are sent again
     gives_one_reply: bool = False  # it does not give several replies to one request
     _limit_s: float = field(init=False)  # of a request
     _needs_start: bool = field(init=False)
@@ -244,20 +244,14 @@ class RetryingClient:
                 if not attempts.may_go_on:
                     raise NoReply(error, attempts.n) from error
                 self.stop.check()  # it might have been answered later: neither answered nor failed
-                attempts.is_waiting = True
-                self.n_waiting += 1
+                self.waiting.add(id(attempts))
                 if not self._may_retry_at_once(error, attempts):
                     delay_s = self.settings.retry.delay_s(attempts.n_counted, error.retry_after_s, self.rng)
                     await self.stop.wait(delay_s)
                 self.stop.check()
                 self.retried += 1
         finally:
-            if attempts.is_waiting:
-                self._end_wait(attempts)
-
-    def _end_wait(self, attempts: Attempts) -> None:
-        attempts.is_waiting = False
-        self.n_waiting -= 1
+            self.waiting.discard(id(attempts))
 
     def _may_retry_at_once(self, error: ModelError, attempts: Attempts) -> bool:
         """At an endpoint that has not refused it, once that is free; or at any that is free now."""
@@ -267,8 +261,7 @@ class RetryingClient:
     async def _attempt(self, attempts: Attempts, call: _Call) -> ModelError | None:
         """Send the request once, when it is admitted; returns the error if it was not answered."""
         reservation, endpoint = await self._acquire(attempts)
-        if attempts.is_waiting:
-            self._end_wait(attempts)
+        self.waiting.discard(id(attempts))
         attempts.begin()
         replies: list[Reply] | None = None
         error: ModelError | None = None
@@ -433,7 +426,6 @@ class Attempts(msgspec.Struct):
     sent_at: float = 0.0
     began_at: float = 0.0  # when the first one failed
     may_go_on: bool = True
-    is_waiting: bool = False  # it failed, and has not been sent again yet
     endpoint: Endpoint | None = None  # where the last one failed
     refusals: tuple[Refusal, ...] = ()  # by endpoints that need not be asked again
     replies: list[Reply] = msgspec.field(default_factory=list)

@@ -110,11 +110,12 @@ def limit_area(size: Size, max_area: float) -> Size:
     >>> limit_area((4000, 3000), 1280 * 1280)
     (1478, 1108)
     """
-    width, height = size
-    if max_area <= 0 or width * height <= max_area:
-        return size
-    by = (max_area / (width * height)) ** 0.5
-    return max(1, int(width * by)), max(1, int(height * by))
+    area = math.prod(size)
+    return size if max_area <= 0 or area <= max_area else _truncate_size(size, (max_area / area) ** 0.5)
+
+
+def _truncate_size(size: Size, by: float) -> Size:
+    return max(1, int(size[0] * by)), max(1, int(size[1] * by))
 
 
 def scale_size(size: Size, by: float) -> Size:
@@ -133,12 +134,16 @@ def scale_box(box: Sequence[float], source: Size, target: Size) -> Box:
     )
 
 
-def clip_box(box: Sequence[int], within: Sequence[int]) -> Box | None:
-    """The part of a box inside another; None if nothing is left."""
-    left, top, right, bottom = within
-    x1, x2 = (min(max(v, left), right) for v in (box[0], box[2]))
-    y1, y2 = (min(max(v, top), bottom) for v in (box[1], box[3]))
+def clip_box(box: Sequence[int], size: Size) -> Box | None:
+    """The part of a box inside an image; None if nothing is left."""
+    x1, y1, x2, y2 = _clamp_box(box, size)
     return (x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
+
+
+def _clamp_box(box: Sequence[int], size: Size) -> Box:
+    x1, x2 = (min(max(v, 0), size[0]) for v in (box[0], box[2]))
+    y1, y2 = (min(max(v, 0), size[1]) for v in (box[1], box[3]))
+    return x1, y1, x2, y2
 
 
 # -- Protocol A (InSight-o3): one image, the searcher's box is cut from the original.
@@ -181,21 +186,17 @@ def cut_region(
         return None
     if x2 <= x1 or y2 <= y1:
         return None
-    cut = clip_box((x1 - wider, y1 - higher, x2 + wider, y2 + higher), (0, 0, *size))
+    cut = clip_box((x1 - wider, y1 - higher, x2 + wider, y2 + higher), size)
     if cut is None:
         return None
     sizes = [side_lengths(cut)]
     if min(sizes[-1]) < min_side:
-        sizes.append(_enlarge(sizes[-1], min_side / min(sizes[-1])))
+        sizes.append(_truncate_size(sizes[-1], min_side / min(sizes[-1])))
     if math.prod(sizes[-1]) < min_area:
-        sizes.append(_enlarge(sizes[-1], math.sqrt(min_area / math.prod(sizes[-1]))))
+        sizes.append(_truncate_size(sizes[-1], math.sqrt(min_area / math.prod(sizes[-1]))))
     if (limited := limit_area(sizes[-1], max_area)) != sizes[-1]:
         sizes.append(limited)
     return View(source=0, original=size, box=cut, sizes=tuple(sizes[1:]), parent=0)
-
-
-def _enlarge(size: Size, by: float) -> Size:
-    return max(1, int(size[0] * by)), max(1, int(size[1] * by))
 
 
 # -- Protocols A2, B and C: images are presented small; a crop of one is shown larger.
@@ -243,23 +244,27 @@ def zoom_found(
 ) -> View | None:
     """A searcher's box on a view (A2). None if it is empty on the original."""
     try:
-        on_region = scale_box(box, processed, side_lengths(parent.box))
-        x1, y1, x2, y2 = scale_box(box, processed, parent.size)
+        on_original = _place_on_original(box, processed, parent)
+        shown = _clamp_box(scale_box(box, processed, parent.size), parent.size)
     except OverflowError:
         return None
+    return on_original and _cut_view(parent, number, on_original, shown, zoom, max_area)
+
+
+def _place_on_original(box: Sequence[float], size: Size, parent: View) -> Box | None:
+    """A box on a view at this size. As published, a searcher's may reach beyond the view."""
+    x1, y1, x2, y2 = scale_box(box, size, side_lengths(parent.box))
     x, y = parent.box[:2]
-    moved = (on_region[0] + x, on_region[1] + y, on_region[2] + x, on_region[3] + y)
-    on_original = clip_box(moved, (0, 0, *parent.original))  # as published, it may reach beyond its parent
-    if on_original is None:
-        return None
-    width, height = parent.size
-    shown = (min(max(x1, 0), width), min(max(y1, 0), height), min(max(x2, 0), width), min(max(y2, 0), height))
-    sides = side_lengths(shown)  # may be empty: a side then counts as 1, as published
-    size = limit_area(scale_size((max(1, sides[0]), max(1, sides[1])), zoom), max_area)
+    return clip_box((x1 + x, y1 + y, x2 + x, y2 + y), parent.original)
+
+
+def _cut_view(parent: View, number: int, box: Box, shown: Box, zoom: float, max_area: float) -> View:
+    """The region `shown` of a view. One that is empty there counts as a pixel, as published."""
+    width, height = side_lengths(shown)
+    size = limit_area(scale_size((max(1, width), max(1, height)), zoom), max_area)
     return View(
-        source=parent.source, original=parent.original, box=on_original, sizes=(size,),
-        parent=number, on_parent=shown,
-    )  # fmt: skip
+        source=parent.source, original=parent.original, box=box, sizes=(size,), parent=number, on_parent=shown
+    )
 
 
 ToolError = Literal[
@@ -289,22 +294,14 @@ def zoom_box(
         on_view = scale_box(values, (1000, 1000) if unit == "thousandths" else shown, shown)
     except OverflowError:  # a finite number whose product is not
         return "exception"
-    clipped = clip_box(on_view, (0, 0, *shown))
+    clipped = clip_box(on_view, shown)
     if clipped is None:
         return "empty_box"
-    x, y = parent.box[:2]
-    region = scale_box(clipped, shown, side_lengths(parent.box))
-    moved = (region[0] + x, region[1] + y, region[2] + x, region[3] + y)
-    on_original = clip_box(moved, parent.box)
+    on_original = _place_on_original(clipped, shown, parent)
     if on_original is None:
         return "empty_on_original"
-    size = limit_area(scale_size(side_lengths(clipped), zoom), max_area)
-    if max(size) / min(size) > MAX_RATIO:
-        return "too_thin"
-    return View(
-        source=parent.source, original=parent.original, box=on_original, sizes=(size,),
-        parent=number, on_parent=clipped,
-    )  # fmt: skip
+    crop = _cut_view(parent, number, on_original, clipped, zoom, max_area)
+    return crop if max(crop.size) / min(crop.size) <= MAX_RATIO else "too_thin"
 
 
 # -- Other forms of the tool: what the searcher's own zoom does, and the one of Qwen's cookbook.
