@@ -7,7 +7,7 @@ names. All of them give the same samples.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -184,8 +184,12 @@ class Entry:
         if change := way.prepare or self.prepare:
             source = ChangedSource(source, lambda samples: map(change, samples))
         split = split or next(iter(self.splits), "")
-        if split and split != ALL:
-            source = ChangedSource(source, lambda samples: _keep_split(samples, split))
+        if split and split != ALL:  # all samples, if the file has no such column
+            source = ChangedSource(
+                source, lambda samples: (one for one in samples if str(one.meta.get("split", split)) == split)
+            )
+        # VLMEvalKit leaves the parameters of requests to the model.
+        sampling = {"temperature": 0, "max_tokens": way.max_tokens} if kit.startswith(LMMS_EVAL) else {}
         return Benchmark(
             name=self.name,
             source=source,
@@ -198,7 +202,7 @@ class Entry:
             cluster=self.cluster,
             files=_FILES.get(kit, "vlmevalkit"),
             needs_images=True,
-            sampling=_choose_sampling(kit, way) if is_named else {},
+            sampling=sampling if is_named else {},
             settings={"file": file, "kit": kit, **({"split": split} if self.splits else {})},
             about=f"{self.about}; {self.size}",
             card=card,
@@ -222,11 +226,6 @@ class Entry:
 _PARITIES = {VLMEVALKIT: "VLMEvalKit", LMMS_EVAL: "lmms-eval"}
 
 
-def _choose_sampling(kit: str, way: Kit) -> dict[str, Any]:
-    """The parameters of the kit's requests; VLMEvalKit leaves them to the model."""
-    return {"temperature": 0, "max_tokens": way.max_tokens} if kit.startswith(LMMS_EVAL) else {}
-
-
 def _list_copies(hub: Sequence[str], also_hub: Sequence[str]) -> Iterator[str]:
     """The parts in repositories that are copies of the benchmark's."""
     mirrored = {part.partition("/")[2].partition(":")[0] for part in hub if part.startswith("lmms-lab/")}
@@ -235,11 +234,6 @@ def _list_copies(hub: Sequence[str], also_hub: Sequence[str]) -> Iterator[str]:
             yield copy
         else:
             yield from (part.replace(part.partition(":")[0], copy) for part in hub)
-
-
-def _keep_split(samples: Iterable[Sample], split: str) -> Iterator[Sample]:
-    """Samples of one split; all, if the file has no such column."""
-    return (sample for sample in samples if str(sample.meta.get("split", split)) == split)
 
 
 def withhold(*names: str) -> Callable[[Sample], Sample]:

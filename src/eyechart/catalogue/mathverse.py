@@ -13,20 +13,9 @@ from eyechart.score.math import extract_answer, score_answer
 from eyechart.score.text import parse_literal
 from eyechart.types import Judging, Reply, Sample, Score, ScoredRow
 
-_Files = str | dict[str, str]
-_VERSIONS: tuple[tuple[str, _Files, str], ...] = (
-    ("mathverse-mini", "MathVerse_MINI", ""),
-    (
-        "mathverse-mini-vision-only",
-        {"MathVerse_MINI_Vision_Only": "", "MathVerse_MINI_Vision_Only_cot": "vlmevalkit-cot"},
-        "_vision_only",
-    ),
-    ("mathverse-mini-vision-dominant", "MathVerse_MINI_Vision_Dominant", "_vision_dominant"),
-    ("mathverse-mini-vision-intensive", "MathVerse_MINI_Vision_Intensive", "_vision_intensive"),
-    ("mathverse-mini-text-lite", "MathVerse_MINI_Text_Lite", "_text_lite"),
-    ("mathverse-mini-text-dominant", "MathVerse_MINI_Text_Dominant", "_text_dominant"),
-)
-for _name, _version, _part in _VERSIONS:
+for _part in ("", "vision_only", "vision_dominant", "vision_intensive", "text_lite", "text_dominant"):
+    _name = f"mathverse_mini_{_part}".strip("_").replace("_", "-")
+    _file = f"MathVerse_MINI_{_part.title()}".strip("_")
     Entry(
         _name,
         "geometry and functions, one problem in versions from text to image",
@@ -35,12 +24,10 @@ for _name, _version, _part in _VERSIONS:
         paper="https://arxiv.org/abs/2403.14624",
         licence="MIT",
         aliases=(_name.replace("mini", "testmini").replace("-", "_"),),
-        file=_version,
-        hub=f"CaraJ/MathVerse-lmmseval:testmini{_part}.parquet",
+        file={_file: ""} | ({f"{_file}_cot": "vlmevalkit-cot"} if _part == "vision_only" else {}),
+        hub=f"CaraJ/MathVerse-lmmseval:testmini{_part and f'_{_part}'}.parquet",
         also_hub=[
-            f"CaraJ/MathVerse-lmmseval:testmini_version_split/{_part[1:]}"
-            if _part
-            else "CaraJ/MathVerse-lmmseval:testmini/testmini"
+            f"CaraJ/MathVerse-lmmseval:testmini{f'_version_split/{_part}' if _part else '/testmini'}",
         ],
         change_row=lambda row: {"index": row["sample_index"], "question": row["query_wo"]},
         prompt=ask(),

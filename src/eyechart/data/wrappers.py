@@ -29,12 +29,10 @@ class LazySource:
         return iter(self.opened)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedSource:
-    """A source whose samples go through `change`; its name and origin stay."""
+class _Wrapper:
+    """A source with the name and the origin of another one."""
 
-    source: Source = field(repr=False)
-    change: Callable[[Iterable[Sample]], Iterator[Sample]]
+    source: Source
 
     @property
     def name(self) -> str:
@@ -43,6 +41,14 @@ class ChangedSource:
     @property
     def origin(self) -> str:
         return self.source.origin
+
+
+@dataclass(frozen=True)
+class ChangedSource(_Wrapper):
+    """A source whose samples go through `change`; its name and origin stay."""
+
+    source: Source = field(repr=False)
+    change: Callable[[Iterable[Sample]], Iterator[Sample]]
 
     def __iter__(self) -> Iterator[Sample]:
         return self.change(self.source)
@@ -73,7 +79,7 @@ class MemorySource:
         return iter(self.samples)
 
 
-class Samples(Sequence[Sample]):
+class Samples(_Wrapper, Sequence[Sample]):
     """The samples of a source: iterated lazily, and counted, indexed and sliced like a list.
 
     Counting and indexing read the source once and keep its samples; images stay where they are.
@@ -82,14 +88,6 @@ class Samples(Sequence[Sample]):
     def __init__(self, source: Source) -> None:
         self.source = source
         self._all: tuple[Sample, ...] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def origin(self) -> str:
-        return self.source.origin
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -172,39 +172,27 @@ def use_library(spec: HubSpec) -> Iterator[Any]:
     only; otherwise it would retry for half a minute first.
     """
     datasets = import_datasets()
-    with _LOCK, _suppress_output(spec, datasets):
+    from huggingface_hub import constants
+    from huggingface_hub.utils import logging as hub_logging
+
+    with _LOCK, ExitStack() as undo:
+        is_offline = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+        if not spec.is_local and not any(is_offline) and not is_reachable(constants.ENDPOINT):
+            constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+            undo.callback(vars(constants).update, HF_HUB_OFFLINE=is_offline[0])
+            undo.callback(vars(datasets.config).update, HF_HUB_OFFLINE=is_offline[1])
+        for log in (datasets.logging, hub_logging):
+            undo.callback(log.set_verbosity, log.get_verbosity())
+            log.set_verbosity(50)
+        if not sys.stderr.isatty() and not datasets.are_progress_bars_disabled():
+            undo.callback(datasets.enable_progress_bars)
+            datasets.disable_progress_bars()
         try:
             yield datasets
         except EyechartError:
             raise
         except Exception as err:  # the library raises anything for malformed files
             raise_explained(spec, err)
-
-
-@contextmanager
-def _suppress_output(spec: HubSpec, datasets: Any) -> Iterator[None]:
-    from huggingface_hub import constants
-    from huggingface_hub.utils import logging as hub_logging
-
-    is_offline = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
-    if not spec.is_local and not any(is_offline) and not is_reachable(constants.ENDPOINT):
-        constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
-
-    logs = (datasets.logging, hub_logging)
-    levels = [log.get_verbosity() for log in logs]
-    hide_bars = not sys.stderr.isatty() and not datasets.are_progress_bars_disabled()
-    for log in logs:
-        log.set_verbosity(50)
-    if hide_bars:
-        datasets.disable_progress_bars()
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = is_offline
-        if hide_bars:
-            datasets.enable_progress_bars()
-        for log, level in zip(logs, levels, strict=True):
-            log.set_verbosity(level)
 
 
 def is_reachable(endpoint: str) -> bool:

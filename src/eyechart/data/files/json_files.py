@@ -295,15 +295,8 @@ class JsonWindow:
 
     def items(self) -> Iterator[tuple[None, int, bytes]]:
         """The elements of the list that begins here."""
-        self._take(b"[", "a list")
-        if self.peek() == b"]":
-            self.at += 1
-            return
-        while True:
-            offset, text = self.value()
-            yield None, offset, text
-            if not self._goes_on(b"]"):
-                return
+        for _ in self._walk(b"[", b"]", "a list"):
+            yield None, *self.value()
 
     def objects(self) -> Iterator[tuple[None, int, bytes]]:
         """Objects that follow one another, with or without commas between them."""
@@ -323,11 +316,7 @@ class JsonWindow:
 
     def openings(self, *, skip: bool = True) -> Iterator[tuple[str, int, bytes]]:
         """Key, offset and first byte of each member's value; with `skip`, the value is consumed."""
-        self._take(b"{", "an object")
-        if self.peek() == b"}":
-            self.at += 1
-            return
-        while True:
+        for _ in self._walk(b"{", b"}", "an object"):
             if self.peek() != b'"':
                 raise self.malformed("a key in quotes")
             try:
@@ -339,8 +328,18 @@ class JsonWindow:
             yield key, self.base + self.at, opening
             if skip:
                 self.value()
-            if not self._goes_on(b"}"):
-                return
+
+    def _walk(self, opening: bytes, closing: bytes, what: str) -> Iterator[None]:
+        """Yield before each element of a list or an object, which the caller consumes."""
+        self._take(opening, what)
+        is_open = self.peek() != closing
+        while is_open:
+            yield
+            if self.peek() not in (b",", closing):
+                raise self.malformed(f"a comma or {closing.decode()}")
+            is_open = self.peek() == b","
+            self.at += is_open
+        self.at += 1
 
     def value(self) -> tuple[int, bytes]:
         """Consume the value that begins here: its offset and text."""
@@ -403,14 +402,6 @@ class JsonWindow:
         if self.peek() != byte:
             raise self.malformed(what)
         self.at += 1
-
-    def _goes_on(self, closing: bytes) -> bool:
-        """Consume the comma or the closing bracket after a value."""
-        mark = self.peek()
-        if mark not in (b",", closing):
-            raise self.malformed(f"a comma or {closing.decode()}")
-        self.at += 1
-        return mark == b","
 
     def _read_on(self) -> bool:
         """Drop what was consumed and read as much again, so that a long value takes linear time."""
