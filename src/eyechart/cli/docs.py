@@ -157,6 +157,8 @@ def _name_pages(text: str) -> str:
 
     >>> _name_pages("See [runs](runs.md#kept) and [the paper](https://example.org).")
     'See runs (`eyechart docs runs#kept`) and the paper (https://example.org).'
+    >>> _name_pages("::: eyechart.types.Sample")  # the site has its signature there
+    '- `eyechart.types.Sample`'
     """
 
     def describe(found: re.Match[str]) -> str:
@@ -170,4 +172,4 @@ def _name_pages(text: str) -> str:
             return f"{label} (`eyechart docs {Path(page).stem}{'#' * bool(anchor)}{anchor}`)"
         return f"{label} ({target})" if target.startswith("http") else label
 
-    return _LINK.sub(describe, text)
+    return _LINK.sub(describe, re.sub(r"^::: (.+)$", r"- `\1`", text, flags=re.MULTILINE))
