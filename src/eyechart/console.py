@@ -409,16 +409,10 @@ def print_estimate_table(
 
 
 def _parts(estimate: Estimate) -> Iterator[RenderableType]:
-    from rich.table import Table
     from rich.text import Text
 
     yield Text(to_one_line(f"{estimate.benchmark} · {estimate.model} (nothing was sent)"), style="bold")
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in _rows(estimate):
-        table.add_row(name, Text(to_one_line(value)))
-    yield table
+    yield make_facts_table(_rows(estimate))
     for assumption in estimate.assumptions:
         yield Text(to_one_line(assumption), style="dim")
     yield Text("")

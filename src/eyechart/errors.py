@@ -167,13 +167,12 @@ def reword_errors(reword: Callable[[str], str], hints: Callable[[str], str] | No
         raise
 
 
-def name_role(role: str) -> AbstractContextManager[None]:
-    """Errors of a model say that it is the judge or the searcher, and their hints have its flags."""
-
-    def reword_hint(hint: str) -> str:
-        return re.sub(r"--(?=(?:api-key|base-url|param)\b)", f"--{role}-", hint).replace("-m ", f"--{role} ")
-
-    return reword_errors(lambda message: f"the {role}: {message}", reword_hint)
+def name_role(err: EyechartError, role: str) -> None:
+    """Let an error of a model say that it is the judge or the searcher, with its flags in the hint."""
+    err.message = f"the {role}: {err.message}"
+    err.args = (err.message,)
+    err.hint = re.sub(r"--(?=(?:api-key|base-url|param)\b)", f"--{role}-", err.hint)
+    err.hint = err.hint.replace("-m ", f"--{role} ")
 
 
 # What `adapt_hint` does to hints that are printed without an error.

@@ -71,6 +71,12 @@ def shown(folder: Path, number: str) -> dict[str, Any]:
     return eyechart("show", "runs", number, "--json", cwd=folder).json
 
 
+def test_a_dead_endpoint_of_a_judge_is_left_out(questions: Path, server: Server) -> None:
+    dead = ("--judge-base-url", "http://127.0.0.1:9/v1", "--retries", "1")
+    done = run(questions, server, "a", flags=dead)
+    assert (done.code, done.json["outcomes"]["correct"], calls(server, "a")) == (0, 3, 4)
+
+
 def test_the_majority_decides_and_what_it_cannot_is_unscored(
     questions: Path, server: Server, tmp_path: Path
 ) -> None:

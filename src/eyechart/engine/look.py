@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from eyechart.engine.prepare import OriginalImages, write_turn
-from eyechart.engine.retry import NoReply, RequestResult, RetryingClient
+from eyechart.engine.retry import RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, join_rounds, make_key
 from eyechart.errors import ImageError
 from eyechart.look.crops import ProtocolError, View
@@ -193,12 +193,7 @@ class _Conversation:
         try:
             while True:
                 purpose = f"search:{self.n_searches - 1}.{n}"
-                try:
-                    reply = await self._send(self.looker.searcher, asked, purpose, drawn)
-                except NoReply as failed:
-                    failed.error.message = f"the searcher: {failed.error.message}"
-                    failed.error.args = (failed.error.message,)
-                    raise
+                reply = await self._send(self.looker.searcher, asked, purpose, drawn)
                 n += 1
                 asked = search.send(Heard(reply.content, reply.finish_reason))
         except StopIteration as end:

@@ -33,7 +33,7 @@ from eyechart.engine.pool import (
     StopSignal,
     TokenReservation,
 )
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, name_role
 from eyechart.memory import current_claim
 from eyechart.models.prices import guess_usage
 from eyechart.models.streams import Heard, current_stream
@@ -230,9 +230,14 @@ class RetryingClient:
             await self.stop.attend(self._starting)
         except ModelError as err:
             self.stop.check()
+            self._name_role(err)
             self.stop.give_up(err)
             raise Stopped from err
         self._needs_start = False
+
+    def _name_role(self, err: ModelError) -> None:
+        if self.role != "model":
+            name_role(err, self.role.partition(":")[0])
 
     async def _retry(self, request: Request, call: _Call, n: int = 1) -> RequestResult:
         attempts = Attempts(request, n_wanted=n)
@@ -268,6 +273,7 @@ class RetryingClient:
         try:
             replies = await self._send(endpoint, call)
         except ModelError as err:
+            self._name_role(err)
             attempts.fail(err, endpoint, self.pool, self.settings.retry)
             error = err
         except BaseException:

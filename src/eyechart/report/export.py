@@ -55,10 +55,15 @@ def write_csv(results: Iterable[Result], path: str | Path, price: Price | None =
     surrogates, which UTF-8 cannot hold, are written as escapes.
     """
     rows = to_rows(results, price)
+    write_csv_rows(path, rows.columns, rows.cells)
+
+
+def write_csv_rows(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table as a CSV that spreadsheets may open."""
     with open_text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(map(guard_formula, rows.columns))
-        writer.writerows(map(_guarded_cell, cells) for cells in rows.cells)
+        writer.writerow(map(guard_formula, columns))
+        writer.writerows(map(_guarded_cell, cells) for cells in rows)
 
 
 def write_jsonl(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:

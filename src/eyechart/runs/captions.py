@@ -86,7 +86,7 @@ def write_captions(
     asking = {name: value for name, value in given.items() if name in _ASKING}
     [(spec, options)] = choose_models([model], asking)
     done = evaluate(make_plan(asked, spec, options))
-    said = {one.sample.id: _to_line(one.reply.text) for one in done.samples(0) if one.reply is not None}
+    said = {one.sample.id: " ".join(one.reply.text.split()) for one in done.samples(0) if one.reply}
     texts = {ref: said[name] for ref, name in names.items() if said.get(name)}
     with atomic_write(file) as place:
         place.write_text("".join(format_rows(rows, texts, file.suffix)), encoding="utf-8")
@@ -101,7 +101,7 @@ def list_rows(benchmark: Benchmark) -> list[CaptionRow]:
     for sample in benchmark.source:
         named = sample.meta.get(IMAGE_PATHS)
         names = named if isinstance(named, list) and len(named) == len(sample.images) else None
-        if not all(_has_path(ref) for ref in sample.images):
+        if not all(ref.kind in ("file", "url") and ref.box is None for ref in sample.images):
             key = sample.circle or sample.id
             rows.setdefault(key, CaptionRow(key, sample.images, is_path=False))
             continue
@@ -114,10 +114,6 @@ def list_rows(benchmark: Benchmark) -> list[CaptionRow]:
             hint="settings may leave images out: eyechart data show SOURCE lists them, e.g. input_type=2",
         )
     return list(rows.values())
-
-
-def _has_path(ref: ImageRef) -> bool:
-    return ref.kind in ("file", "url") and ref.box is None
 
 
 def _shorten(location: str, folder: Path) -> str:
@@ -185,8 +181,3 @@ def format_rows(rows: Sequence[CaptionRow], texts: Mapping[ImageRef, str], suffi
             name = "image" if row.is_path else "id"
             value = {name: row.key, "caption": said[0] if len(said) == 1 else said}
             yield json.dumps(value, ensure_ascii=False) + "\n"
-
-
-def _to_line(text: str) -> str:
-    """A text on one line."""
-    return " ".join(text.split())

@@ -7,7 +7,6 @@ again, the judge card compares them with the new scores.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -22,9 +21,9 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import SourceOptions, open_table
 from eyechart.engine.judge import draw_sample
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError, join_names
-from eyechart.report.export import guard_formula, open_workbook, strip_guard
+from eyechart.report.export import open_workbook, strip_guard, write_csv_rows
 from eyechart.report.judges import PERSON_META, Key, Label, hash_reply, read_labels
-from eyechart.report.rows import Cell, open_text_file
+from eyechart.report.rows import Cell
 from eyechart.runs.results import Run
 from eyechart.store import folder as folders
 from eyechart.store import journal as journals
@@ -100,7 +99,7 @@ def write_check_sheet(
     columns = (*COLUMNS, *(() if is_blind else SCORED_COLUMNS))
     rows = ((result := run.sample(*key), _make_row(run, result, columns)) for key in chosen)
     if file.suffix.lower() == ".csv":
-        _write_csv(file, columns, (row for _, row in rows))
+        write_csv_rows(file, columns, (row for _, row in rows))
     else:
         with_images = with_images and len(chosen) <= _MOST_THUMBNAILS
         _write_workbook(file, columns, rows, with_images=with_images)
@@ -141,14 +140,6 @@ def _make_row(run: Run, result: Result, columns: Sequence[str]) -> list[Cell]:
         "read": score.read if score else None,
     }
     return [cells.get(column) for column in columns]
-
-
-def _write_csv(file: Path, columns: Sequence[str], rows: Iterable[list[Cell]]) -> None:
-    with open_text_file(file) as out:
-        writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(columns)
-        for row in rows:
-            writer.writerow([guard_formula(cell) if isinstance(cell, str) else cell for cell in row])
 
 
 def _write_workbook(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from eyechart.errors import UsageError, name_role
+from eyechart.errors import EyechartError, UsageError, name_role
 from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
@@ -113,8 +113,11 @@ def _make_searcher(options: Options) -> Model | None:
         return None
     from eyechart.models.specs import make_model
 
-    with name_role("searcher"):
+    try:
         searcher = make_model(options.searcher, options.make_model_settings("searcher"))
+    except EyechartError as err:
+        name_role(err, "searcher")
+        raise
     if not read_capabilities(searcher).takes_messages:
         raise UsageError(f"{searcher.name} cannot search: it is not given messages")
     return searcher

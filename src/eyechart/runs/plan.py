@@ -46,17 +46,14 @@ from eyechart.store.reader import JournalReader
 from eyechart.terminal import print_note
 from eyechart.types import (
     Benchmark,
-    Capabilities,
     JudgedScorer,
     Model,
     MultiReply,
     Prompt,
     Reply,
-    Request,
     Sample,
     Scorer,
     Source,
-    Startable,
     read_capabilities,
 )
 
@@ -585,47 +582,12 @@ def _make_judge(options: Options, known: Sequence[Mapping[str, Any]]) -> Model:
     assert isinstance(options.judge, str)
     settings = options.make_model_settings("judge")
     parameters = settings.parameters
-    with name_role("judge"):
+    try:
         judge = make_model(options.judge, settings)
         is_set = "temperature" in parameters or judge.identity in known
-        if not is_set and takes_temperature(options.judge):
-            judge = make_model(options.judge, replace(settings, parameters={"temperature": 0, **parameters}))
-        return _AsJudge(judge)
-
-
-@dataclass(frozen=True, slots=True)
-class _AsJudge:
-    """A model whose errors name it as the judge, with the judge's flags in the hints."""
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.model.identity
-
-    @property
-    def addresses(self) -> list[str]:
-        return list(getattr(self.model, "addresses", ()))
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return read_capabilities(self.model)
-
-    async def reply(self, request: Request) -> Reply:
-        with name_role("judge"):
-            return await self.model.reply(request)
-
-    async def start(self) -> None:
-        if isinstance(self.model, Startable):
-            with name_role("judge"):
-                await self.model.start()
-
-    def keep_log(self, path: Path) -> None:
-        keep_log(self.model, path)
-
-    async def close(self) -> None:
-        await self.model.close()
+        if is_set or not takes_temperature(options.judge):
+            return judge
+        return make_model(options.judge, replace(settings, parameters={"temperature": 0, **parameters}))
+    except UsageError as err:
+        name_role(err, "judge")
+        raise

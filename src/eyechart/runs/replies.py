@@ -51,17 +51,17 @@ def score_replies(
     from the files themselves. Scoring the same files again reuses the judge's earlier verdicts.
     """
     files = [replies] if isinstance(replies, str | Path) else list(replies)
-    parts = [_load_file(source, file, options) for file in files]
-    benchmark, options = parts[0].benchmark, parts[0].options
+    parts, benchmarks, chosen = zip(*(_load_file(source, file, options) for file in files), strict=True)
+    benchmark, options = benchmarks[0], chosen[0]
     scorers = choose_scorers(benchmark, options)
     prices = find_judge_prices(scorers.judges, options)
     corrections = msgspec.to_builtins(find_corrections(options, scorers.judge_setup is not None))
-    loaded, samples = parts[0].loaded, parts[0].samples
+    loaded = parts[0]
     if len(parts) > 1:
-        loaded, samples = merge_parts(parts)
+        loaded = merge_replies(parts)
         print_note(_describe_merge(parts, loaded))
+    samples, model = loaded.source or benchmark.source, loaded.model
     refuse_unknown_column(samples, options.cluster)
-    model = "+".join(dict.fromkeys(part.model for part in parts))
     # The same files of replies to the same questions are the same run.
     places = [str(Path(file).resolve()) for file in files]
     given = str(files[0]) if len(files) == 1 else [*map(str, files)]
@@ -89,38 +89,21 @@ def score_replies(
         return finish_run(folder, session, with_files=bool(benchmark.files))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepliesPart:
-    """One file of replies: what it answers, and its replies by the ids of those samples."""
-
-    file: str
-    benchmark: Benchmark
-    options: Options
-    loaded: LoadedReplies
-    samples: Source
-    model: str
-
-
 def _load_file(
-    source: str | Path | Benchmark | Source | None, replies: str | Path, options: Options
-) -> RepliesPart:
-    file = Path(replies)
+    source: str | Path | Benchmark | Source | None, given: str | Path, options: Options
+) -> tuple[LoadedReplies, Benchmark, Options]:
+    file = Path(given)
     log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
     benchmark, options = _find_benchmark(source, file, log, options)
     loaded = _load(benchmark, file, log, is_named=source is not None)
-    samples = loaded.source or benchmark.source
-    return RepliesPart(
-        file=str(replies),
-        benchmark=benchmark,
-        options=options,
-        loaded=match_ids(loaded, samples, str(replies), benchmark.name),
-        samples=samples,
-        model=loaded.model or _read_model_name(file, benchmark) or f"replies/{file.stem}",
-    )
+    loaded = match_ids(loaded, loaded.source or benchmark.source, str(given), benchmark.name)
+    model = loaded.model or _read_model_name(file, benchmark) or f"replies/{file.stem}"
+    loaded = replace(loaded, file=str(given), source=loaded.source or benchmark.source, model=model)
+    return loaded, benchmark, options
 
 
-def merge_parts(parts: Sequence[RepliesPart]) -> tuple[LoadedReplies, Source]:
-    """The replies of several files as those of one, and the questions of all of them.
+def merge_replies(parts: Sequence[LoadedReplies]) -> LoadedReplies:
+    """The replies of several files as those of one, with the questions of all of them.
 
     Of several replies to a question, the last counts; a failure never replaces a reply. Two files that answer
     different questions under one id are refused.
@@ -128,8 +111,8 @@ def merge_parts(parts: Sequence[RepliesPart]) -> tuple[LoadedReplies, Source]:
     samples: dict[str, tuple[Sample, str]] = {}
     replies: dict[Key, Reply] = {}
     for part in parts:
-        answered = {name for name, _ in part.loaded.replies}
-        for sample in part.samples:
+        answered = {name for name, _ in part.replies}
+        for sample in part.source or ():
             known, file = samples.get(sample.id, (sample, part.file))
             if known.question != sample.question:
                 raise DataError(
@@ -139,16 +122,21 @@ def merge_parts(parts: Sequence[RepliesPart]) -> tuple[LoadedReplies, Source]:
                 )
             if sample.id not in samples or sample.id in answered:  # the file of the reply says how it counts
                 samples[sample.id] = (sample, part.file)
-        replies |= part.loaded.replies
-    reasons = {key: why for part in parts for key, why in part.loaded.reasons.items() if key not in replies}
-    first = parts[0].samples
-    source = MemorySource(first.name, first.origin, tuple(sample for sample, _ in samples.values()))
-    return LoadedReplies(replies=replies, reasons=reasons, source=source), source
+        replies |= part.replies
+    reasons = {key: why for part in parts for key, why in part.reasons.items() if key not in replies}
+    first = parts[0].source
+    assert first is not None
+    return LoadedReplies(
+        replies=replies,
+        reasons=reasons,
+        source=MemorySource(first.name, first.origin, tuple(sample for sample, _ in samples.values())),
+        model="+".join(dict.fromkeys(part.model for part in parts)),
+    )
 
 
-def _describe_merge(parts: Sequence[RepliesPart], merged: LoadedReplies) -> str:
-    counts = [f"{len(part.loaded.replies):,} in {part.file}" for part in parts]
-    n_several = sum(len(part.loaded.replies) for part in parts) - len(merged.replies)
+def _describe_merge(parts: Sequence[LoadedReplies], merged: LoadedReplies) -> str:
+    counts = [f"{len(part.replies):,} in {part.file}" for part in parts]
+    n_several = sum(len(part.replies) for part in parts) - len(merged.replies)
     repeated = f", {n_several:,} replaced by those of a later file" if n_several else ", none of them twice"
     return f"replies: {', '.join(counts)}; {len(merged.replies):,} together{repeated}"
 
@@ -232,6 +220,7 @@ class LoadedReplies:
     reasons: dict[Key, str] = field(default_factory=dict)
     source: Source | None = None  # the questions, where those in the file are the ones to score
     model: str = ""
+    file: str = ""
     places: Mapping[str, str] = field(default_factory=dict)  # id to its row in the file, for messages
 
     @property

@@ -6,7 +6,6 @@ with rotated options a model's answer counts only if it is the same in every rot
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import Any
 
 from eyechart.errors import UsageError, join_names
 from eyechart.report.counting import compute_credit, compute_digest
-from eyechart.report.export import guard_formula
-from eyechart.report.rows import open_text_file
+from eyechart.report.export import write_csv_rows
 from eyechart.runs.corrections import COLUMNS, format_golds
 from eyechart.runs.listing import find_runs
 from eyechart.runs.results import Run
@@ -135,11 +133,10 @@ def write_sheet(path: str | Path, suspects: Sequence[Suspect]) -> None:
     """Write suspects as a CSV for a person, who fills in `new` and `why`: then it is a correction file."""
     if Path(path).exists():
         raise UsageError(f"{path} exists: it may hold a person's work", hint="choose another name")
-    with open_text_file(path) as file:
-        writer = csv.writer(file)
-        writer.writerow([*COLUMNS, *_CONTEXT])
-        for one in suspects:
-            options = " ".join(f"({letter}) {text}" for letter, text in one.options.items())
-            texts = [one.id, one.old, "", "", one.suggested, f"{100 * one.chance:.1f}", str(one.votes),
-                     str(one.for_gold), one.question, options, " ".join(one.images)]  # fmt: skip
-            writer.writerow(map(guard_formula, texts))
+    rows = (
+        [one.id, one.old, "", "", one.suggested, round(100 * one.chance, 1), one.votes, one.for_gold,
+         one.question, " ".join(f"({letter}) {text}" for letter, text in one.options.items()),
+         " ".join(one.images)]
+        for one in suspects
+    )  # fmt: skip
+    write_csv_rows(path, [*COLUMNS, *_CONTEXT], rows)
