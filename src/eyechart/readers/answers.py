@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import msgspec
 from msgspec.structs import replace
@@ -546,32 +547,20 @@ def _list_bare(text: str) -> Iterator[str]:
     if head and (is_within or normalise(tail) in ("of course", "i think", "i believe")):
         yield head
     tokens = [token for token in find_tokens(to_plain(text))[0] if not token.is_mark]
-    first, last = 0, len(tokens)
-    after = load_languages()["en"]["kinds_after"]
-    if last > 1 and tokens[-1].word in after:
-        yield text[tokens[0].start : tokens[-2].end]
-    while first < last - 1:
-        token = tokens[first]
-        is_code = any(map(str.isdigit, tokens[first + 1].word))  # "Gate B7"
-        is_name = token.is_capital and tokens[first + 1].is_capital
-        is_name = is_name and token.word not in _BEFORE and not is_code
-        if token.word in kinds and not is_name:
-            first += 1
-            while first < last - 1 and tokens[first].word in ("of", "the", "a", "an"):
-                first += 1
-            yield text[tokens[first].start : tokens[-1].end]
+    is_kind_last = bool(tokens) and tokens[-1].word in load_languages()["en"]["kinds_after"]
+    ends = [token.end for token in (tokens[-2:] if is_kind_last else tokens[-1:])]
+    for first, (token, following) in enumerate(pairwise(tokens)):
+        yield from (text[token.start : end] for end in ends if end > token.start)
+        is_code = any(map(str.isdigit, following.word))  # "Gate B7"
+        is_name = token.is_capital and following.is_capital and token.word not in _BEFORE and not is_code
+        is_small = token.roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL) or token.word in _BEFORE
+        if is_name or not (is_small or "-" in token.word or token.word in kinds):
             return
-        if is_name or not (
-            token.roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL) or token.word in _BEFORE or "-" in token.word
-        ):
-            return
-        first += 1
-        yield text[tokens[first].start : tokens[-1].end]
-        if last - first > 1 and tokens[-1].word in after:
-            yield text[tokens[first].start : tokens[-2].end]
+        if first + 2 == len(tokens):
+            yield text[following.start : following.end]
 
 
-_BEFORE = r.words("to on in at from by of the with its it's that's every")
+_BEFORE = r.words("of to on in at from by the with its it's that's every")
 
 
 def _is_name(text: str) -> bool:
@@ -616,57 +605,52 @@ def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     reading = decide_tokens(plain, 0, tokens, wanted)
     if reading.answer is None:
         return None
-    is_named = reading.rule.endswith("option-text")
-    if is_named and any(
-        token.word == ";" or (token.is_end and at + 1 < len(tokens)) for at, token in enumerate(tokens)
-    ):
-        return None  # "Brazil is second; the tallest bar belongs to Mexico."
     place = next((at for at, token in enumerate(tokens) if token.start == reading.span[0]), None)
-    if place is None or (is_named and _is_beside_complement(tokens, place)):
+    if place is None or _is_beside_another(tokens, place) or not _is_same_case(text, reading.span, golds):
         return None
-    if _is_beside_another(tokens, place) or not _is_same_case(text, reading.span, golds):
-        return None
+    if reading.rule.endswith("option-text"):
+        first, last = _find_sentence(tokens, place)
+        is_one = not first and last + 2 >= len(tokens) and not any(token.word == ";" for token in tokens)
+        if not is_one or _is_beside_complement(tokens[: last + 1], place):
+            return None  # "Brazil is second; the tallest bar belongs to Mexico."
     return reading.span
 
 
-def _is_beside_complement(tokens: Sequence[Token], place: int) -> bool:
-    """Whether another noun comes first: "a cat next to a dog", "it is a man with a dog"."""
-    first = place
+def _find_sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
+    """The first and the last token of the sentence around a place, its mark left out."""
+    first = last = place
     while first and not tokens[first - 1].is_end:
         first -= 1
+    while last + 1 < len(tokens) and not tokens[last + 1].is_end:
+        last += 1
+    return first, last
+
+
+def _is_beside_complement(sentence: Sequence[Token], place: int) -> bool:
+    """Whether another noun comes first: "a cat next to a dog", "it is a man with a dog"."""
     lead = place - 1
-    while lead > first and tokens[lead].roles & r.ARTICLE:
+    while lead > 0 and sentence[lead].roles & r.ARTICLE:
         lead -= 1
-    if lead > first and tokens[lead].word in _NEAR and _has_complement(tokens, place):
+    verb_after = next((at for at in range(place + 1, len(sentence) - 1) if sentence[at].roles & r.BE), None)
+    if lead > 0 and sentence[lead].word in _NEAR and verb_after and not sentence[verb_after + 1].is_mark:
         return True  # "the country next to Italy is Austria"
-    verb = next((at for at in range(place - 1, first - 1, -1) if tokens[at].roles & (r.BE | r.PRESENT)), None)
-    has_verb = verb is not None or any(
-        not tokens[at].roles and tokens[at].word.endswith("s") for at in range(first, place)
-    )
-    begin = first if verb is None else verb + 1
+    verb = next((at for at in range(place - 1, -1, -1) if sentence[at].roles & (r.BE | r.PRESENT)), None)
+    begin = 0 if verb is None else verb + 1
     nouns = [
         at
         for at in range(begin, place)
-        if not tokens[at].roles
-        and tokens[at].word.isascii()
-        and tokens[at].word.isalpha()
-        and (at == begin or tokens[at - 1].roles & (r.ARTICLE | r.ADJECTIVE))
-        and not tokens[at].word.endswith(("ing", "ed", "en"))
-        and tokens[at].word not in load_languages()["en"]["kinds"]
+        if not sentence[at].roles
+        and sentence[at].word.isascii()
+        and sentence[at].word.isalpha()
+        and (at == begin or sentence[at - 1].roles & (r.ARTICLE | r.ADJECTIVE))
+        and not sentence[at].word.endswith(("ing", "ed", "en"))
+        and sentence[at].word not in load_languages()["en"]["kinds"]
     ]
+    has_verb = any(not token.roles and token.word.endswith("s") for token in sentence[:place])
     return bool(nouns) and (verb is not None or not has_verb)
 
 
 _NEAR = r.words("to near beside behind above below from with of by under over") | {"next to", "close to"}
-
-
-def _has_complement(tokens: Sequence[Token], place: int) -> bool:
-    for at in range(place + 1, len(tokens) - 1):
-        if tokens[at].is_end:
-            return False
-        if tokens[at].roles & r.BE:
-            return not tokens[at + 1].is_mark
-    return False
 
 
 def _is_same_case(text: str, span: tuple[int, int], golds: Sequence[str]) -> bool:
@@ -677,39 +661,31 @@ def _is_same_case(text: str, span: tuple[int, int], golds: Sequence[str]) -> boo
 
 def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
     """Whether another answer stands beside: "the roof is green and the door is white"."""
-    first = last = place
-    while first > 0 and not tokens[first - 1].is_end:
-        first -= 1
-    while last + 1 < len(tokens) and not tokens[last + 1].is_end:
-        last += 1
+    first, last = _find_sentence(tokens, place)
     before, after = tokens[first:place], tokens[place + 1 : last + 1]
-    if any(token.word in ("which", "who", "whose", "where") for token in before):
-        return True
-    if sum(token.word == "(" for token in before) > sum(token.word == ")" for token in before):
+    words = [token.word for token in before]
+    if words.count("(") > words.count(")") or not {"which", "who", "whose", "where"}.isdisjoint(words):
         return True  # "India (China is second)"
     if len(after) > 1 and after[0].word == "," and any(token.roles & (r.AND | r.OR) for token in after):
         return True
     if _is_turned_away(tokens, place, last):
         return True
-    verbs = r.BE | r.PRESENT
-    for joint, token in enumerate(tokens[first : last + 1], start=first):
-        if joint == place or not (token.roles & (r.AND | r.OR) or token.word == ","):
+    verbs = [at for at in range(first, last + 1) if tokens[at].roles & (r.BE | r.PRESENT)] or [0]
+    is_turn = any(token.roles & _TURNING for token in tokens[first : last + 1])
+    for joint in range(first, last + 1):
+        is_comma = tokens[joint].word == ","
+        if joint == place or not (is_comma or tokens[joint].roles & (r.AND | r.OR)):
             continue
         beside = joint + 1
         while beside < place and tokens[beside].roles & (r.ARTICLE | r.ADJECTIVE):
             beside += 1
-        if (joint == place + 1 or beside == place) and token.word != ",":
+        if place in (joint - 1, beside) and not is_comma:
             return True
-        if token.word == "," and any(other.roles & _TURNING for other in tokens[first : last + 1]):
-            continue  # "It's not London, it's Paris."
-        left = any(other.roles & verbs for other in tokens[first:joint])
-        right = any(other.roles & verbs for other in tokens[joint : last + 1])
-        if left and right:
+        if verbs[0] < joint <= verbs[-1] and not (is_comma and is_turn):  # "It's not London, it's Paris."
             return True
-    is_row = len(after) > 1 and after[0].word == "," and (not after[1].roles or len(after) < 4)
-    return (is_row and not after[1].roles & (r.BECAUSE | r.SO | r.SMALL | r.ARTICLE)) or bool(
-        len(before) > 1 and before[-1].word == "," and not before[-2].roles and not before[-2].is_mark
-    )
+    if len(after) > 1 and after[0].word == "," and (not after[1].roles or len(after) < 4):
+        return not after[1].roles & (r.BECAUSE | r.SO | r.SMALL | r.ARTICLE)
+    return len(before) > 1 and before[-1].word == "," and not before[-2].roles and not before[-2].is_mark
 
 
 _TURNING = r.NOT | r.FIRST | r.BUT | r.SO | r.REPORT
@@ -751,18 +727,13 @@ def read_yes_no(reply: str, question: str = "") -> Reading:
     answers = {_list_polar_words().get(word) for word in re.findall(r"\w+", lower(reply[:MAX_SLOT_CHARS]))}
     if {"Yes", "No"} <= answers and found.answer is None:
         return Reading(None, "yes-no:ambiguous")
-    said = read_polarity(found.evidence(reply)) if found.rule == "choice:denied" else None
-    if said:
-        return Reading(
-            "No" if said == "Yes" else "Yes", "yes-no:denied", found.span
-        )  # "The answer is not yes."
-    if found.rule == "choice:ambiguous":
-        return Reading(None, "yes-no:ambiguous", found.span)
-    if found.answer is not None:
-        rule = {"option-text": "whole", "bare-letter": "whole"}.get(found.rule.partition(":")[2])
-        return Reading(
-            found.answer, f"yes-no:{rule or found.rule.partition(':')[2]}", found.span, found.is_whole
-        )
+    rule = found.rule.partition(":")[2]
+    said = read_polarity(found.evidence(reply)) if rule == "denied" else None
+    if said:  # "The answer is not yes."
+        return Reading("No" if said == "Yes" else "Yes", "yes-no:denied", found.span)
+    if found.answer is not None or rule == "ambiguous":
+        rule = "whole" if rule in ("option-text", "bare-letter") else rule
+        return Reading(found.answer, f"yes-no:{rule}", found.span, found.is_whole)
     end = reply.rstrip().rfind(". ") + 2
     if end > 1 and _CONCLUDES.match(reply, end) and (last := read_statement(reply[end:], question)):
         return Reading(last.answer, "yes-no:concluded", (end, len(reply)))
