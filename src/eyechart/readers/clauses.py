@@ -199,6 +199,13 @@ def _is_cited(tokens: Sequence[Token], quote: int) -> bool:
     return n_words > 1
 
 
+def skip_back(tokens: Sequence[Token], place: int, roles: int) -> int:
+    """The nearest place before this one, or this one, whose word does none of these; -1 if there is none."""
+    while place >= 0 and tokens[place].roles & roles:
+        place -= 1
+    return place
+
+
 # -- Sentences and clauses
 
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
-from eyechart.readers.clauses import QUESTIONS, Clause, Token
+from eyechart.readers.clauses import QUESTIONS, Clause, Token, skip_back
 
 
 class Strength(IntEnum):
@@ -222,30 +222,21 @@ def _judge(
         if kind == "asserted":
             strength = _find_strength(tokens, clauses, number, part, group, is_item=is_item)
         first = part[group.places[0]]
-        is_talk = (
-            group.is_bare
-            and not number
-            and len(clauses) > 1
-            and tokens[clauses[1].start].word.startswith("let")
-        )
-        if kind == "asserted" and is_talk:
+        is_word = not group.is_letter
+        if kind != "asserted":
+            pass
+        elif group.is_bare and not number and len(clauses) > 1 and tokens[clauses[1].start].word[:3] == "let":
             kind = "considered"  # "Right, let's see."
-        elif (
-            kind == "asserted"
-            and not group.is_letter
-            and strength < STATED
-            and _is_one_of_several(part, group)
-        ) or (kind == "asserted" and group.is_joined):
+        elif group.is_joined or (is_word and strength < STATED and _is_one_of_several(part, group)):
             kind = "several"
-        elif kind == "asserted" and not group.letters:
+        elif not group.letters:
             kind = "contradiction" if len(group.places) > 1 else "not-an-option"
-        elif kind == "asserted" and strength == NAMED and not group.is_letter and _is_aside(part, group):
-            kind = "mentioned"
-        elif kind == "asserted" and strength == NAMED:
+        elif strength == NAMED:
             is_subject = _is_subject(part, group)
-            is_plain_letter = group.is_letter and (not first.is_bracketed or is_subject)
-            is_other = (is_subject and _is_general(part, group)) or _is_loose(part, group)
-            if is_plain_letter or (is_other and not group.is_letter):
+            is_other = (
+                (is_subject and _is_general(part, group)) or _is_loose(part, group) or _is_aside(part, group)
+            )
+            if is_other if is_word else is_subject or not first.is_bracketed:
                 kind = "mentioned"
         if kind in ("asserted", "mentioned") and clause.roles & r.ALSO:
             kind = "also"
@@ -498,11 +489,9 @@ def _joins_numbers(token: Token) -> bool:
 def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:
     """Whether words are joined to another thing that is no option: "a dog or a wolf", "cat and mouse"."""
     joints = r.OR | (r.AND if len(part) < 6 else 0)
-    last, first = group.places[-1] + 1, group.places[0] - 1
+    last, first = group.places[-1] + 1, skip_back(part, group.places[0] - 1, r.ARTICLE | r.ADJECTIVE)
     if last + 1 < len(part) and part[last].roles & joints and not part[last].is_mark:
         return True
-    while first >= 0 and part[first].roles & (r.ARTICLE | r.ADJECTIVE):
-        first -= 1
     return first > 0 and bool(part[first].roles & joints) and not part[first].is_mark
 
 
@@ -524,9 +513,7 @@ _ASIDE = r.words(
 
 def _is_aside(part: Sequence[Token], group: Group) -> bool:
     """Whether words only follow a preposition that leads away from an answer: "married to a nurse"."""
-    place = group.places[0] - 1
-    while place >= 0 and part[place].roles & (r.ARTICLE | r.ADJECTIVE):
-        place -= 1
+    place = skip_back(part, group.places[0] - 1, r.ARTICLE | r.ADJECTIVE)
     is_side = part[group.places[0]].word in ("left", "right")
     if place < 0 or part[place].word not in _ASIDE or part[group.places[0]].keys or is_side:
         return False
@@ -584,14 +571,14 @@ def _find_strength(
         return STATED
     clause = clauses[number]
     lead = tail = heading = 0
-    place = group.places[0] - 1
-    while place >= 0 and part[place].letters is None:
-        lead |= part[place].roles
-        place -= 1
-    place = group.places[-1] + 1
-    while place < len(part) and part[place].letters is None:
+    begin = group.places[0]
+    while begin and part[begin - 1].letters is None:
+        begin -= 1
+        lead |= part[begin].roles
+    for place in range(group.places[-1] + 1, len(part)):
+        if part[place].letters is not None:
+            break
         tail |= _find_role_after(part, place)
-        place += 1
     before = clauses[number - 1] if number else None
     if before is not None and group.places[0] <= 3 and not is_item and _is_heading(tokens, before):
         heading = before.roles
@@ -616,18 +603,11 @@ def _find_strength(
         return STATED
     if lead & (r.ANSWER | r.SO):
         return CONCLUDED
-    if (
-        before is not None
-        and not clause.starts_sentence
-        and before.roles & r.SO
-        and before.end - before.start < 4
-    ):
+    is_short = before is not None and before.end - before.start < 4
+    if is_short and not clause.starts_sentence and clauses[number - 1].roles & r.SO:
         return CONCLUDED
-    if (
-        lead & (r.THINK | r.ONLY)
-        or (group.is_letter and _has_it_is(part[: group.places[0]]))
-        or tail & r.BE_LAST
-    ):
+    has_it_is = group.is_letter and _has_it_is(part[begin : group.places[0]])
+    if lead & (r.THINK | r.ONLY) or tail & r.BE_LAST or has_it_is:
         return IMPLIED
     if part[group.places[0]].keys and _is_result(part, group):
         return CONCLUDED
@@ -640,15 +620,8 @@ def _find_strength(
     if group.is_bare or _follows_article(part, group):
         return IMPLIED
     is_pair = len(group.places) > 1 and len(group.letters) == 1
-    if (
-        group.is_letter
-        and number == 0
-        and group.places[0] <= 3
-        and not lead
-        and (is_pair or not _is_subject(part, group))
-    ):
-        return CONCLUDED
-    return NAMED
+    is_first = group.is_letter and number == 0 and group.places[0] <= 3 and not lead
+    return CONCLUDED if is_first and (is_pair or not _is_subject(part, group)) else NAMED
 
 
 def _find_role_after(part: Sequence[Token], place: int) -> int:
@@ -694,9 +667,7 @@ def _is_result(part: Sequence[Token], group: Group) -> bool:
 
 def _follows_article(part: Sequence[Token], group: Group) -> bool:
     """Whether a verb of seeing leads to a mention at once: "it shows a dog", not "shows a man with a dog"."""
-    place = group.places[0] - 1
-    while place >= 0 and part[place].roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL):
-        place -= 1
+    place = skip_back(part, group.places[0] - 1, r.ARTICLE | r.ADJECTIVE | r.SMALL)
     return place >= 0 and bool(part[place].roles & r.PRESENT)
 
 
@@ -712,21 +683,8 @@ def _is_complement(part: Sequence[Token], group: Group) -> bool:
     return place >= 0 and bool(part[place].roles & r.BE)
 
 
-_BESIDE = (
-    r.OPTION
-    | r.ARTICLE
-    | r.SMALL
-    | r.BUT
-    | r.SO
-    | r.WAIT
-    | r.THINK
-    | r.BE
-    | r.NEUTRAL
-    | r.IT
-    | r.RIGHT
-    | r.ONLY
-    | r.WOULD
-)
+_BESIDE = r.OPTION | r.ARTICLE | r.SMALL | r.BUT | r.SO | r.WAIT | r.THINK | r.BE | r.NEUTRAL | r.IT
+_BESIDE |= r.RIGHT | r.ONLY | r.WOULD
 _HEAD = r.ANSWER | r.ARTICLE | r.SMALL | r.FUNCTION | r.RIGHT | r.OPTION | r.SO | r.SAY | r.NEUTRAL | r.SELF
 
 
