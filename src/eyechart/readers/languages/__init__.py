@@ -68,14 +68,6 @@ def load_languages() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     return tables
 
 
-def list_phrases(*fields: str) -> tuple[str, ...]:
-    """The phrases of some fields in all languages."""
-    tables = load_languages().values()
-    return tuple(
-        dict.fromkeys(phrase for table in tables for field in fields for phrase in table.get(field, ()))
-    )
-
-
 class Lexicon:
     """The phrases that a reply in some languages may hold, by their first word."""
 

@@ -25,7 +25,6 @@ Keys = tuple[str, ...]
 
 SIGNIFICANT = frozenset("§№+-−×·/÷=<>≤≥≠±^√°%‰&#!~≈$€£¥₹'²³°∠△")
 _ARTICLES = frozenset(("a", "an", "the"))
-_NUMBER = re.compile(r"\d[\d.,]*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 UNIT_WORDS = r.words(
     "cm mm km kg g mg lb lbs oz ft mi ml l min hz khz mhz kw w v psi usd eur percent per pound pounds"

@@ -329,17 +329,28 @@ def _is_noun(rest: str, noun: str) -> bool:
 # -- Bounds: "at least 8", "8 or more"
 
 _SIGNS = {"≥": ">=", ">=": ">=", "≤": "<=", "<=": "<=", ">": ">", "<": "<", "≠": "!=", "!=": "!="}
+_MAX_BOUND_CHARS = 24  # of the words beside a number that bound it
+_COUNTERS = " 个個人只台匹名本枚개명"  # may stand between a number and "or more"
 
 
 @lru_cache(maxsize=1)
-def _list_bounds() -> tuple[dict[str, str], dict[str, str]]:
+def _list_bounds() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
+    """The words that bound a number with their signs, and where they stand: before it, after it."""
     before, after = dict(_SIGNS), {"+": ">="}
     for table in load_languages().values():
         for role, sign in (("at_least", ">="), ("at_most", "<="), ("more_than", ">"), ("less_than", "<")):
             before |= dict.fromkeys(table.get(role, ()), sign)
         for role, sign in (("or_more", ">="), ("or_less", "<="), ("and_more", ">"), ("and_less", "<")):
             after |= dict.fromkeys(table.get(role, ()), sign)
-    return before, after
+    words, others = (
+        "|".join(
+            re.escape(word) for word in sorted({**before, **after}, key=len, reverse=True) if word in known
+        )
+        for known in (before, after)
+    )
+    lead = re.compile(rf"(?:(?<![^\W\d_])|(?![a-z]))({words})[ *\"']*$")
+    tail = re.compile(rf"[{_COUNTERS}]*?({others})(?:(?![^\W\d_])|(?<![ -~]))")
+    return {**after, **before}, lead, tail
 
 
 def read_bound(text: str, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
@@ -348,24 +359,12 @@ def read_bound(text: str, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
     >>> read_bound("at least 8 dogs", (9, 10)), read_bound("8 dogs", (0, 1))
     (('>=', (0, 10)), ('', (0, 1)))
     """
-    before, after = _list_bounds()
-    head = lower(text[max(0, span[0] - 24) : span[0]]).rstrip(" *\"'")
-    for length in range(min(20, len(head)), 0, -1):
-        sign = before.get(head[-length:])
-        if sign and not (
-            head[-length].isalpha() and head[-length - 1 : -length].isalpha() and head[-length].isascii()
-        ):
-            return sign, (
-                span[0] - (len(lower(text[max(0, span[0] - 24) : span[0]])) - len(head)) - length,
-                span[1],
-            )
-    tail = lower(text[span[1] : span[1] + 24])
-    skipped = len(tail) - len(tail.lstrip(" 个個人只台匹名本枚개명"))
-    for at in (0, skipped):
-        for length in range(min(16, len(tail) - at), 0, -1):
-            sign = after.get(tail[at : at + length], "")
-            if sign and (not tail[at + length : at + length + 1].isalpha() or not tail[at].isascii()):
-                return sign, (span[0], span[1] + at + length)
+    signs, lead, tail = _list_bounds()
+    begin = max(0, span[0] - _MAX_BOUND_CHARS)
+    if found := lead.search(lower(text[begin : span[0]])):
+        return signs[found[1]], (begin + found.start(1), span[1])
+    if found := tail.match(lower(text[span[1] : span[1] + _MAX_BOUND_CHARS])):
+        return signs[found[1]], (span[0], span[1] + found.end(1))
     return "", span
 
 
