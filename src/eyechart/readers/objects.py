@@ -85,9 +85,7 @@ def list_fields(gold: Mapping[str, Any]) -> list[str]:
     >>> list_fields({"a": 1, "b": {"c": 2}, "d": [{"e": 3}, {"f": 4}], "g": [1, 2], "h": {}})
     ['a', 'b.c', 'd[].e', 'd[].f', 'g', 'h']
     """
-    comparison = _Comparison({}, False)
-    comparison.compare(gold, {}, "")
-    return list(comparison.statuses)
+    return list(_compare({}, gold))
 
 
 def list_absent(gold: Mapping[str, Any]) -> list[str]:
@@ -96,9 +94,13 @@ def list_absent(gold: Mapping[str, Any]) -> list[str]:
     >>> list_absent({"total": 5, "vat_id": None, "seller": {"phone": ""}})
     ['vat_id', 'seller.phone']
     """
+    return [path for path, status in _compare({}, gold).items() if status == "right"]
+
+
+def _compare(answer: Mapping[str, Any], gold: Mapping[str, Any]) -> Mapping[str, Status]:
     comparison = _Comparison({}, False)
-    comparison.compare(gold, {}, "")
-    return [path for path, status in comparison.statuses.items() if status == "right"]
+    comparison.compare(gold, answer, "")
+    return comparison.statuses
 
 
 def read_object(text: str) -> Mapping[str, Any] | None:
@@ -221,19 +223,19 @@ def _normalise_key(key: str) -> str:
 
 
 _NOTHING = object()
-_SPACE = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/)){0,999}\*/)*")
-_STRINGS = {
-    quote: re.compile(rf"{quote}([^{quote}\\]*(?:\\.[^{quote}\\]*)*){quote}", re.DOTALL)
-    for quote in ('"', "'")
-}
-_BARE = re.compile(r"[^\s,:{}\[\]\"']+")
-_WORDS: dict[str, Any] = {
-    "true": True, "True": True, "false": False, "False": False, "null": None, "None": None, "nil": None,
-    "undefined": None, "NaN": None,
+_TOKEN = re.compile(
+    r"""(?P<skipped>\s+|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/)){0,999}\*/)"""
+    r"""|"(?P<double>[^"\\]*(?:\\.[^"\\]*)*)"|'(?P<single>[^'\\]*(?:\\.[^'\\]*)*)'"""
+    r"""|(?P<mark>[{}\[\]:,])|(?P<number>-?(?:0|[1-9]\d{0,399})(?:\.\d{1,400})?(?:[eE][+-]?\d{1,3})?(?![^\s,:{}\[\]"']))"""
+    r"""|(?P<word>[^\s,:{}\[\]"']+)""",
+    re.DOTALL,
+)
+_WORDS = {
+    "True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null",
+    **{word: word for word in ("true", "false", "null")},
 }  # fmt: skip
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_JSON_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 
 
 def parse_lenient(text: str) -> Any:
@@ -248,58 +250,22 @@ def parse_lenient(text: str) -> Any:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         pass
+    pieces, at = [""], 0
+    while token := _TOKEN.match(text, at):
+        kind, at = token.lastgroup or "", token.end()
+        if kind == "mark" and token[0] in "}]" and pieces[-1] == ",":
+            pieces.pop()
+        if token[0] == ":" and not pieces[-1].startswith('"'):  # a key without quotes
+            pieces[-1] = json.dumps(pieces[-1])
+        if kind in ("double", "single"):
+            pieces.append(json.dumps(_ESCAPE.sub(_unescape, token[kind])))
+        elif kind != "skipped":
+            is_word = kind == "word"
+            pieces.append(_WORDS.get(token[0]) or json.dumps(token[0]) if is_word else token[0])
     try:
-        value, at = _read_value(text, _skip(text, 0), 0)
-    except (ValueError, IndexError):
+        return json.loads("".join(pieces)) if at == len(text) else _NOTHING
+    except (ValueError, RecursionError):
         return _NOTHING
-    return value if _skip(text, at) == len(text) else _NOTHING
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _read_value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    if depth > _MAX_DEPTH:
-        raise ValueError
-    if text[at] in "{[":
-        return _read_group(text, at, depth)
-    if text[at] in "\"'":
-        match = _STRINGS[text[at]].match(text, at)
-        if match is None:
-            raise ValueError
-        return _ESCAPE.sub(_unescape, match[1]), match.end()
-    word = _BARE.match(text, at)
-    if word is None:
-        raise ValueError
-    if word[0] in _WORDS:
-        return _WORDS[word[0]], word.end()
-    if _JSON_NUMBER.fullmatch(word[0]) and len(word[0]) < 400:
-        return json.loads(word[0].lstrip("+")) if word[0][:2] != "00" else word[0], word.end()
-    return word[0], word.end()
-
-
-def _read_group(text: str, at: int, depth: int) -> tuple[Any, int]:
-    is_object = text[at] == "{"
-    values: list[Any] = []
-    members: dict[str, Any] = {}
-    at = _skip(text, at + 1)
-    while text[at] != ("}" if is_object else "]"):
-        value, at = _read_value(text, at, depth + 1)
-        at = _skip(text, at)
-        if is_object:
-            if text[at] != ":" or isinstance(value, dict | list):
-                raise ValueError
-            members[str(value)], at = _read_value(text, _skip(text, at + 1), depth + 1)
-            at = _skip(text, at)
-        else:
-            values.append(value)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-        elif text[at] not in "}]":
-            raise ValueError
-    return (members if is_object else values), at + 1
 
 
 def _unescape(match: re.Match[str]) -> str:
