@@ -183,12 +183,16 @@ def _by_statements(reply: str, text: str, begin: int, options: Options) -> Readi
 
 
 def _decide(text: str, begin: int, options: Options, held: Sequence[Statement]) -> Reading:
+    return decide_tokens(text, begin, mark_tokens(text, begin, options), options, held)
+
+
+def mark_tokens(text: str, begin: int, options: Options) -> list[Token]:
+    """The tokens of the answer in a reply, its mentions of options marked."""
     tokens, codes = find_tokens(text[begin:])
     for token in tokens:
         token.start += begin
         token.end += begin
-    tokens = mark_mentions(text, tokens, options, codes)
-    return decide_tokens(text, begin, tokens, options, held)
+    return mark_mentions(text, tokens, options, codes)
 
 
 def decide_tokens(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.readers.answers import find_kind, find_slots, judge_answer
-from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, mark_quoted, to_plain
+from eyechart.readers.clauses import Clause, Token, find_clauses, mark_quoted, to_plain
 from eyechart.readers.containers import find_contained
-from eyechart.readers.decide import read_choice
+from eyechart.readers.decide import mark_tokens, read_choice
 from eyechart.readers.languages import ROLES
-from eyechart.readers.mentions.options import mark_mentions, prepare_options
+from eyechart.readers.mentions.options import prepare_options
 from eyechart.readers.stance import Statement, Strength, find_statements
 from eyechart.replies import find_answer_start
 
@@ -29,10 +29,7 @@ def explain_choice(reply: str, choices: Mapping[str, str]) -> Iterator[str]:
     options = prepare_options(choices)
     text = to_plain(reply)
     begin = find_answer_start(text)
-    tokens, codes = find_tokens(text[begin:])
-    for token in tokens:
-        token.start, token.end = token.start + begin, token.end + begin
-    tokens = mark_mentions(text, tokens, options, codes)
+    tokens = mark_tokens(text, begin, options)
     mark_quoted(tokens)
     clauses = find_clauses(tokens)
     for place in find_contained(reply, begin):
