@@ -228,9 +228,8 @@ def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
     total = current = 0.0
     has_value, room = False, 1000.0  # what may still be added: 99 after "one hundred", nothing after "five"
     while place < min(len(run.words), first + MAX_RUN):
-        if place > first and run.text[run.found[place - 1].end() : run.found[place].start()].strip(
-            "-"
-        ) not in ("", " "):
+        between = run.text[run.found[place - 1].end() : run.found[place].start()] if place > first else ""
+        if between.strip("-") not in ("", " "):
             break
         value, length = run.find_small(place)
         scale = run.scales.get(run.get(place), 0.0)
@@ -239,9 +238,8 @@ def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
             room = 100.0 if value >= 100 and value % 100 == 0 else 0.0
             place += length
             century = run.find_small(place)
-            if (
-                10 < value <= 20 and not total and 10 <= century[0] < 100 and current == value
-            ):  # nineteen eighty-four
+            is_year = 10 < value <= 20 and not total and 10 <= century[0] < 100 and current == value
+            if is_year:  # nineteen eighty-four
                 current, place = value * 100.0 + century[0], place + century[1]
         elif scale and (has_value or has_article or run.find_small(place + 1)[1]):
             current, total = (
@@ -273,8 +271,7 @@ def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
 # -- Chinese and Japanese numerals
 
 _NUMERALS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
-_STEPS = {"十": 10, "百": 100, "千": 1000}
-_GROUPS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
+_STEPS = {"亿": 10**8, "億": 10**8, "万": 10**4, "萬": 10**4, "千": 1000, "百": 100, "十": 10}
 _NUMERAL = "零〇一二两兩三四五六七八九十百千万萬亿億"
 _CHINESE = re.compile(
     rf"(?P<sign>负)?(?:(?P<cent>百分之|千分之)(?P<rate>[{_NUMERAL}\d点.]{{1,16}})"
@@ -322,30 +319,17 @@ def parse_chinese(numeral: str) -> float | None:
     """
     if numeral.replace(".", "", 1).isdecimal():
         return float(numeral)
-    head, _, decimals = numeral.partition("点")
+    if len(numeral) > MAX_RUN:
+        return None
+    whole, _, decimals = numeral.partition("点")
     if decimals:
-        digits = "".join(str(_NUMERALS.get(char, "")) for char in decimals)
-        whole = parse_chinese(head)
-        return None if whole is None or not digits else whole + float(f"0.{digits}")
-    leading = re.match(r"[\d.]+", numeral)
-    if leading:
-        value = float(leading.group())
-        for char in numeral[leading.end() :]:
-            size = _STEPS.get(char) or _GROUPS.get(char)
-            if size is None:
-                return None
-            value *= size
-        return value
-    if len(numeral) > 1 and all(char in _NUMERALS for char in numeral):
+        value, digits = parse_chinese(whole), "".join(str(_NUMERALS.get(char, "")) for char in decimals)
+        return None if value is None or not digits else value + float(f"0.{digits}")
+    for step, size in _STEPS.items():
+        if step in numeral:
+            head, _, tail = numeral.partition(step)
+            times, rest = parse_chinese(head or "一"), parse_chinese(tail or "零")
+            return None if times is None or rest is None else times * size + rest
+    if numeral and all(char in _NUMERALS for char in numeral):
         return float("".join(str(_NUMERALS[char]) for char in numeral))
-    total = section = digit = 0
-    for char in numeral:
-        if char in _NUMERALS:
-            digit = _NUMERALS[char]
-        elif char in _STEPS:
-            section, digit = section + (digit or 1) * _STEPS[char], 0
-        elif _GROUPS[char] > 10**4:
-            total, section, digit = (total + section + digit) * _GROUPS[char], 0, 0
-        else:
-            total, section, digit = total + (section + digit) * _GROUPS[char], 0, 0
-    return float(total + section + digit)
+    return None
