@@ -24,23 +24,7 @@ import msgspec
 from eyechart.data.files.json_files import JsonLinesReader, read_bytes
 from eyechart.data.files.rows import name_row
 from eyechart.errors import DataError
-from eyechart.pipelines.logs.reading import (
-    MAX_TRIALS,
-    TRIAL,
-    Number,
-    convert_entry,
-    decode_entry,
-    read_golds,
-    read_image_refs,
-    read_meta,
-    read_own_reply,
-    read_own_sample,
-    read_question,
-    read_reply,
-    read_text,
-    read_thinking,
-    refuse_duplicates,
-)
+from eyechart.pipelines.logs import reading
 from eyechart.registry import log_format
 from eyechart.types import FileSigns, LogEntry, LogReader, Reply, ReplyLog, Sample
 
@@ -49,7 +33,7 @@ REVIEW_KEYS = frozenset({"index", "sample_score"})
 
 
 class _Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    index: Number
+    index: reading.Number
     model: str = ""
     model_output: Any = None
     messages: Any = None
@@ -64,13 +48,13 @@ class _Score(msgspec.Struct, frozen=True, kw_only=True):
 
 class _SampleScore(msgspec.Struct, frozen=True, kw_only=True):
     score: _Score
-    group_id: Number | str | None = None
+    group_id: reading.Number | str | None = None
     generation_index: int | None = None
     sample_metadata: Any = None
 
 
 class _Review(msgspec.Struct, frozen=True, kw_only=True):
-    index: Number
+    index: reading.Number
     target: Any = None
     messages: Any = None
     sample_score: _SampleScore
@@ -94,7 +78,7 @@ def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
     models = set()
     for row in JsonLinesReader(path).rows(()):
         where = name_row(path, row.number, row.line)
-        found = convert_entry(row.values, _Prediction, where)
+        found = reading.convert_entry(row.values, _Prediction, where)
         models.add(found.model)
         entries[found.index] = _prediction(found, f"{where} (index {found.index})")
     return entries, models.pop() if len(models) == 1 else ""
@@ -108,7 +92,7 @@ def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     with contextlib.suppress(DataError):  # they are not what was asked for
         for row in JsonLinesReader(reviews).rows(()):
-            review = convert_entry(row.values, _Review, reviews.name)
+            review = reading.convert_entry(row.values, _Review, reviews.name)
             found[review.index] = _repeat(review)
     return found if any(trial for _, trial in found.values()) else {}
 
@@ -118,7 +102,7 @@ def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
     entries: dict[int, LogEntry] = {}
     for row in JsonLinesReader(path).rows(()):
         where = name_row(path, row.number, row.line)
-        found = convert_entry(row.values, _Review, where)
+        found = reading.convert_entry(row.values, _Review, where)
         entries[found.index] = _review(found, f"{where} (index {found.index})")
     is_in_place = path.parent.parent.name == "reviews"
     beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
@@ -132,16 +116,16 @@ def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
 
 def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
     in_order = [entries[index] for index in sorted(entries)]
-    refuse_duplicates(in_order, path)
+    reading.refuse_duplicates(in_order, path)
     return ReplyLog(tool="EvalScope", task=path.stem, model=model, entries=in_order)
 
 
 def _prediction(found: _Prediction, where: str) -> LogEntry:
-    reply = read_reply(found.model_output)
+    reply = reading.read_reply(found.model_output)
     if reply is not None:
-        reply = read_own_reply(found.model_output.get("metadata"), reply.text, where) or reply
+        reply = reading.read_own_reply(found.model_output.get("metadata"), reply.text, where) or reply
     error = found.model_output.get("error") if isinstance(found.model_output, Mapping) else None
-    own = read_own_sample(found.metadata, where)
+    own = reading.read_own_sample(found.metadata, where)
     return LogEntry(
         id=own.id if own else str(found.index),
         where=where,
@@ -149,7 +133,7 @@ def _prediction(found: _Prediction, where: str) -> LogEntry:
         reply=None if error else reply,
         failure=str(error)[:2000] if error else "" if reply else "the file holds no output of the model",
         position=None if own else found.index,
-        asked=read_question(found.messages),
+        asked=reading.read_question(found.messages),
         sample=own,
     )
 
@@ -157,17 +141,17 @@ def _prediction(found: _Prediction, where: str) -> LogEntry:
 def _review(found: _Review, where: str) -> LogEntry:
     score = found.sample_score.score
     metadata = found.sample_score.sample_metadata
-    own = read_own_sample(metadata, where)
+    own = reading.read_own_sample(metadata, where)
     reply = _said(found, score)
-    asked = read_question(found.messages)
+    asked = reading.read_question(found.messages)
     number, trial = _repeat(found)
     name = own.id if own else str(number)
     sample = Sample(
         id=name,
         question=asked,
-        images=read_image_refs(found.messages),
-        golds=read_golds(found.target),
-        meta=read_meta(metadata),
+        images=reading.read_image_refs(found.messages),
+        golds=reading.read_golds(found.target),
+        meta=reading.read_meta(metadata),
     )
     return LogEntry(
         id=name,
@@ -187,21 +171,21 @@ def _said(found: _Review, score: _Score) -> Reply | None:
     match messages[-1:]:
         case [{"role": "assistant", **last}]:
             content = last.get("content")
-            return Reply.read(read_text(content), thinking=read_thinking(content))
+            return Reply.read(reading.read_text(content), thinking=reading.read_thinking(content))
     return Reply.read(score.prediction) if score.prediction else None
 
 
 def _repeat(found: _Review) -> tuple[int, int]:
     """The number of the question and which answer to it this is."""
     group, repeat = found.sample_score.group_id, found.sample_score.generation_index
-    if isinstance(group, int) and repeat is not None and 0 <= repeat < MAX_TRIALS:
+    if isinstance(group, int) and repeat is not None and 0 <= repeat < reading.MAX_TRIALS:
         return group, repeat
     return found.index, 0
 
 
 def _trial(metadata: Any) -> int:
-    trial = metadata.get(TRIAL) if isinstance(metadata, Mapping) else None
-    return trial if type(trial) is int and 0 <= trial < MAX_TRIALS else 0
+    trial = metadata.get(reading.TRIAL) if isinstance(metadata, Mapping) else None
+    return trial if type(trial) is int and 0 <= trial < reading.MAX_TRIALS else 0
 
 
 # -- EvalScope's report on one data set. It holds no replies, and leads to those it was made of.
@@ -230,7 +214,7 @@ def find_reader(signs: FileSigns) -> LogReader | None:
 
 def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
     """The replies that a report was made of, beside it: its reviews where the questions are wanted too."""
-    report = decode_entry(read_bytes(path), _Report, path.name)
+    report = reading.decode_entry(read_bytes(path), _Report, path.name)
     kind, read = ("reviews", read_reviews) if with_questions else ("predictions", read_predictions)
     root, model = path.parent.parent.parent, path.parent.name
     subsets = _subsets(report)
@@ -253,7 +237,7 @@ def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
         for name, file in there.items()
         for entry in read(file).entries
     ]
-    refuse_duplicates(entries, path)
+    reading.refuse_duplicates(entries, path)
     return ReplyLog(tool="EvalScope", task=report.dataset_name, model=report.model_name, entries=entries)
 
 

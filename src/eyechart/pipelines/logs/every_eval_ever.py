@@ -29,23 +29,7 @@ from eyechart.data.files.json_files import JsonLinesReader
 from eyechart.data.files.rows import name_row
 from eyechart.errors import UsageError
 from eyechart.look.dialogue import TOOL
-from eyechart.pipelines.logs.reading import (
-    MARK,
-    convert_entry,
-    decode_entry,
-    letter_choices,
-    read_own_reply,
-    read_own_sample,
-    refuse_duplicates,
-)
-from eyechart.pipelines.logs.writing import (
-    compute_run_id,
-    encode_json_line,
-    format_reply,
-    format_sample,
-    format_usage,
-    join_prompt,
-)
+from eyechart.pipelines.logs import reading, writing
 from eyechart.registry import exporter, judge_prompts, log_format
 from eyechart.report.counting import compute_credit
 from eyechart.report.rows import open_text_file
@@ -69,7 +53,7 @@ def write_every_eval_ever(export: Export) -> list[Path]:
     if export.numbers["score"] is None:
         raise UsageError("the run has no score, which the format needs", hint="finish or score the run first")
     model = describe_model(export.manifest)
-    identity = compute_run_id(export.manifest)
+    identity = writing.compute_run_id(export.manifest)
     benchmark = str(export.manifest.get("benchmark") or "eyechart")
     developer, _, name = model["id"].partition("/")
     place = PurePosixPath("data", *(_name_folder(one) for one in (benchmark, developer, name)))
@@ -92,7 +76,7 @@ def write_every_eval_ever(export: Export) -> list[Path]:
                 names = [name for name in ("resized", "reencoded") if one.get(name)]
                 sent.update(["images", str(one.get("mime") or "url"), *names])
             if (value := compute_credit(result)) is not None:
-                file.write(encode_json_line({**head, **format_line(result, value)}) + "\n")
+                file.write(writing.encode_json_line({**head, **format_line(result, value)}) + "\n")
                 n_rows += 1
     when = datetime.fromtimestamp(export.started_at, UTC).isoformat(timespec="seconds")
     record = {
@@ -372,7 +356,7 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
         "interaction_type": "agentic" if look else "single_turn" if rounds is None else "multi_turn",
         "input": {
             "raw": sample.question,
-            "formatted": join_prompt(result),
+            "formatted": writing.join_prompt(result),
             "reference": golds,
             "choices": list(sample.choices.values()) or None,
         },
@@ -385,7 +369,7 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
             "num_turns": 1 + len(reply.earlier),
             **({"tool_calls_count": int(look.get("calls", 0))} if look else {}),
         },
-        **({"token_usage": format_usage(reply.usage)} if reply.usage else {}),
+        **({"token_usage": writing.format_usage(reply.usage)} if reply.usage else {}),
         "performance": {"latency_ms": 1000 * reply.latency_s},
         "metadata": _describe_sample(result, reply),
     }
@@ -420,6 +404,7 @@ def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
     """Texts only; the names of the data set's own columns stand last and replace none of ours."""
     score = result.score
     assert score is not None
+    kept = {"sample": writing.format_sample(result), "reply": writing.format_reply(reply)}
     pictures = [
         {name: one[name] for name in ("sha256", "mime", "width", "height", "resized") if name in one}
         for one in result.sent
@@ -430,9 +415,9 @@ def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
         "trial": result.trial,
         "cluster": result.cluster,
         "images": pictures,
-        MARK: {
+        reading.MARK: {
             kind: {name: clean(one) if name in _OPEN else one for name, one in values.items()}
-            for kind, values in (("sample", format_sample(result)), ("reply", format_reply(reply)))
+            for kind, values in kept.items()
         },
     }
     columns = {str(key): clean(one) for key, one in result.sample.meta.items() if str(key) not in own}
@@ -440,7 +425,7 @@ def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
 
 
 def _to_text(value: Any) -> str:
-    return value if isinstance(value, str) else encode_json_line(value)
+    return value if isinstance(value, str) else writing.encode_json_line(value)
 
 
 # -- Reading
@@ -486,24 +471,26 @@ def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     first: _Line | None = None
     for row in JsonLinesReader(path).rows(()):
         where = name_row(path, row.number, row.line)
-        line = convert_entry(row.values, _Line, where)
+        line = reading.convert_entry(row.values, _Line, where)
         first = first or line
         if line.evaluation_result_id == first.evaluation_result_id:
             entries.append(_read_entry(line, f"{where} (sample_id {line.sample_id!r})"))
-    refuse_duplicates(entries, path)
+    reading.refuse_duplicates(entries, path)
     assert first is not None
     return ReplyLog(tool="Every Eval Ever", task=first.evaluation_name, model=first.model_id, entries=entries)
 
 
 def _read_entry(line: _Line, where: str) -> LogEntry:
     facts = line.metadata or {}
-    own = decode_entry(facts[MARK].encode(), dict[str, Any], f"{where}, {MARK}") if MARK in facts else {}
+    own: dict[str, Any] = {}
+    if (kept := facts.get(reading.MARK)) is not None:
+        own = reading.decode_entry(kept.encode(), dict[str, Any], f"{where}, {reading.MARK}")
     text = _read_text(line)
     reply = None
     if text is not None and not (line.error and not text):
-        kept = {MARK: own["reply"]} if own else None
+        mine = {reading.MARK: own["reply"]} if own else None
         traces = (line.output.reasoning_trace if line.output else None) or [""]
-        reply = read_own_reply(kept, text, where) or Reply.read(text, thinking=traces[0])
+        reply = reading.read_own_reply(mine, text, where) or Reply.read(text, thinking=traces[0])
     trial = facts.get("trial", "")
     return LogEntry(
         id=line.sample_id,
@@ -512,7 +499,7 @@ def _read_entry(line: _Line, where: str) -> LogEntry:
         reply=reply,
         failure="" if reply else (line.error or "the line holds no reply")[:2000],
         asked=line.input.raw,
-        sample=read_own_sample({MARK: own["sample"]} if own else None, where)
+        sample=reading.read_own_sample({reading.MARK: own["sample"]} if own else None, where)
         or _read_sample(line, facts, where),
     )
 
@@ -525,7 +512,7 @@ def _read_text(line: _Line) -> str | None:
 
 
 def _read_sample(line: _Line, facts: Mapping[str, str], where: str) -> Sample:
-    choices = letter_choices(line.input.choices or [], where)
+    choices = reading.letter_choices(line.input.choices or [], where)
     letters = {text: letter for letter, text in reversed(choices.items())}
     golds = tuple(gold if gold in choices else letters.get(gold, gold) for gold in line.input.reference)
     return Sample(id=line.sample_id, question=line.input.raw, golds=golds, choices=choices, meta=dict(facts))

@@ -19,34 +19,7 @@ from eyechart.data.columns.choices import LETTERS
 from eyechart.data.files.json_files import JsonWindow
 from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError
-from eyechart.pipelines.logs.reading import (
-    MARK,
-    MAX_TRIALS,
-    Archive,
-    Number,
-    decode_entry,
-    letter_choices,
-    read_golds,
-    read_image_refs,
-    read_meta,
-    read_own_reply,
-    read_own_sample,
-    read_question,
-    read_reply,
-    refuse_duplicates,
-    report_field_errors,
-)
-from eyechart.pipelines.logs.writing import (
-    compute_run_id,
-    copy_meta,
-    encode_json_line,
-    format_failure,
-    format_messages,
-    format_output,
-    format_reply_message,
-    format_sample,
-    format_usage,
-)
+from eyechart.pipelines.logs import reading, writing
 from eyechart.registry import exporter, log_format
 from eyechart.report.counting import compute_credit, group_trials
 from eyechart.report.rows import open_text_file
@@ -70,8 +43,8 @@ class _Spec(msgspec.Struct, frozen=True):
 
 
 class _Sample(msgspec.Struct, frozen=True, kw_only=True):
-    id: str | Number
-    epoch: Number = 1
+    id: str | reading.Number
+    epoch: reading.Number = 1
     input: Any = None
     choices: list[str] | None = None
     target: Any = None
@@ -107,15 +80,15 @@ def read_json_log(path: Path, _with_questions: bool = True) -> ReplyLog:
                 continue
             _, text = window.value()
             if key == "eval":
-                spec = decode_entry(text, _Spec, f"{path.name}: eval")
+                spec = reading.decode_entry(text, _Spec, f"{path.name}: eval")
     return _log(path, spec, entries)
 
 
 def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A log in an archive."""
-    with Archive(path) as archive:
+    with reading.Archive(path) as archive:
         header = next(name for name in _HEADERS if name in archive.names)
-        spec = decode_entry(archive.read(header), _Header, f"{path.name}: {header}").eval
+        spec = reading.decode_entry(archive.read(header), _Header, f"{path.name}: {header}").eval
         samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
         entries = [_entry(archive.read(name), f"{path.name}: {name}") for name in samples]
     return _log(path, spec, entries)
@@ -124,21 +97,21 @@ def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
 def _log(path: Path, spec: _Spec | None, entries: list[LogEntry]) -> ReplyLog:
     if spec is None:
         raise DataError(f"{path.name}: the log does not name the task and the model", hint="it has no 'eval'")
-    refuse_duplicates(entries, path)
+    reading.refuse_duplicates(entries, path)
     return ReplyLog(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
 
 
 def _entry(text: bytes, where: str) -> LogEntry:
-    found = decode_entry(text, _Sample, where)
+    found = reading.decode_entry(text, _Sample, where)
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
-    if not 1 <= found.epoch <= MAX_TRIALS:
-        raise DataError(f"{name}: field epoch: it is counted from 1, to {MAX_TRIALS} at most")
+    if not 1 <= found.epoch <= reading.MAX_TRIALS:
+        raise DataError(f"{name}: field epoch: it is counted from 1, to {reading.MAX_TRIALS} at most")
     attached = _Attached(found.attachments or {}, name)
-    with report_field_errors(name):
+    with reading.report_field_errors(name):
         asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
-    own = read_own_sample(found.metadata, name)
-    if reply := read_reply(output):
-        reply = read_own_reply(output.get("metadata"), reply.text, name) or reply
+    own = reading.read_own_sample(found.metadata, name)
+    if reply := reading.read_reply(output):
+        reply = reading.read_own_reply(output.get("metadata"), reply.text, name) or reply
     failure = ""
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
     if found.error and not (own and reply):
@@ -150,7 +123,7 @@ def _entry(text: bytes, where: str) -> LogEntry:
         trial=found.epoch - 1,
         reply=None if failure else reply,
         failure=failure or ("" if reply else "the log holds no output of the model"),
-        asked=read_question(asked),
+        asked=reading.read_question(asked),
         sample=own or _sample(found, asked, name),
     )
 
@@ -159,11 +132,11 @@ def _sample(found: _Sample, asked: Any, where: str) -> Sample:
     texts = found.choices or []
     return Sample(
         id=str(found.id),
-        question=read_question(asked),
-        images=read_image_refs(asked),
+        question=reading.read_question(asked),
+        images=reading.read_image_refs(asked),
         golds=_golds(found.target, len(texts)),
-        choices=letter_choices(texts, where),
-        meta=read_meta(found.metadata),
+        choices=reading.letter_choices(texts, where),
+        meta=reading.read_meta(found.metadata),
     )
 
 
@@ -173,7 +146,7 @@ def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
     >>> _golds(["A", "C"], 3), _golds(["4", "four"], 0), _golds("B", 3)
     (('AC',), ('4', 'four'), ('B',))
     """
-    golds = read_golds(target)
+    golds = reading.read_golds(target)
     letters = LETTERS[:n_choices]
     is_all = len(golds) > 1 and all(len(gold) == 1 and gold in letters for gold in golds)
     return ("".join(golds),) if is_all else golds
@@ -241,16 +214,16 @@ _NO_ANSWER = frozenset({"unparsed", "refused", "truncated"})
 def write_inspect(export: Export) -> Sequence[Path]:
     """Write the log; one of the same run from an earlier time goes."""
     now = datetime.now(UTC).replace(microsecond=0)
-    identity = compute_run_id(export.manifest)
+    identity = writing.compute_run_id(export.manifest)
     task = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
     ending = f"_{task.replace('_', '-')}_{identity}.json"
     path = export.folder / (now.isoformat().replace(":", "-") + ending)
     head = _make_head(export, compute_headline(export), now, identity)
     with open_text_file(path) as file:
-        file.write(encode_json_line(head).removesuffix("}") + ', "samples": [')
+        file.write(writing.encode_json_line(head).removesuffix("}") + ', "samples": [')
         asked = (result for result in export.results() if result.outcome is not None)
         for number, result in enumerate(asked):
-            line = encode_json_line(_format_sample(result, export.manifest))
+            line = writing.encode_json_line(_format_sample(result, export.manifest))
             file.write((",\n" if number else "\n") + line)
         file.write("\n]}\n")
     for old in export.folder.glob(f"*{ending}"):
@@ -294,7 +267,7 @@ def _make_head(export: Export, numbers: Headline, now: datetime, identity: str) 
         "cached_tokens": "cached",
     }
     usage = Usage(**{name: tokens.get(one, 0) for name, one in names.items()})
-    used = {_model(manifest): format_usage(usage)} if usage.total_tokens else {}
+    used = {_model(manifest): writing.format_usage(usage)} if usage.total_tokens else {}
     return {
         "version": 2,
         "status": "cancelled" if numbers.plain.overall.pending else "success",
@@ -334,16 +307,16 @@ def _results(manifest: Mapping[str, Any], numbers: Headline) -> dict[str, Any]:
 
 def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     sample, reply = result.sample, result.reply
-    asked = format_messages(result)
+    asked = writing.format_messages(result)
     golds = list(sample.golds)
     record: dict[str, Any] = {
         "id": sample.id,
         "epoch": result.trial + 1,
         "input": asked,
         "target": golds[0] if len(golds) == 1 else golds or "",
-        "messages": [*asked, format_reply_message(reply)] if reply else asked,
-        "output": format_output(reply, _model(manifest)),
-        "metadata": {**copy_meta(sample), MARK: format_sample(result)},
+        "messages": [*asked, writing.format_reply_message(reply)] if reply else asked,
+        "output": writing.format_output(reply, _model(manifest)),
+        "metadata": {**writing.copy_meta(sample), reading.MARK: writing.format_sample(result)},
         "model_usage": {},
         "store": {},
         "events": [],
@@ -355,9 +328,9 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
         record["output"]["completion"] = reply.text
         record |= {"total_time": reply.latency_s, "working_time": reply.latency_s}
         if reply.usage:
-            record["model_usage"] = {_model(manifest): format_usage(reply.usage)}
+            record["model_usage"] = {_model(manifest): writing.format_usage(reply.usage)}
     if result.failure is not None:
-        said = format_failure(result)
+        said = writing.format_failure(result)
         record["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
     elif (value := compute_credit(result)) is not None:
         record["scores"] = {_scorer(manifest): _score(result, value)}

@@ -25,26 +25,7 @@ from eyechart.data.files.json_files import JsonLinesReader, JsonReader, read_byt
 from eyechart.data.files.rows import name_row
 from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError
-from eyechart.pipelines.logs.reading import (
-    MARK,
-    MAX_TRIALS,
-    Number,
-    convert_entry,
-    decode_entry,
-    letter_choices,
-    read_golds,
-    read_meta,
-    read_own_reply,
-    read_own_sample,
-    refuse_duplicates,
-)
-from eyechart.pipelines.logs.writing import (
-    encode_json_line,
-    format_failure,
-    format_reply,
-    format_sample,
-    join_prompt,
-)
+from eyechart.pipelines.logs import reading, writing
 from eyechart.registry import exporter, log_format
 from eyechart.report.counting import compute_credit, group_trials
 from eyechart.report.rows import open_text_file
@@ -62,7 +43,7 @@ _NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
-    doc_id: Number | str
+    doc_id: reading.Number | str
     doc: dict[str, Any] = {}
     resps: Any = None  # a text, a list of texts, or a list of such lists
     filtered_resps: Any = None
@@ -100,10 +81,10 @@ def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     filters: dict[str, str] = {}  # document to the first filter it was met with
     for row in reader.rows(()):
         where = name_row(path, row.number, row.line)
-        line = convert_entry(row.values, _Line, where)
+        line = reading.convert_entry(row.values, _Line, where)
         if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
             entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
-    refuse_duplicates(entries, path)
+    reading.refuse_duplicates(entries, path)
     return ReplyLog(tool="lm-eval", task=read_task_name(path), model=_model_beside(path), entries=entries)
 
 
@@ -127,13 +108,13 @@ def _model_beside(path: Path) -> str:
     if results == path or not results.is_file() or results.stat().st_size > _MAX_RESULTS_BYTES:
         return ""
     with contextlib.suppress(DataError):
-        return decode_entry(read_bytes(results), _Results, results.name).model_name
+        return reading.decode_entry(read_bytes(results), _Results, results.name).model_name
     return ""
 
 
 def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
     said = _answers(line, where)
-    own = read_own_sample(line.doc, where)
+    own = reading.read_own_sample(line.doc, where)
     named = next(
         (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
     )
@@ -144,8 +125,8 @@ def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
         why = line.errors[trial] if trial < len(line.errors) else None
         reply = None
         if text is not None and why is None:
-            known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
-            reply = read_own_reply(known, text, where) or Reply.read(text)
+            known = {reading.MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
+            reply = reading.read_own_reply(known, text, where) or Reply.read(text)
         yield LogEntry(
             id=name,
             where=where,
@@ -172,8 +153,10 @@ def _answers(line: _Line, where: str) -> list[str | None]:
             f"{where}: field {name}: it holds no text that a model wrote",
             hint="samples of generate_until tasks can be scored; log-likelihoods cannot",
         )
-    if len(answers) > MAX_TRIALS:
-        raise DataError(f"{where}: {len(answers)} answers", hint=f"at most {MAX_TRIALS} repeats are read")
+    if len(answers) > reading.MAX_TRIALS:
+        raise DataError(
+            f"{where}: {len(answers)} answers", hint=f"at most {reading.MAX_TRIALS} repeats are read"
+        )
     return list(answers)
 
 
@@ -192,13 +175,13 @@ def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
     doc = line.doc
     question = doc.get("question")
     options: list[Any] = next((doc[key] for key in ALIASES["options"] if isinstance(doc.get(key), list)), [])
-    choices = letter_choices([str(text) for text in options], where, "options")
+    choices = reading.letter_choices([str(text) for text in options], where, "options")
     return Sample(
         id=name,
         question=question if isinstance(question, str) and question else asked,
-        golds=_letters(read_golds(line.target), line.target, choices),
+        golds=_letters(reading.read_golds(line.target), line.target, choices),
         choices=choices,
-        meta=read_meta({key: value for key, value in doc.items() if key not in {"question", "answer"}}),
+        meta=reading.read_meta({key: doc[key] for key in doc if key not in ("question", "answer")}),
     )
 
 
@@ -221,7 +204,7 @@ def _letters(golds: tuple[str, ...], target: Any, choices: Mapping[str, str]) ->
 
 METRIC = "acc"
 
-_TAKEN = frozenset({"id", "question", "choices", "answer", MARK})
+_TAKEN = frozenset({"id", "question", "choices", "answer", reading.MARK})
 
 
 @exporter("lm-eval")
@@ -236,16 +219,18 @@ def write_lm_eval(export: Export) -> Sequence[Path]:
     with open_text_file(samples) as file:
         for trials in group_trials(export.results()):
             if any(result.outcome is not None for result in trials):
-                file.write(encode_json_line(_line(trials, parameters)) + "\n")
+                file.write(writing.encode_json_line(_line(trials, parameters)) + "\n")
     with open_text_file(results) as file:
-        file.write(encode_json_line(_results(export.manifest, compute_headline(export), task, now)) + "\n")
+        file.write(
+            writing.encode_json_line(_results(export.manifest, compute_headline(export), task, now)) + "\n"
+        )
     return [results, samples]
 
 
 def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, Any]:
     first = trials[0]
     sample = first.sample
-    prompt = next((join_prompt(result) for result in trials if result.asked), join_prompt(first))
+    prompt = writing.join_prompt(next((result for result in trials if result.asked), first))
     golds = list(sample.golds)
     target = golds[0] if len(golds) == 1 else golds
     doc = {
@@ -254,7 +239,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         **({"choices": list(sample.choices.values())} if sample.choices else {}),
         "answer": target,
         **{str(key): value for key, value in sample.meta.items() if key not in _TAKEN},
-        MARK: format_sample(first),
+        reading.MARK: writing.format_sample(first),
     }
     values = [value for result in trials if (value := compute_credit(result)) is not None]
     line: dict[str, Any] = {
@@ -266,15 +251,15 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         "filtered_resps": [result.score.read if result.score else None for result in trials],
         "filter": "none",
         "metrics": [METRIC],
-        "doc_hash": _hash(encode_json_line(doc)),
+        "doc_hash": _hash(writing.encode_json_line(doc)),
         "prompt_hash": _hash(prompt),
-        "target_hash": _hash(encode_json_line(target)),
+        "target_hash": _hash(writing.encode_json_line(target)),
         METRIC: add_in_order(values) / len(values) if values else None,
-        MARK: [format_reply(result.reply) if result.reply else None for result in trials],
+        reading.MARK: [writing.format_reply(result.reply) if result.reply else None for result in trials],
     }
     if any(result.reply is None for result in trials):
         line["errors"] = [
-            None if result.reply else format_failure(result) or "not asked yet" for result in trials
+            None if result.reply else writing.format_failure(result) or "not asked yet" for result in trials
         ]
     return line
 

@@ -18,25 +18,8 @@ from typing import Any, NamedTuple
 from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
+from eyechart.pipelines.multi import files
 from eyechart.pipelines.multi.arguments import MultiOptions, Numbering
-from eyechart.pipelines.multi.files import (
-    MARK,
-    OLD_MARK,
-    SYSTEM_TEXT,
-    ImagePaths,
-    Knowledge,
-    Problem,
-    describe_unknown_educations,
-    find_level,
-    find_unshown_images,
-    read_captions,
-    read_hard_list,
-    read_knowledge,
-    read_predictions,
-    read_problems,
-    rewrite_marks,
-    take_first,
-)
 from eyechart.pipelines.multi.score import KINDS
 from eyechart.types import Replies, Reply, Sample, Source
 
@@ -52,7 +35,7 @@ class MultiSource:
     name: str
     options: MultiOptions
     questions: tuple[ProblemQuestion, ...] = field(repr=False)
-    knowledge: Mapping[str, Knowledge] = field(repr=False)
+    knowledge: Mapping[str, files.Knowledge] = field(repr=False)
     captions: Mapping[str, str] | None = field(repr=False)  # by path; None: no captions
     is_system_empty: bool = False  # the prompt has a separate text before the question, and it is empty
     remarks: tuple[str, ...] = ()  # what can change the score: questions left out, images that no text shows
@@ -62,7 +45,7 @@ class MultiSource:
         return str(self.options.problems)
 
     def __iter__(self) -> Iterator[Sample]:
-        to_ref = ImagePaths(self.options.problems.parent, self.options.find("image_root")).to_ref
+        to_ref = files.ImagePaths(self.options.problems.parent, self.options.find("image_root")).to_ref
         for question in self.questions:
             placed, background = self.prepare(question)
             images = (*placed.images, *(background.images if background else ()))
@@ -74,7 +57,7 @@ class MultiSource:
                 meta["knowledge_content"] = background.text
                 meta["knowledge_image_number"] = len(background.images)
             if self.is_system_empty:
-                meta[SYSTEM_TEXT] = ""
+                meta[files.SYSTEM_TEXT] = ""
             yield Sample(
                 id=question.id,
                 question=placed.text,
@@ -87,13 +70,13 @@ class MultiSource:
 
     def _meta(self, question: ProblemQuestion, n_images: int) -> dict[str, Any]:
         problem = question.problem
-        education, subject = problem.education or "", take_first(problem.subject)
+        education, subject = problem.education or "", files.take_first(problem.subject)
         return {
             "question_type": KINDS[question.type],
             "type_name": question.type,
             "education": education,
             "subject": subject,
-            "level": find_level(education, subject),
+            "level": files.find_level(education, subject),
             "problem_id": problem.problem_id,
             "question_image_number": n_images,
             "image_class": classify_images(n_images),
@@ -112,7 +95,7 @@ class MultiSource:
         if (piece := self.knowledge.get(known_as)) is None:
             return placed, None
         where = f"{Path(self.options.knowledge_file).name}: knowledge {known_as!r}"
-        text = rewrite_marks(piece.knowledge_content)
+        text = files.rewrite_marks(piece.knowledge_content)
         return placed, self._place(text, piece.knowledge_images, where, "knowledge_images")
 
     def _place(self, text: str, paths: Sequence[str], where: str, field: str) -> PlacedText:
@@ -162,12 +145,12 @@ def open_multi(options: MultiOptions) -> MultiSource:
     if root is not None and not root.is_dir():
         raise DataError(f"image_root: no folder {root}", hint="check the path")
     file = options.problems
-    problems = read_problems(file)
+    problems = files.read_problems(file)
     questions = list_questions(problems)
     remarks: list[str] = []
     subset = None
     if listed is not None:
-        names = read_hard_list(listed)
+        names = files.read_hard_list(listed)
         subset = frozenset(names)
         known = {question.id for question in questions}
         if not options.allow_unknown_ids:
@@ -178,8 +161,8 @@ def open_multi(options: MultiOptions) -> MultiSource:
     choice = select_questions(questions, options, subset)
     if questions and not choice.asked:
         refuse_empty_choice(choice, options, file=file.name)
-    captions = read_captions(captioned) if options.input_type == 1 and captioned else None
-    knowledge = read_knowledge(known_from) if known_from else {}
+    captions = files.read_captions(captioned) if options.input_type == 1 and captioned else None
+    knowledge = files.read_knowledge(known_from) if known_from else {}
     source = MultiSource("multi", options, choice.asked, knowledge, captions)
     remarks.append(choice.remark(options))
     if known_from and not any((one.problem.knowledge or [""])[0] in knowledge for one in choice.asked):
@@ -190,7 +173,7 @@ def open_multi(options: MultiOptions) -> MultiSource:
         shown = {name: ([one.knowledge_content], one.knowledge_images) for name, one in knowledge.items()}
         remarks += _marks_remarks(shown, known_from, "knowledge_images", must_show=False)
     educations = {name: one.education or "" for name, one in problems.items()}
-    if levels := describe_unknown_educations(educations, "problems"):
+    if levels := files.describe_unknown_educations(educations, "problems"):
         remarks.append(f"{file.name}: {levels}")
     if captions is not None and captioned is not None:
         missing = list(dict.fromkeys(image for image in source.images_in_use() if image not in captions))
@@ -211,12 +194,12 @@ def _marks_remarks(
     entries: Mapping[str, tuple[Sequence[str], Sequence[str]]], file: Path, field: str, *, must_show: bool
 ) -> Iterator[str]:
     """Remarks on entries (texts and images) with older marks, and on those without marks."""
-    if old := [name for name, (texts, _) in entries.items() if any(map(OLD_MARK.search, texts))]:
+    if old := [name for name, (texts, _) in entries.items() if any(map(files.OLD_MARK.search, texts))]:
         yield f"{file.name}: <img_n> is read as [IMAGE_n], in {len(old)} of {len(entries)} entries"
     unmarked = {
         name: left
         for name, (texts, images) in entries.items()
-        if (left := find_unshown_images(texts, images))
+        if (left := files.find_unshown_images(texts, images))
     }
     if not unmarked:
         return
@@ -244,7 +227,7 @@ def _marks_remarks(
 class ProblemQuestion:
     """One question of a problem."""
 
-    problem: Problem
+    problem: files.Problem
     index: int
     row: int  # of the problem in the file, from 1
 
@@ -259,13 +242,13 @@ class ProblemQuestion:
     @property
     def text(self) -> str:
         """Stem and question; as published, with a line break even if one is empty."""
-        problem = self.problem
-        return rewrite_marks(f"{problem.problem_content or ''}\n{problem.problem_content_list[self.index]}")
+        stem, questions = self.problem.problem_content, self.problem.problem_content_list
+        return files.rewrite_marks(f"{stem or ''}\n{questions[self.index]}")
 
     @property
     def image_type(self) -> int:
         """No image, one, or more; several marks may show the same image."""
-        return min(len(MARK.findall(self.text)), 2)
+        return min(len(files.MARK.findall(self.text)), 2)
 
     @property
     def subject(self) -> str:
@@ -277,7 +260,7 @@ class ProblemQuestion:
         return [entry for entry in entries if entry is not None]
 
 
-def list_questions(problems: Mapping[str, Problem]) -> list[ProblemQuestion]:
+def list_questions(problems: Mapping[str, files.Problem]) -> list[ProblemQuestion]:
     """Every question, in the file's order."""
     return [
         ProblemQuestion(problem, index, row)
@@ -397,7 +380,7 @@ def place_images(
     >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], numbering="correct").text
     '[IMAGE_1], [IMAGE_2]'
     """
-    marks = list(MARK.finditer(text))
+    marks = list(files.MARK.finditer(text))
     images = tuple(paths[int(mark[1]) - 1] for mark in marks)  # as published: 0 is the last one
     said = [(captions or {}).get(path, "") for path in images]
     is_within = captions is not None and in_content
@@ -407,7 +390,7 @@ def place_images(
             text = text.replace(mark[0], new)
     else:
         names = iter(written)
-        text = MARK.sub(lambda _: next(names), text)
+        text = files.MARK.sub(lambda _: next(names), text)
     if captions is not None and not in_content:
         # As published: right after the text, without a line break before the first.
         text += "".join(f"{mark}: {one}\n" for mark, one in zip(written, said, strict=True))
@@ -416,7 +399,7 @@ def place_images(
 
 def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
     """Refuse a mark without an image in the list, naming the place."""
-    for mark in MARK.finditer(text):
+    for mark in files.MARK.finditer(text):
         if len(mark[1]) > _MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
             raise DataError(
                 f"{where}: the text has {mark[0][:40]}, but {field} holds {len(paths)} "
@@ -433,7 +416,7 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
 
     Ids that are not in `everything` are refused. The file's number of images decides a question's group.
     """
-    predictions = read_predictions(path)
+    predictions = files.read_predictions(path)
     samples = [sample for sample in chosen if sample.id in predictions]
     meant = {sample.id for sample in samples}
     others = [name for name in predictions if name not in meant]

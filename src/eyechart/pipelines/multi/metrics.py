@@ -15,6 +15,7 @@ import msgspec
 
 from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
+from eyechart.pipelines.multi import report
 from eyechart.pipelines.multi.files import (
     Prediction,
     convert_row,
@@ -23,18 +24,6 @@ from eyechart.pipelines.multi.files import (
     read_entries,
     read_rows,
     take_first,
-)
-from eyechart.pipelines.multi.report import (
-    UNLABELLED_TYPE,
-    QuestionScore,
-    format_absolute_score,
-    format_points,
-    format_rejections,
-    format_tables,
-    make_summary,
-    sort_ids,
-    write_scores,
-    write_summary,
 )
 from eyechart.pipelines.multi.score import KINDS, TypeName, check_position, clean, is_refusal, score
 from eyechart.stats.intervals import add_in_order
@@ -83,16 +72,16 @@ def compute_metrics(
             raise UsageError(
                 f"the results would overwrite the labels, {labels}", hint="choose another output folder"
             )
-    files = write_scores(folder, scored.rows, scored.details, prefix)
+    files = report.write_scores(folder, scored.rows, scored.details, prefix)
     if detail:
-        files += write_summary(folder, scored.rows, prefix, notes)
-    lines = (format_absolute_score(scored.rows), format_rejections(scored.rows))
+        files += report.write_summary(folder, scored.rows, prefix, notes)
+    lines = (report.format_absolute_score(scored.rows), report.format_rejections(scored.rows))
     return Metrics(
         score=add_in_order(row.score for row in scored.rows),
         total=add_in_order(row.total for row in scored.rows),
         n=len(scored.rows),
-        summary=make_summary(scored.rows),
-        tables=format_tables(scored.rows),
+        summary=report.make_summary(scored.rows),
+        tables=report.format_tables(scored.rows),
         lines=tuple(line for line in lines if line),
         notes=tuple(notes),
         unlabelled=scored.unlabelled,
@@ -118,7 +107,7 @@ def add_scores(score_file: str | Path) -> tuple[str, dict[str, Any]]:
     if not total:
         raise DataError(f"{path.name}: it has no points to earn", hint="is it the right file?")
     values = {"score": earned / total, "points": earned, "total": total, "n": len(scores)}
-    return format_points(earned, total), values
+    return report.format_points(earned, total), values
 
 
 def _score_files(labels: Path, predictions: Path, answer_position: str) -> ScoredPredictions:
@@ -223,7 +212,7 @@ class _Labels(msgspec.Struct, frozen=True):
 class ScoredPredictions:
     """The questions in the order of the result files, their entries in detail.json, and ids left out."""
 
-    rows: tuple[QuestionScore, ...]
+    rows: tuple[report.QuestionScore, ...]
     details: Mapping[str, Mapping[str, Any]]
     unlabelled: tuple[str, ...] = ()  # questions whose label is null: rows with 0 points of 0
     unknown: tuple[str, ...] = ()  # predictions whose problem is not among the labels
@@ -238,7 +227,7 @@ def summarise_predictions(
     problem, question id to prediction.
     """
     rows, details, unlabelled, unknown = [], {}, [], []
-    for name in sort_ids(predictions):
+    for name in report.sort_ids(predictions):
         problem_id = name.rpartition("_")[0]
         if problem_id not in problems:
             unknown.append(name)
@@ -253,7 +242,7 @@ def summarise_predictions(
     )
 
 
-def _score_one(name: str, entry: Any, problem: Any, answer_position: str) -> QuestionScore:
+def _score_one(name: str, entry: Any, problem: Any, answer_position: str) -> report.QuestionScore:
     """One prediction with its points."""
     problem_id, _, index = name.rpartition("_")
     labels = convert_row(problem, _Labels, f"problem {problem_id!r}", _NO_LABELS)
@@ -277,11 +266,11 @@ def _score_one(name: str, entry: Any, problem: Any, answer_position: str) -> Que
     known = analyses[place : place + 1] if isinstance(analyses, list) else []
     earned, total = score(said.text, answer, type, answer_position)
     education, subject = labels.education or "", take_first(labels.subject)
-    return QuestionScore(
+    return report.QuestionScore(
         question_id=name,
         score=earned,
         total=total,
-        kind=KINDS[type if answer is not None else UNLABELLED_TYPE],
+        kind=KINDS[type if answer is not None else report.UNLABELLED_TYPE],
         level=find_level(education, subject),
         subject=subject,
         n_images=said.question_image_number,
