@@ -2,8 +2,8 @@
 
 `convert_dataset` reads rows one by one, writes each image unchanged under a name that stays below the output
 folder, and overwrites existing files only with `force`. The order of keys and the texts are those of the
-published annotation files. A `Layout` per benchmark, at the end, says what its original looks like on the
-hub; where it goes is in the benchmark's own table (`DATASETS`).
+published annotation files. A `Layout` per benchmark, beside the function that converts a row, says what its
+original looks like on the hub; where it goes is in the benchmark's own table (`DATASETS`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from eyechart.registry import converters
 from eyechart.types import Converted, ImageRef
 
 Values = Mapping[str, Any]
+Convert = Callable[[Values, int, str], dict[str, Any]]  # a row, its position, the image's name in it
 
 _LETTERED = re.compile(r"\(([A-Z])\)")
 _PLACEHOLDER = re.compile(r"\s*<\|?image(?:_\d+|_pad)?\|?>[ \t]*\n?")
@@ -44,8 +45,8 @@ class Layout:
     dataset: Dataset
     files: tuple[str, ...]  # patterns of the original's data file; the first one that matches counts
     fields: Mapping[str, str]  # the original's columns, by what a sample needs
-    columns: tuple[str, ...]  # further columns that must exist
-    convert: Callable[[Values, int, str], dict[str, Any]]  # a row, its position, the image's name in it
+    columns: tuple[str, ...] = ()  # further columns that must exist
+    convert: Convert
     is_ascii: bool = False  # the published file escapes other characters
     has_files: bool = True  # images are files, not cells
     has_boxes: bool = False  # a JSON file beside each image says where to look
@@ -238,9 +239,30 @@ def _explain_os_errors(path: Path) -> Iterator[None]:
         raise DataError(f"cannot write to {path}: {err.strerror or err}") from err
 
 
-# -- One row of each original
+# -- One row of each original, with columns and file names as the hub's loaders know them
+
+LAYOUTS: list[Layout] = []
 
 
+def _reads(name: str, **layout: Any) -> Callable[[Convert], Convert]:
+    """Record the function as the converter of a data set's rows."""
+
+    def record(convert: Convert) -> Convert:
+        [dataset] = [one for one in DATASETS if one.name == name]
+        LAYOUTS.append(Layout(dataset=dataset, convert=convert, **layout))
+        converters.record(name, partial(convert_dataset, LAYOUTS[-1]))
+        return convert
+
+    return record
+
+
+@_reads(
+    "vstar",
+    files=("test_questions.jsonl", "*.jsonl"),
+    fields={"question": "text", "answer": "label", "image": "image"},
+    columns=("category",),
+    has_boxes=True,
+)
 def convert_vstar(values: Values, position: int, name: str) -> dict[str, Any]:
     """V*Bench: one text holds question, options and an instruction, which is dropped."""
     question, options = split_options(to_text(values["text"]))
@@ -273,6 +295,15 @@ def split_options(text: str) -> tuple[str, str]:
     return "\n".join(lines[:first]).strip(), "\n".join(options).strip()
 
 
+_HR_BENCH: dict[str, Any] = {
+    "fields": {"id": "index", "image": "image"},
+    "columns": ("question", "A", "B", "C", "D", "answer", "category"),
+    "has_files": False,
+}
+
+
+@_reads("hr-bench-8k", files=("*8k*.parquet", "*8k*.tsv"), **_HR_BENCH)
+@_reads("hr-bench-4k", files=("*4k*.parquet", "*4k*.tsv"), **_HR_BENCH)
 def convert_hr_bench(values: Values, position: int, name: str) -> dict[str, Any]:
     """HR-Bench: options in columns; the index names the image."""
     number = _number(values["index"])
@@ -287,6 +318,14 @@ def convert_hr_bench(values: Values, position: int, name: str) -> dict[str, Any]
     }
 
 
+@_reads(
+    "treebench",
+    files=("*.parquet", "*.tsv", "*.jsonl", "*.json"),
+    fields={"options": "multi-choice options", "image": "image"},
+    columns=("question", "answer", "category"),
+    is_ascii=True,
+    has_files=False,
+)
 def convert_treebench(values: Values, position: int, name: str) -> dict[str, Any]:
     """TreeBench: texts stay as they are, spaces included; boxes become a text that holds a list."""
     number = _number(values.get("index", values.get("question_id", position)))
@@ -304,6 +343,11 @@ def convert_treebench(values: Values, position: int, name: str) -> dict[str, Any
     return row
 
 
+@_reads(
+    "visual-probe-hard",
+    files=("val.json", "*.json", "*.jsonl"),
+    fields={"question": "problem", "answer": "solution", "image": "images"},
+)
 def convert_visual_probe(values: Values, position: int, name: str) -> dict[str, Any]:
     """VisualProbe Hard: the image placeholder is removed from the question; the image names the row."""
     file = PurePosixPath(name).name or f"visual_probe_hard_{position}.jpg"
@@ -316,6 +360,15 @@ def convert_visual_probe(values: Values, position: int, name: str) -> dict[str, 
     }
 
 
+@_reads(
+    "mme-realworld-lite",
+    files=("*lite*.json", "*.json"),
+    fields={
+        "id": "Question_id", "question": "Text", "answer": "Ground truth", "options": "Answer choices",
+        "image": "Image",
+    },
+    columns=("Subtask",),
+)  # fmt: skip
 def convert_mme_realworld(values: Values, position: int, name: str) -> dict[str, Any]:
     """MME-RealWorld-Lite: options are a list of lettered texts; the subtask is the group."""
     choices = values["Answer choices"]
@@ -331,6 +384,12 @@ def convert_mme_realworld(values: Values, position: int, name: str) -> dict[str,
     }
 
 
+@_reads(
+    "o3-bench",
+    files=("metadata.jsonl",),
+    fields={"image": "file_name"},
+    columns=("question", "options", "answer", "subset"),
+)
 def convert_o3_bench(values: Values, position: int, name: str) -> dict[str, Any]:
     """O3-Bench comes in this form: it is checked and copied."""
     for column in ("question", "options", "answer"):
@@ -350,71 +409,3 @@ def _number(value: Any) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise ValueError(f"{text[:40]!r} is not a row number")
     return int(text)
-
-
-# -- The originals, with columns and file names as the hub's loaders know them.
-
-_BY_NAME = {dataset.name: dataset for dataset in DATASETS}
-
-
-def _describe_hr_bench(size: str) -> Layout:
-    return Layout(
-        dataset=_BY_NAME[f"hr-bench-{size}"],
-        files=(f"*{size}*.parquet", f"*{size}*.tsv"),
-        fields={"id": "index", "image": "image"},
-        columns=("question", "A", "B", "C", "D", "answer", "category"),
-        convert=convert_hr_bench,
-        has_files=False,
-    )
-
-
-LAYOUTS = (
-    Layout(
-        dataset=_BY_NAME["vstar"],
-        files=("test_questions.jsonl", "*.jsonl"),
-        fields={"question": "text", "answer": "label", "image": "image"},
-        columns=("category",),
-        convert=convert_vstar,
-        has_boxes=True,
-    ),
-    _describe_hr_bench("4k"),
-    _describe_hr_bench("8k"),
-    Layout(
-        dataset=_BY_NAME["treebench"],
-        files=("*.parquet", "*.tsv", "*.jsonl", "*.json"),
-        fields={"options": "multi-choice options", "image": "image"},
-        columns=("question", "answer", "category"),
-        convert=convert_treebench,
-        is_ascii=True,
-        has_files=False,
-    ),
-    Layout(
-        dataset=_BY_NAME["visual-probe-hard"],
-        files=("val.json", "*.json", "*.jsonl"),
-        fields={"question": "problem", "answer": "solution", "image": "images"},
-        columns=(),
-        convert=convert_visual_probe,
-    ),
-    Layout(
-        dataset=_BY_NAME["mme-realworld-lite"],
-        files=("*lite*.json", "*.json"),
-        fields={
-            "id": "Question_id",
-            "question": "Text",
-            "answer": "Ground truth",
-            "options": "Answer choices",
-            "image": "Image",
-        },
-        columns=("Subtask",),
-        convert=convert_mme_realworld,
-    ),
-    Layout(
-        dataset=_BY_NAME["o3-bench"],
-        files=("metadata.jsonl",),
-        fields={"image": "file_name"},
-        columns=("question", "options", "answer", "subset"),
-        convert=convert_o3_bench,
-    ),
-)
-for _layout in LAYOUTS:
-    converters.record(_layout.dataset.name, partial(convert_dataset, _layout))
