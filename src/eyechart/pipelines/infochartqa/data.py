@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from eyechart.data.columns.choices import LETTERS, label_choices, read_lettered_choices
 from eyechart.data.columns.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
@@ -51,50 +51,43 @@ def open_infochartqa(
 ) -> InfoChartQASource:
     """Open the hub's data set (all its splits, or one), another place on the hub, or a file."""
     if spec is None or str(spec).startswith("hf:"):
-        return _open_hub_parts(HUB if spec is None else str(spec), split, image_root)
+        place = HUB if spec is None else str(spec)
+        return InfoChartQASource("infochartqa", place, partial(_open_hub, place, split, image_root), split)
     found = find_file(spec)
-    format, _ = guess_format(found.path)
-    roots = [str(found.path.parent), *([str(image_root)] if image_root else [])]
-
-    def open_part() -> tuple[Reader, ChartImages]:
-        reader = open_reader(found.path, format, "utf-8", SourceOptions())
-        return reader, ChartImages(str(found.path), PathRules(roots), image_root)
-
-    part = SourcePart(found.path.name, "", open_part)
-    return InfoChartQASource(found.name, str(found.path), [part], only=split)
+    return InfoChartQASource(found.name, str(found.path), partial(_open_file, found.path, image_root), split)
 
 
-def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
+def _open_file(path: Path, image_root: Path | None) -> Iterator[Part]:
+    format, _ = guess_format(path)
+    rules = PathRules([str(path.parent), *([str(image_root)] if image_root else [])])
+    reader = open_reader(path, format, "utf-8", SourceOptions())
+    yield Part(path.name, "", reader, ChartImages(str(path), rules, image_root))
+
+
+def _open_hub(spec: str, split: str, image_root: Path | None) -> Iterator[Part]:
     named = parse_hub(spec)
     base, _, revision = str(named).partition("@")
     behind = f"@{revision}" if revision else ""
     if named.part:
-        splits = [named.split]
-        specs = [str(named)]
+        specs = {named.split: str(named)}
     else:
         published = list(SPLITS) if base == HUB else list_splits(spec)
         # What `save_to_disk` wrote has one part without a name; its rows may name their splits.
         splits = [split] if split and published != [""] else published
-        specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
-    parts = [
-        SourcePart(one, name, partial(_open_hub_part, one, image_root))
-        for one, name in zip(specs, splits, strict=True)
-    ]
-    return InfoChartQASource("infochartqa", spec, parts, only=split)
+        specs = {name: f"{base}:{name}{behind}" if name else spec for name in splits}
+    for name, one in specs.items():
+        reader = open_hub(one)
+        images = ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
+        yield Part(one, name, reader, images)
 
 
-def _open_hub_part(spec: str, image_root: Path | None) -> tuple[Reader, ChartImages]:
-    reader = open_hub(spec)
-    return reader, ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
-
-
-@dataclass(frozen=True, slots=True)
-class SourcePart:
-    """One file, or one split of the hub's data set, opened when its rows are read."""
+class Part(NamedTuple):
+    """One file, or one split of the hub's data set."""
 
     label: str  # its name in messages
     split: str
-    open: Callable[[], tuple[Reader, ChartImages]]
+    reader: Reader
+    images: ChartImages
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +96,21 @@ class InfoChartQASource:
 
     name: str
     origin: str
-    parts: Sequence[SourcePart]
+    open_parts: Callable[[], Iterator[Part]]
     only: str = ""  # a split: rows of other splits are left out
 
     def __iter__(self) -> Iterator[Sample]:
         """All samples; the first malformed row stops it with a `DataError`."""
         seen: dict[str, tuple[str, str]] = {}  # id to split and place
         others: set[str] = set()
-        for part in self.parts:
-            reader, images = part.open()
-            for row in reader.rows(BLOBS):
+        for part in self.open_parts():
+            for row in part.reader.rows(BLOBS):
                 split = to_text(row.values.get("split")) or part.split
                 if self.only and split != self.only:
                     others.add(split)
                     continue
                 where = name_row(Path(part.label), row.number, row.line)
-                yield _to_sample(row, split, where, images, seen)
+                yield _to_sample(row, split, where, part.images, seen)
         if others and not seen:
             known = ", ".join(sorted(filter(None, others))[:8])
             hint = f"found: {known}" if known else "its rows name no split: leave out --set split"
@@ -263,19 +255,20 @@ _HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?/")
 _BRANCH = re.compile(r"(https?://(?:raw\.githubusercontent\.com|github\.com)/.*?)/refs/heads/", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
 class ChartImages:
     """Finds the images of one file's rows. `image_root` is a folder of charts named by `figure_id`."""
 
-    location: str  # of the file, for images inside it
-    rules: PathRules
-    image_root: Path | None = None
-    by_row: Literal["parquet", "hub"] = "parquet"  # what holds the images that are found by row number
-    cells: ImageCells = field(init=False)
-
-    def __post_init__(self) -> None:
-        cells = ImageCells(self.location, self.rules.to_ref, by_row=self.by_row)
-        object.__setattr__(self, "cells", cells)
+    def __init__(
+        self,
+        location: str,
+        rules: PathRules,
+        image_root: Path | None = None,
+        by_row: Literal["parquet", "hub"] = "parquet",
+    ) -> None:
+        """`location` of the file and `by_row` are for images in it, which are found by row number."""
+        self.rules = rules
+        self.image_root = image_root
+        self.cells = ImageCells(location, rules.to_ref, by_row=by_row)
 
     def find(
         self, values: Mapping[str, Any], row: int, figure_id: str, split: str, where: str
@@ -295,11 +288,9 @@ class ChartImages:
         return (*charts, *crops, *(replace(charts[0], box=box) for box in boxes))
 
     def _read(self, value: Any, row: int, column: str, where: str) -> tuple[ImageRef, ...]:
-        if value is None or value in ("", []):
-            return ()
         if isinstance(value, str) and isinstance(listed := read_literal(value), list):
             value = listed
-        if value == []:
+        if value is None or value in ("", []):
             return ()
         try:
             found = self.cells.read(_tidied(value), row, only_paths=column == "url")
