@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.images.boxes import Box, read_boxes
 from eyechart.errors import DataError
-from eyechart.pipelines.insight_o3.benchmark import AnnotationSource, mark_rotations, rebuild_row
-from eyechart.pipelines.insight_o3.rows import AS_WRITTEN
+from eyechart.pipelines.insight_o3.benchmark import AS_WRITTEN, AnnotationSource, mark_rotations, rebuild_row
 from eyechart.types import Sample
 from support.files import jsonl, picture
 from support.insight_o3 import annotation_rows

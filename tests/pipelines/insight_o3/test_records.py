@@ -11,8 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart.pipelines.insight_o3.benchmark import (
+    convert_value,
+    find_group,
+    guess_kind,
+    make_official_records,
+)
 from eyechart.pipelines.insight_o3.report import Recorder, find_end
-from eyechart.pipelines.insight_o3.rows import convert_value, find_group, guess_kind, make_official_records
 from eyechart.types import Reply, Result, Score
 from support.insight_o3 import vectors
 from support.results import result

@@ -2,8 +2,7 @@
 
 =============  =============================================================================
 score          the verdict: a rule, then a judge for what it leaves open; `verdict` first
-benchmark      the benchmarks in a table, their prompt, their annotation files
-rows           what the authors' loader makes of a row's values
+benchmark      the benchmarks in a table, their prompt, their annotation files and rows
 report         the authors' result files: records, rates by group, summary over trials
 evaluate       the authors' evaluation command as a function: arguments in, folder out
 arguments      its arguments, their checks, their names in hints

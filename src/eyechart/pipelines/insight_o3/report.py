@@ -18,8 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from eyechart.files import make_folder
 from eyechart.models.redact import redact_parameters
-from eyechart.pipelines.insight_o3.benchmark import rebuild_row
-from eyechart.pipelines.insight_o3.rows import find_group, make_official_records
+from eyechart.pipelines.insight_o3.benchmark import find_group, make_official_records, rebuild_row
 from eyechart.pipelines.insight_o3.score import ASSISTANT, FINISHED
 from eyechart.registry import exporter
 from eyechart.report.rows import open_text_file, remove_trials, write_json_file

@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-from eyechart.pipelines.insight_o3.rows import find_official_gold
 from eyechart.registry import judge_prompt, scorers
 from eyechart.score.reading import score_official
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score, answer_calls
@@ -25,6 +24,7 @@ MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "
 FINISHED = "stop"
 ASSISTANT = "assistant"
+OFFICIAL_GOLD = "official-answer"  # in what is withheld: the gold, where the loader makes it a number
 _VERSION = "2"
 Judge: TypeAlias = Callable[[str, str], str | None]  # stage and answer in, the judge's reply out
 
@@ -232,6 +232,15 @@ def score_insight_o3(
         reply, sample, value=float(found.is_correct), read=found.extracted_answer, route=route
     )
     return replace(score, detail=found.detail())
+
+
+def find_official_gold(sample: Sample) -> object:
+    """The gold as the official code compares it: text, or what its loader makes of the column.
+
+    >>> find_official_gold(Sample(id="0", question="How many?", golds=("007",)))
+    '007'
+    """
+    return sample.withheld.get(OFFICIAL_GOLD, sample.golds[0])
 
 
 scorers.record("insight-o3", InsightScorer())
