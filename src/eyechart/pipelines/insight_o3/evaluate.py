@@ -63,41 +63,29 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> InsightEvaluatio
         plan = plan_evaluation(arguments, progress=progress)
         if (found := find_earlier_summary(arguments, plan)) is not None:
             return InsightEvaluation(folder=arguments.folder, run=None, summary=found)
-        done = _evaluated(arguments, plan)
+        is_new = not (arguments.folder / _ARGUMENTS).exists()
+        if is_new:
+            _write_arguments(arguments)  # so that it exists if the run is killed
+        try:
+            done = evaluate_plan(plan)
+        except BaseException:
+            if is_new and not (plan.folder / FILE_NAME).exists():  # the run did not start
+                (arguments.folder / _ARGUMENTS).unlink(missing_ok=True)
+            raise
         if done.trouble is not None:
             done.trouble.hint = rename_flags_in_hint(done.trouble.hint)
-        if done.is_interrupted:
-            _write_arguments(arguments)
-            return InsightEvaluation(folder=arguments.folder, run=done, summary=None)
-        return _written(arguments, done)
-
-
-def _evaluated(arguments: Arguments, plan: Plan) -> Run:
-    """Run the plan. args.json is written first, so that it exists if the run is killed."""
-    is_new = not (arguments.folder / _ARGUMENTS).exists()
-    if is_new:
-        _write_arguments(arguments)
-    try:
-        return evaluate_plan(plan)
-    except BaseException:
-        if is_new and not (plan.folder / "run.sqlite").exists():  # the run did not start
-            (arguments.folder / _ARGUMENTS).unlink(missing_ok=True)
-        raise
-
-
-def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
-    export = Export(
-        folder=arguments.folder,
-        manifest=done.manifest,
-        results=done.list_for_files,
-        full_images=arguments.full_images,
-        find_calls=done.find_calls,
-    )
-    files = tuple(write_insight_o3(export))
-    _write_arguments(arguments)  # the exporter wrote the run's, which are in its own folder too
-    summary = arguments.folder / "summary_metrics.json"
-    found = json.loads(summary.read_bytes()) if summary in files else None
-    return InsightEvaluation(folder=arguments.folder, run=done, summary=found, files=files)
+        export = Export(
+            folder=arguments.folder,
+            manifest=done.manifest,
+            results=done.list_for_files,
+            full_images=arguments.full_images,
+            find_calls=done.find_calls,
+        )
+        files = () if done.is_interrupted else tuple(write_insight_o3(export))
+        _write_arguments(arguments)  # the exporter wrote the run's, which are in its own folder too
+        summary = arguments.folder / "summary_metrics.json"
+        found = json.loads(summary.read_bytes()) if summary in files else None
+        return InsightEvaluation(folder=arguments.folder, run=done, summary=found, files=files)
 
 
 def _write_arguments(arguments: Arguments) -> None:
@@ -180,6 +168,14 @@ def _model(name: str) -> str:
 def _options(arguments: Arguments, *, progress: bool) -> Options:
     judge = _judge(arguments)
     arguments = arguments.without_idle_addresses()  # options are written to disk
+    judging = {
+        "scorer": "insight-o3",
+        "judge": judge,
+        "judge_base_url": arguments.judge_api_base_url,
+        "judge_api_key": arguments.judge_api_key,
+        "judge_params": {"max_completion_tokens": 2048} if arguments.is_judge_served else {},
+        "judge_prompts": arguments.judge_prompts,
+    }
     return Options.of(
         {
             "base_url": arguments.api_base_url,
@@ -193,7 +189,7 @@ def _options(arguments: Arguments, *, progress: bool) -> Options:
             "timeout_s": _timeout_s(arguments),
             "progress": progress,
             "thinking": arguments.thinking,
-            **(_judging(arguments, judge) if judge else {"scorer": "default"}),
+            **(judging if judge else {"scorer": "default"}),
         }
     )
 
@@ -205,17 +201,6 @@ def _parameters(arguments: Arguments) -> dict[str, Any]:
         return {} if said == DEFAULT_FIELDS else said
     detail = arguments.image_url_extra_settings.get("detail")
     return {**said, **({"image_detail": detail} if detail else {})}
-
-
-def _judging(arguments: Arguments, judge: str) -> dict[str, Any]:
-    return {
-        "scorer": "insight-o3",
-        "judge": judge,
-        "judge_base_url": arguments.judge_api_base_url,
-        "judge_api_key": arguments.judge_api_key,
-        "judge_params": {"max_completion_tokens": 2048} if arguments.is_judge_served else {},
-        "judge_prompts": arguments.judge_prompts,
-    }
 
 
 def _judge(arguments: Arguments) -> str | None:
@@ -254,7 +239,7 @@ def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | N
     Refuses a folder that this evaluation cannot continue.
     """
     folder = arguments.folder
-    runs = sorted(path.parent for path in (folder / RUNS).glob("*/run.sqlite"))
+    runs = sorted(path.parent for path in (folder / RUNS).glob(f"*/{FILE_NAME}"))
     if plan.folder in runs:
         return None
     if any(_has_replies(run) for run in runs):
@@ -314,7 +299,7 @@ def _list_changes(arguments: Arguments) -> str:
     asked = ("ann_file", "img_dir", "model", "api_base_url", "img_max_pixels", "sys_prompt",
              "chat_completion_kwargs", "image_url_extra_settings")  # fmt: skip
     try:
-        before = json.loads((arguments.folder / "args.json").read_bytes())
+        before = json.loads((arguments.folder / _ARGUMENTS).read_bytes())
         now = json.loads(json.dumps(arguments.record(), default=str))
         changed = [
             f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
