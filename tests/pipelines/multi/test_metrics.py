@@ -42,8 +42,8 @@ def test_as_the_official_step(tmp_path: Path, number: int) -> None:
     assert found.summary == expected["summary"]
     assert found.unknown == ("zzzz_9_0",)
     missing, unknown = found.notes
-    assert unknown == "1 question is in prediction.json but not in label.json, and left out: zzzz_9_0"
-    assert missing.startswith("1 question has no prediction in prediction.json, e.g. czwl_1_0; ")
+    assert unknown == "1 question in prediction.json but not in label.json, left out: zzzz_9_0"
+    assert missing.startswith("1 question without a prediction in prediction.json (as published, ")
     assert sorted(path.name for path in tmp_path.iterdir()) == expected["files"]
     assert prediction_file.read_bytes() == before
     assert list(read_json(tmp_path / "score.json")) == expected["order"]
@@ -70,8 +70,8 @@ def test_a_question_without_a_prediction_is_told(tmp_path: Path, labels: Path) -
     found = metrics(labels, write(tmp_path / "prediction_5.json", entries))
     assert (found.score, found.total) == (0, 1)
     assert found.notes == (
-        "1 question has no prediction in prediction_5.json, e.g. czsx_0_0; as published, that counts "
-        "as an empty one. Is the run complete?",
+        "1 question without a prediction in prediction_5.json (as published, that counts as an empty one; "
+        "is the run complete?): czsx_0_0",
     )
     empty = write(tmp_path / "prediction.json", {"czsx_0_0": ENTRY | {"prediction": ""}})
     assert metrics(labels, empty).notes == ()  # a model may say nothing
@@ -82,11 +82,11 @@ def test_failed_questions_earn_nothing_and_that_is_said(tmp_path: Path) -> None:
     failed = {"question_image_number": 0, "prediction": "", "feedback": "HTTP 500"}
     one = write(tmp_path / "one.json", {"czsx_0_0": ENTRY, "czsx_1_0": failed})
     assert metrics(label_file, one).notes == (
-        "1 question got no answer, e.g. czsx_1_0: 0 points, as published; feedback in one.json says why",
+        "1 question without an answer (0 points, as published; feedback in one.json says why): czsx_1_0",
     )
     two = write(tmp_path / "two.json", {"czsx_0_0": ENTRY, "czsx_1_0": failed, "czsx_2_0": failed})
     found = metrics(label_file, two)
-    assert found.notes[0].startswith("2 questions got no answer, e.g. czsx_1_0: 0 points")
+    assert found.notes[0].startswith("2 questions without an answer (0 points")
     assert (found.score, found.total) == (1, 3)
 
 
@@ -97,7 +97,7 @@ def test_a_label_that_is_null_is_told_and_counts_for_nothing(tmp_path: Path) -> 
     entries = {"czsx_0_0": ENTRY, "czsx_1_0": ENTRY | {"question_id": "czsx_1_0"}}
     found = metrics(label_file, write(tmp_path / "prediction.json", entries), detail=True)
     assert (found.score, found.total, found.unlabelled) == (1, 1, ("czsx_1_0",))
-    assert found.notes == ("1 question has no label in label.json, not scored: czsx_1_0",)
+    assert found.notes == ("1 question without a label in label.json, not scored: czsx_1_0",)
     assert read_json(tmp_path / "score.json")["czsx_1_0"]["total_score"] == 0
 
 
@@ -188,6 +188,6 @@ def test_an_answer_position_that_is_none(tmp_path: Path, labels: Path) -> None:
 def test_many_unknown_ids_are_counted_and_some_named(tmp_path: Path, labels: Path) -> None:
     strangers: dict[str, Any] = {f"zz_{k}_0": {} for k in range(9)}
     found = metrics(labels, write(tmp_path / "p.json", {"czsx_0_0": ENTRY, **strangers}))
-    assert found.notes[0].startswith("9 questions are in p.json but not in label.json")
-    assert found.notes[0].endswith("zz_0_0, zz_1_0, zz_2_0, zz_3_0, zz_4_0, ...")
+    assert found.notes[0].startswith("9 questions in p.json but not in label.json")
+    assert found.notes[0].endswith("zz_0_0, zz_1_0, zz_2_0, zz_3_0, zz_4_0 and 4 more")
     assert len(found.unknown) == 9

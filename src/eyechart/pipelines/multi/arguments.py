@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -229,11 +229,10 @@ class MultiArguments(MultiSettings):
             arguments = msgspec.convert(said, cls)
         except msgspec.ValidationError as err:
             raise UsageError(f"{where}: wrong argument: {err}") from err
-        arguments.check()
+        arguments._check()
         return arguments
 
-    def check(self) -> None:
-        """Refuse wrong values."""
+    def _check(self) -> None:
         for name in ("output_dir", "questions_type", "image_type"):
             if not getattr(self, name).strip():
                 raise UsageError(f"--{name} is empty", hint="leave it out, or give a value")
@@ -352,13 +351,12 @@ def _written(name: str, value: Any) -> str:
 
 def list_differences(arguments: MultiArguments, before: MultiArguments) -> list[str]:
     """The arguments of an earlier run that differ now."""
-    before = replace(before, **{name: getattr(arguments, name) for name in _PACE})
-    names = [
-        one.name
+    return [
+        f"{one.name} is {there!r} there, not {now!r}"
         for one in fields(MultiArguments)
-        if getattr(before, one.name) != getattr(arguments, one.name)
+        if one.name not in _PACE
+        and (there := getattr(before, one.name)) != (now := getattr(arguments, one.name))
     ]
-    return [f"{name} is {getattr(before, name)!r} there, not {getattr(arguments, name)!r}" for name in names]
 
 
 def write_arguments(arguments: MultiArguments, folder: Path) -> None:

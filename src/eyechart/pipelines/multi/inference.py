@@ -241,6 +241,14 @@ class Inference:
 # -- Arguments as the original changes them before a run
 
 
+# What the original sets for models of its list.
+_FORCED = (
+    (("viscpm", "visualglm"), "in_turn", True, "takes one image at a time: --in_turn is on"),
+    (("gpt-4v", "geminivision"), "in_turn", False, "is not asked in rounds: --in_turn is off"),
+    (("viscpm",), "blank_image", True, "needs an image with every question: --blank_image is on"),
+)
+
+
 def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[MultiArguments, list[str]]:
     """The arguments as the original changes them before a run, and a note on every change.
 
@@ -249,16 +257,12 @@ def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[Mul
     notes = []
     changes: dict[str, Any] = {}
     has_images = arguments.input_type == 2
-    if registered in ("viscpm", "visualglm") and has_images and not arguments.in_turn:
-        changes["in_turn"] = True
-        notes.append(f"{registered} takes one image at a time: --in_turn is on, as published")
-    if registered in ("gpt-4v", "geminivision") and has_images and arguments.in_turn:
-        changes["in_turn"] = False
-        notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
-    if registered == "viscpm" and not arguments.blank_image:
-        changes["blank_image"] = True
-        if has_images:
-            notes.append("viscpm needs an image with every question: --blank_image is on, as published")
+    for models, name, value, why in _FORCED:
+        is_asked = has_images or name == "blank_image"
+        if registered in models and is_asked and getattr(arguments, name) is not value:
+            changes[name] = value
+            if has_images:
+                notes.append(f"{registered} {why}, as published")
     if arguments.input_type == 1 and not arguments.caption_file:
         changes["input_type"] = 0
         notes.append("--input_type 1 without a --caption_file is asked as 0, as published")

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError, UsageError, join_names
 from eyechart.files import make_folder
 from eyechart.pipelines.multi import report
 from eyechart.pipelines.multi.files import (
@@ -142,35 +142,18 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     educations = {row.question_id: row.education for row in scored.rows}
     if levels := describe_unknown_educations(educations, "questions"):
         notes.append(f"{labels.name}: {levels}")
-    if missing:
-        notes.append(
-            f"{_questions(missing, 'has', 'have')} no prediction in {predictions.name}, e.g. {missing[0]}; "
-            "as published, that counts as an empty one. Is the run complete?"
-        )
-    if failed:
-        notes.append(
-            f"{_questions(failed, 'got', 'got')} no answer, e.g. {failed[0]}: 0 points, as published; "
-            f"feedback in {predictions.name} says why"
-        )
-    if scored.unlabelled:
-        notes.append(
-            f"{_questions(scored.unlabelled, 'has', 'have')} no label in {labels.name}, "
-            f"not scored: {_ids(scored.unlabelled)}"
-        )
-    if scored.unknown:
-        notes.append(
-            f"{_questions(scored.unknown, 'is', 'are')} in {predictions.name} but not in {labels.name}, "
-            f"and left out: {_ids(scored.unknown)}"
-        )
+    empty = "as published, that counts as an empty one; is the run complete?"
+    remarks: list[tuple[Sequence[str], str]] = [
+        (missing, f"without a prediction in {predictions.name} ({empty})"),
+        (failed, f"without an answer (0 points, as published; feedback in {predictions.name} says why)"),
+        (scored.unlabelled, f"without a label in {labels.name}, not scored"),
+        (scored.unknown, f"in {predictions.name} but not in {labels.name}, left out"),
+    ]
+    for names, what in remarks:
+        if names:
+            many = f"{len(names)} question{'s' * (len(names) != 1)}"
+            notes.append(f"{many} {what}: {join_names(names, _SHOWN_IDS)}")
     return notes
-
-
-def _questions(names: Sequence[str], verb: str, plural: str) -> str:
-    return f"{len(names)} questions {plural}" if len(names) > 1 else f"1 question {verb}"
-
-
-def _ids(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN_IDS]) + (", ..." if len(names) > _SHOWN_IDS else "")
 
 
 def _prefix(name: str) -> str:
