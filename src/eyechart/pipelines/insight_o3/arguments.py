@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from eyechart.errors import DataError, UsageError, translate_hint
 from eyechart.models.redact import redact_parameters
 from eyechart.option import REQUIRED, argument, check_limits
@@ -31,6 +33,7 @@ _question, _model, _judging, _run = (
 )
 _OF_A_SERVER = ("api_base_url", "api_key", "image_url_extra_settings")
 _OF_A_JUDGE = ("judge_api_base_url", "judge_api_key", "judge_prompts", "max_answer_length")
+_PATHS = ("ann_file", "img_dir", "output_dir")
 LOCAL_PREFIXES = ("python:", "baseline/")
 
 
@@ -155,20 +158,14 @@ class Arguments:
 # -- Checks
 
 
-_KINDS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
-    "a text": (str, ("eval_name", "model")),
-    "an address": (str | None, ("api_base_url", "judge_api_base_url")),
-    "a path": (str | os.PathLike, ("ann_file", "img_dir", "output_dir")),
-    "a whole number": (int, ("num_trials", "concurrency", "max_answer_length", "img_max_pixels")),
-    "a number of seconds": (int | float | None, ("client_timeout",)),
-    "names with values": (Mapping, ("chat_completion_kwargs", "image_url_extra_settings")),
-}
-_UNSHOWN = ("an address", "names with values")  # where a password or a key may stand
-
-
 def check_arguments(arguments: Arguments) -> None:
     """Refuse wrong values before anything is opened."""
-    _check_kinds(arguments)
+    said = {name: getattr(arguments, name) for name in arguments.__dataclass_fields__}
+    said |= {name: os.fspath(said[name]) for name in _PATHS if isinstance(said[name], os.PathLike)}
+    try:
+        msgspec.convert(said, Arguments)
+    except msgspec.ValidationError as err:  # it shows no values, which may be keys
+        raise UsageError(f"wrong argument: {err}") from err
     name = Path(arguments.eval_name)
     if not name.parts or name.is_absolute() or ".." in name.parts:
         raise UsageError(
@@ -200,15 +197,6 @@ def check_arguments(arguments: Arguments) -> None:
             f"no folder of images {arguments.img_dir}",
             hint="image paths in the annotation file are relative to img_dir",
         )
-
-
-def _check_kinds(arguments: Arguments) -> None:
-    for what, (kind, names) in _KINDS.items():
-        for said in names:
-            value = getattr(arguments, said)
-            if not isinstance(value, kind) or isinstance(value, bool):
-                shown = type(value).__name__ if what in _UNSHOWN else repr(value)
-                raise UsageError(f"{said} is {shown}, but must be {what}")
 
 
 def check_seconds(name: str, seconds: float | None) -> None:

@@ -141,8 +141,6 @@ def plan_evaluation(arguments: Arguments, *, progress: bool) -> Plan:
 
 def _benchmark(arguments: Arguments) -> Benchmark:
     prompts = {"model_default": render_question, "think": render_think_question}
-    if arguments.sys_prompt not in prompts:
-        raise UsageError(f"no sys_prompt {arguments.sys_prompt!r}", hint=f"known: {', '.join(prompts)}")
     images = Path(arguments.img_dir).absolute()
     return Benchmark(
         name=arguments.eval_name,
