@@ -44,6 +44,7 @@ _SEARCH = "region_description"  # the call of --look=search
 _SAID = ("model", "data", "scorer", "judge", "images")  # conditions that have their own place
 _OPEN = ("meta", "withheld", "evidence", "model")  # of a sample or a reply: may hold anything
 _OF_ROWS = ("plain", "mean of trials")  # beside CircularEval, beside a vote
+_FRACTION = {"score_type": "continuous", "min_score": 0.0, "max_score": 1.0}
 _KEYS = frozenset({"schema_version", "evaluation_id", "sample_id", "interaction_type"})
 
 
@@ -206,16 +207,9 @@ def _details(group: Mapping[str, Any]) -> dict[str, str]:
     """What has no field: the sample-trials by outcome, those without a score, clusters, bounds."""
     outcomes = group["outcomes"]
     left_out = {name: outcomes[name] for name in ("failed", "unscored")} | {"not asked": group["pending"]}
-    found = {
-        "outcomes": outcomes,
-        "left_out": {name: n for name, n in left_out.items() if n},
-        "n": group["n"],
-        "n_clusters": group["n_clusters"],
-        "coverage": group["coverage"],
-        "bounds": group["bounds"],
-        "ci95_with_failures": group["ci95_with_failures"],
-        "chance": group["chance"],
-    }
+    kept = ("n", "n_clusters", "coverage", "bounds", "ci95_with_failures", "chance")
+    found = {"outcomes": outcomes, "left_out": {name: n for name, n in left_out.items() if n}}
+    found |= {name: group[name] for name in kept}
     return {name: _to_text(value) for name, value in found.items() if value is not None}
 
 
@@ -234,9 +228,7 @@ def _describe_metric(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) ->
         "metric_name": "mean over questions",
         "metric_unit": "proportion",
         "lower_is_better": False,
-        "score_type": "continuous",
-        "min_score": 0.0,
-        "max_score": 1.0,
+        **_FRACTION,
         **_describe_judge(manifest, numbers),
         "additional_details": {name: _to_text(value) for name, value in facts.items() if value},
     }
@@ -244,14 +236,13 @@ def _describe_metric(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) ->
 
 def _describe_aggregate(benchmark: str, metrics: Mapping[str, Any]) -> dict[str, Any]:
     is_fraction = metrics["scale"] == "fraction"
-    bounds = {"score_type": "continuous", "min_score": 0.0, "max_score": 1.0} if is_fraction else {}
     facts = {"aggregate": metrics["aggregate"], "version": metrics["version"], "parity": metrics["parity"]}
     return {
         "metric_id": f"{benchmark}.{metrics['headline']}",
         "metric_name": metrics["headline"],
         "metric_unit": "proportion" if is_fraction else "points",
         "lower_is_better": False,
-        **bounds,
+        **(_FRACTION if is_fraction else {}),
         "additional_details": {name: _to_text(value) for name, value in facts.items() if value},
     }
 

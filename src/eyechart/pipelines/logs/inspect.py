@@ -260,13 +260,8 @@ def _make_head(export: Export, numbers: Headline, now: datetime, identity: str) 
         },
     }
     tokens = numbers.plain.tokens
-    names = {
-        "prompt_tokens": "prompt",
-        "completion_tokens": "completion",
-        "reasoning_tokens": "reasoning",
-        "cached_tokens": "cached",
-    }
-    usage = Usage(**{name: tokens.get(one, 0) for name, one in names.items()})
+    kinds = ("prompt", "completion", "reasoning", "cached")
+    usage = Usage(**{f"{kind}_tokens": tokens.get(kind, 0) for kind in kinds})
     used = {_model(manifest): writing.format_usage(usage)} if usage.total_tokens else {}
     return {
         "version": 2,
