@@ -86,8 +86,10 @@ class Look(Baseline):
             found = rule(question, sight, choices)
             if found is None:
                 continue
-            if not choices:
-                return Answer(_spell(found.text, question), found.evidence)
+            if not choices:  # in the question's spelling
+                is_american = re.search(r"\bcolors?\b|\bgray\b", question.text)
+                text = "gray" if found.text == "grey" and is_american else found.text
+                return Answer(text, found.evidence)
             letter = match_option(found.text, choices)
             if letter is not None:
                 return Answer(letter, {**found.evidence, "found": found.text})
@@ -116,11 +118,6 @@ class Look(Baseline):
         if n_images > 1:
             about["pictures"] = f"only the first of {n_images} was used"
         return about
-
-
-def _spell(text: str, question: ParsedQuestion) -> str:
-    """Use the question's spelling: gray where it says color."""
-    return "gray" if text == "grey" and re.search(r"\bcolors?\b|\bgray\b", question.text) else text
 
 
 class OcrOnly(Look):

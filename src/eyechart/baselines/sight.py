@@ -85,16 +85,14 @@ class Sight:
     def things(self) -> tuple[Thing, ...]:
         """Figures with a shape and a colour; letters and lines are left out."""
         if self._things is None:
-            found = [self._thing(patch) for patch in self.figures]
+            outlines = (name_outline(fill_holes(self.patches.mask(patch))) for patch in self.figures)
+            named = zip(self.figures, outlines, strict=True)
+            found = [Thing(patch, name_colour(patch.rgb), outline) for patch, outline in named]
             found = [thing for thing in found if not self._is_line(thing)]
             if not all(thing.shape for thing in found):
                 found = [thing for thing in found if not self._is_letter(thing.patch)]
             self._things = tuple(found)
         return self._things
-
-    def _thing(self, patch: Patch) -> Thing:
-        outline = name_outline(fill_holes(self.patches.mask(patch)))
-        return Thing(patch, name_colour(patch.rgb), outline)
 
     def _is_line(self, thing: Thing) -> bool:
         """A stroke: an axis, a rule, a curve."""

@@ -71,7 +71,8 @@ def _write_sample(export: Export, result: Result) -> dict[str, Any]:
     reply, look = result.reply, read_look(result) or {}
     n_said = 0 if reply is None else 1 + sum(turn["role"] == "assistant" for turn in result.asked)
     n_followed = max(n_said - 1, 0)  # every turn but the last has a result
-    reasons = list(look.get("reasons") or ()) if reply else [f"query_api_failed:{_why(result)}"]
+    why = result.failure.reason if result.failure else ""
+    reasons = list(look.get("reasons") or ()) if reply else [f"query_api_failed:{why}"]
     return {
         "sample_index": result.position,
         "trial_idx": result.trial,
@@ -94,7 +95,8 @@ def _join_dialogue(asked: Sequence[Mapping[str, Any]], reply: Reply) -> str:
     joined = ""
     turns = dropwhile(lambda turn: turn["role"] != "assistant", asked)
     for is_said, group in groupby(turns, key=lambda turn: turn["role"] == "assistant"):
-        text = "\n".join(write_tool_calls(_read_text(turn), _list_functions(turn)) for turn in group)
+        said = ((_read_text(turn), [{"function": one} for one in turn.get("calls") or ()]) for turn in group)
+        text = "\n".join(write_tool_calls(words, calls) for words, calls in said)
         joined += text if is_said else f"\nuser\n{text}\nassistant\n"
     calls = [{"function": {"name": one.name, "arguments": one.arguments}} for one in reply.calls]
     return joined + write_tool_calls(reply.content, calls)
@@ -102,10 +104,6 @@ def _join_dialogue(asked: Sequence[Mapping[str, Any]], reply: Reply) -> str:
 
 def _read_text(turn: Mapping[str, Any]) -> str:
     return "\n".join(part["text"] for part in turn["parts"] if "text" in part)
-
-
-def _list_functions(turn: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"function": one} for one in turn.get("calls") or ()]
 
 
 def _count_tokens(export: Export, result: Result) -> dict[str, Any]:
@@ -119,10 +117,6 @@ def _count_tokens(export: Export, result: Result) -> dict[str, Any]:
         "response_tokens_total": last.prompt_tokens + last.completion_tokens - prompt if last else 0,
         "core_inference_time": sum(one.latency_s for one in rounds),
     }
-
-
-def _why(result: Result) -> str:
-    return result.failure.reason if result.failure else ""
 
 
 def _write_conversation(export: Export, result: Result) -> dict[str, Any]:

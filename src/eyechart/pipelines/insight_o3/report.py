@@ -39,7 +39,10 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
     """Write what the authors' command writes; the summary only if every trial is complete."""
     folder, n_trials = export.folder, int(export.manifest.get("trials") or 1)
     arguments = _write(folder / "args.json", redact_parameters(dict(export.manifest)))
-    records, recorder = _records(export), Recorder.of(export)
+    rows = {result.position: rebuild_row(result.sample) for result in export.results(0)}
+    # The types of a column are guessed over all rows.
+    records = dict(zip(rows, make_official_records(list(rows.values())), strict=True))
+    recorder = Recorder.of(export)
     trials = [_write_trial(export, trial, records, recorder) for trial in range(n_trials)]
     remove_trials(n_trials, lambda trial: [_trial_folder(folder, trial) / name for name in _OF_A_TRIAL])
     written = [arguments, *(path for _, paths in trials for path in paths)]
@@ -84,12 +87,6 @@ def _write_trial(
 
 def _trial_folder(folder: Path, trial: int) -> Path:
     return folder / f"trial_{trial}"
-
-
-def _records(export: Export) -> dict[int, dict[str, Any]]:
-    """The annotation row of every sample, by position. Types are guessed over all rows."""
-    rows = {result.position: rebuild_row(result.sample) for result in export.results(0)}
-    return dict(zip(rows, make_official_records(list(rows.values())), strict=True))
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:

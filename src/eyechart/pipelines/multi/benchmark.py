@@ -65,20 +65,16 @@ def multi(
         questions_type=types or (EVERY_TYPE if settings.get("subset") else ASKED_TYPES),
         image_type=_written(image_type),
     )
+    if file and given.problem_file and Path(file) != Path(given.problem_file):
+        raise UsageError(f"multi: two problem files are given: {file} and {given.problem_file}")
     options = replace(
         given,
-        problem_file=_only_one(file, given.problem_file),
+        problem_file=file or given.problem_file,
         input_type=given.input_type if given.input_type != 1 or given.caption_file else 0,  # as published
         eval_num=given.eval_num or -1,  # as published: 0 means all, too
         wording="" if given.wording == OWN_WORDING else given.wording or find_wording(),
     )
     return declare_multi(options, is_every_type_scored=not types)
-
-
-def _only_one(file: str, problem_file: str) -> str:
-    if file and problem_file and Path(file) != Path(problem_file):
-        raise UsageError(f"multi: two problem files are given: {file} and {problem_file}")
-    return file or problem_file
 
 
 def _written(codes: Codes) -> str:

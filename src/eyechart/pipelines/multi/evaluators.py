@@ -130,18 +130,13 @@ def _earlier(answered: Mapping[str, Any]) -> tuple[str, ...]:
     history = answered.get("answer_history")
     if not isinstance(history, list | tuple):
         return ()
-    said = [replace_surrogates(_said(entry)) for entry in history]
+    # An entry may be a pair of question and reply, as Qwen's chat keeps it.
+    last = (entry[-1] if isinstance(entry, list | tuple) and entry else entry for entry in history)
+    said = [replace_surrogates(str(entry)) for entry in last]
     asked = answered.get("input_message_list")
     if isinstance(asked, list | tuple):
         return tuple(said[: max(0, len(asked) - 1)])
     return tuple(said[:-1] if said[-1:] == [answered["prediction"]] else said)
-
-
-def _said(entry: Any) -> str:
-    """The reply in an entry of a history: the entry, or its last item, as Qwen's chat keeps it."""
-    if isinstance(entry, list | tuple) and entry:
-        entry = entry[-1]
-    return entry if isinstance(entry, str) else str(entry)
 
 
 # One question at a time, as in the original: classes keep the current question in their state.

@@ -82,7 +82,10 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
     ours = {"concurrency": arguments.num_workers, "thinking": arguments.thinking}
     options = Options.of({**chosen.options, **ours, "progress": progress, "cache": cache})
     if arguments.checkpoint_dir is None:
-        name = arguments.output_name or _new_name(arguments, chosen)
+        usual = generate_run_name(arguments, chosen.name, datetime.now().astimezone())
+        names = chain([usual], (f"{usual}_{number}" for number in count(2)))  # of the same second
+        free = (name for name in names if not (Path(arguments.output_dir) / name).exists())
+        name = arguments.output_name or next(free)
         arguments = replace(arguments, output_name=name)
         where = Path(arguments.output_dir) / name
         _refuse_other_run(where, arguments)
@@ -137,13 +140,6 @@ def _choose_wording(arguments: MultiArguments) -> MultiArguments:
     else:
         found = find_wording()
     return replace(arguments, set={**arguments.set, "wording": found}) if found else arguments
-
-
-def _new_name(arguments: MultiArguments, chosen: ChosenModel) -> str:
-    """A generated name without a folder; two runs may begin within one second."""
-    name = generate_run_name(arguments, chosen.name, datetime.now().astimezone())
-    names = chain([name], (f"{name}_{number}" for number in count(2)))
-    return next(free for free in names if not (Path(arguments.output_dir) / free).exists())
 
 
 def _refuse_other_run(folder: Path, arguments: MultiArguments) -> None:

@@ -87,19 +87,11 @@ def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result])
     by_id = {result.sample.id: result for result in results}
     rows = [make_row(by_id[name]) for name in sort_ids(by_id)]
     details = {row.question_id: row.make_detail(entries[row.question_id]) for row in rows}
-    return [
-        *paths,
-        *write_scores(folder, rows, details),
-        *write_summary(folder, rows, notes=_notes(rows, results)),
-    ]
-
-
-def _notes(rows: Sequence[QuestionScore], results: Sequence[Result]) -> list[str]:
     rejected = format_rejections(rows)
     notes = [rejected] if rejected else []
     if n_failed := sum(result.outcome == "failed" for result in results):
         notes.append(f"Failed: {n_failed} of {len(results)} questions, which earn no points here.")
-    return notes
+    return [*paths, *write_scores(folder, rows, details), *write_summary(folder, rows, notes=notes)]
 
 
 def make_arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
