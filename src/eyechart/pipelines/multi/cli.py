@@ -28,6 +28,7 @@ from eyechart.types import Model, read_capabilities
 if TYPE_CHECKING:
     from eyechart.models.checkup import CheckCase
     from eyechart.runs.options import Options
+    from eyechart.runs.results import Run
 
 
 DESCRIPTION = """\
@@ -123,18 +124,22 @@ def _execute(args: argparse.Namespace) -> int:
             if inference.arguments.checkpoint_dir:
                 err.hint = err.hint.replace("--base-url names", "api_url in args.json names")
             raise
-    if args.json:
-        where = {"folder": str(inference.folder), "prediction_file": str(predictions)}
+    _tell(done, inference.folder, predictions, as_json=args.json)
+    return done.exit_code
+
+
+def _tell(done: Run, folder: Path, predictions: Path, *, as_json: bool) -> None:
+    if as_json:
+        where = {"folder": str(folder), "prediction_file": str(predictions)}
         print_json({**done.summary.to_json(), **where})
     else:
         print_rich(make_run_table(done.summary))
     if done.trouble is not None:
         done.trouble.hint = translate_hint(done.trouble.hint, _NAMES, list_flags())
-    print_remarks(done, as_json=args.json, flags=_NAMES)
+    print_remarks(done, as_json=as_json, flags=_NAMES)
     if done.exit_code:
-        note(_again(inference.folder))
+        note(_again(folder))
     note(f"predictions: {predictions}")
-    return done.exit_code
 
 
 def _print_models(*, as_json: bool) -> int:
@@ -232,18 +237,7 @@ def execute_metrics(args: argparse.Namespace) -> int:
         output_dir=args.output_dir,
     )
     if args.json:
-        values = {
-            "score": found.score / found.total if found.total else None,
-            "points": found.score,
-            "total": found.total,
-            "n": found.n,
-            "answer_position": args.answer_position,
-            "summary": found.summary,
-            "unscored": list(found.unlabelled),
-            "left_out": list(found.unknown),
-            "files": [str(path) for path in found.files],
-        }
-        print_json(values)
+        print_json({**found.to_json(), "answer_position": args.answer_position})
     else:
         print_text("\n".join(found.lines))
         if args.detail:

@@ -164,30 +164,35 @@ def open_multi(options: MultiOptions) -> MultiSource:
     captions = files.read_captions(captioned) if options.input_type == 1 and captioned else None
     knowledge = files.read_knowledge(known_from) if known_from else {}
     source = MultiSource("multi", options, choice.asked, knowledge, captions)
-    remarks.append(choice.remark(options))
-    if known_from and not any((one.problem.knowledge or [""])[0] in knowledge for one in choice.asked):
-        remarks.append(f"{known_from.name}: it has no knowledge for any of the questions")
+    remarks += [choice.remark(options), *_list_remarks(source, problems)]
+    return replace(source, remarks=tuple(filter(None, remarks)))
+
+
+def _list_remarks(source: MultiSource, problems: Mapping[str, files.Problem]) -> Iterator[str]:
+    """What in the files can change the score; `DataError` for what is not allowed."""
+    options, knowledge, captions = source.options, source.knowledge, source.captions
+    known_from, captioned = options.find("knowledge_file"), options.find("caption_file")
+    if known_from and not any((one.problem.knowledge or [""])[0] in knowledge for one in source.questions):
+        yield f"{known_from.name}: it has no knowledge for any of the questions"
     shown = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
-    remarks += _marks_remarks(shown, file, "img_paths", must_show=options.input_type > 0)
+    yield from _marks_remarks(shown, options.problems, "img_paths", must_show=options.input_type > 0)
     if known_from:
         shown = {name: ([one.knowledge_content], one.knowledge_images) for name, one in knowledge.items()}
-        remarks += _marks_remarks(shown, known_from, "knowledge_images", must_show=False)
+        yield from _marks_remarks(shown, known_from, "knowledge_images", must_show=False)
     educations = {name: one.education or "" for name, one in problems.items()}
     if levels := files.describe_unknown_educations(educations, "problems"):
-        remarks.append(f"{file.name}: {levels}")
-    if captions is not None and captioned is not None:
-        missing = list(dict.fromkeys(image for image in source.images_in_use() if image not in captions))
+        yield f"{options.problems.name}: {levels}"
+    in_use = source.images_in_use() if captioned and captions is not None else ()
+    if captioned and (missing := [image for image in dict.fromkeys(in_use) if image not in (captions or {})]):
         images = f"{len(missing)} image{'s' * (len(missing) != 1)}"
         what = f"{captioned.name}: no line for {images} that the questions show"
-        if missing and not options.allow_missing_captions:
+        if not options.allow_missing_captions:
             raise DataError(
                 f"{what}: {join_names(missing)}",
                 hint="write paths as in the problem file (eyechart data caption writes such a file); "
                 "allow_missing_captions=true gives those images empty captions",
             )
-        if missing:
-            remarks.append(f"{what}, e.g. {missing[0]}; their captions are empty, as published")
-    return replace(source, remarks=tuple(filter(None, remarks)))
+        yield f"{what}, e.g. {missing[0]}; their captions are empty, as published"
 
 
 def _marks_remarks(

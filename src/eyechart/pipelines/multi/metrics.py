@@ -48,6 +48,18 @@ class Metrics:
     unknown: tuple[str, ...]  # ids left out, because their problem is not among the labels
     files: tuple[Path, ...]
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "score": self.score / self.total if self.total else None,
+            "points": self.score,
+            "total": self.total,
+            "n": self.n,
+            "summary": self.summary,
+            "unscored": list(self.unlabelled),
+            "left_out": list(self.unknown),
+            "files": [str(path) for path in self.files],
+        }
+
 
 def compute_metrics(
     label_file: str | Path,
