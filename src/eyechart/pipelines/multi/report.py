@@ -27,19 +27,16 @@ from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file, remove_files, remove_trials, write_json_file
 from eyechart.types import Export, Result, Sample
 
+K = TypeVar("K")
+
 IMAGES = ("NI", "SI", "MI")
 TYPES = ("SA", "MA", "FB", "OP")
 CSV_HEADER = ("education", "subject", "type", "image", "qs_count", "qs_correct", "qs_total", "qs_score")
 CHARTS = ("summary_education", "summary_image", "summary_type", "heatmap")
-
-RESULT_FILES = (
-    "score.json",
-    "detail.json",
-    "statistics.csv",
-    "summary.md",
+FILES = (
+    "prediction.json", "args.json", "score.json", "detail.json", "statistics.csv", "summary.md",
     *(f"{name}.png" for name in CHARTS),
-)
-FILES = ("prediction.json", "args.json", *RESULT_FILES)
+)  # fmt: skip
 INDENT = 4  # of all JSON files, as published; characters stay as they are
 _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others
 
@@ -47,7 +44,6 @@ _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others
 # these even if only a part was run.
 _ALL_SI, _ALL_MI = 8540, 255
 NO_PREDICTION = "generate_answer gave no prediction: "  # in a failure, before the class's reason
-K = TypeVar("K")
 RETURNED = "returned"  # in a reply's evidence: what else the class returned
 _TYPE_NAMES: Mapping[str, str] = {kind: name for name, kind in KINDS.items()}
 UNLABELLED_TYPE = "其他"  # as published: a question whose label is null counts in no other type
