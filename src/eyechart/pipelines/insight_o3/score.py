@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
+from eyechart.look.replies import find_pairs
 from eyechart.registry import judge_prompt, scorers
 from eyechart.score.reading import score_official
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score, answer_calls
@@ -160,16 +161,8 @@ def extract_by_rule(text: str) -> str:
 
 
 def _last_between(text: str, opening: str, closing: str) -> str | None:
-    """The text of the last pair, each opening closed by the next closing; linear in the length."""
-    last, start = None, text.find(opening)
-    while start >= 0:
-        start += len(opening)
-        end = text.find(closing, start)
-        if end < 0:
-            break
-        last = text[start:end]
-        start = text.find(opening, end + len(closing))
-    return last
+    pairs = list(find_pairs(text, opening, closing))
+    return text[slice(*pairs[-1])] if pairs else None
 
 
 # -- The scorer of a run
