@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, StoreError, UsageError, translate_errors
-from eyechart.files import make_folder
 from eyechart.pipelines.insight_o3.arguments import (
     DEFAULT_FIELDS,
     FLAG_NAMES,
@@ -44,7 +43,7 @@ from eyechart.runs.evaluate import evaluate as evaluate_plan
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.score.thinking import set_thinking
-from eyechart.store.folder import discard_folder, lock_folder
+from eyechart.store.folder import discard_folder, lock_folder, prepare_folder
 from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.types import Benchmark, Export, JudgedScorer
 
@@ -89,13 +88,7 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> InsightEvaluatio
 
 
 def _write_arguments(arguments: Arguments) -> None:
-    try:
-        make_folder(arguments.folder)
-    except OSError as err:
-        raise StoreError(
-            f"{arguments.folder}: {err.strerror or err}",
-            hint="choose a folder you can write to with --output_dir",
-        ) from err
+    prepare_folder(arguments.folder)
     write_json_file(arguments.folder / _ARGUMENTS, arguments.record(), indent=4)
 
 

@@ -59,6 +59,7 @@ _NAMES = {
     "--concurrency": "--num_workers",
     "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version, --api_url or --api_key",
     "--param device_map=cpu": "--cuda_device cpu",
+    "write to with --out": "write to with --output_dir",
     "with --out": "with --output_name",
     "--fresh or another --out": "another --output_name",
     "for your own server: --allow-private-urls": "download it, and name the file in img_paths",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.wrappers import get_remarks
-from eyechart.errors import DataError, EyechartError, StoreError, UsageError
+from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.arguments import (
     ARGS_FILE,
@@ -38,7 +38,7 @@ from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run
 from eyechart.runs.sources import make_benchmark
-from eyechart.store.folder import lock_folder
+from eyechart.store.folder import lock_folder, prepare_folder
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
 
@@ -223,13 +223,8 @@ class Inference:
         return tuple(path for path in found if path.parent.parent != self.folder)
 
     def _begin(self) -> None:
-        try:
-            make_folder(self.folder / FOLDER)
-            make_folder(self.folder / OURS)
-        except OSError as err:
-            raise StoreError(
-                f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
-            ) from err
+        prepare_folder(self.folder / FOLDER)
+        prepare_folder(self.folder / OURS)
         with lock_folder(self.folder / OURS):  # never overwrite the files of a run in progress
             write_arguments(self.arguments, self.folder)
 
