@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from eyechart.catalogue.entry import Entry, withhold
@@ -188,43 +189,38 @@ def list_descriptive(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-for _name, _file, _about, _size, _change in (
-    (
-        "charxiv-reasoning",
-        "CharXiv_reasoning_val",
-        "figures of papers: questions that need reasoning",
-        "1,000",
-        change_reasoning,
-    ),
-    (
-        "charxiv-descriptive",
-        "CharXiv_descriptive_val",
-        "figures of papers: titles, ticks, legends",
-        "4,000",
-        list_descriptive,
-    ),
-):
-    Entry(
-        _name,
-        _about,
-        group="charts",
-        size=f"{_size} questions",
-        paper="https://arxiv.org/abs/2406.18521",
-        licence="CC BY-SA 4.0",
-        aliases=(_name.replace("-", "_val_"),),
-        file=_file,
-        hub="princeton-nlp/CharXiv:val.parquet",
-        also_hub=["princeton-nlp/CharXiv:validation"],
-        change_row=_change,
-        prepare=withhold("grading_query"),
-        prompt=ask(),
-        scorer="charxiv",
-        group_by=(),
-        aggregate=_name,
-        metric="accuracy by a judge with the row's own grading query",
-        note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries; for rows of the hub, the judge "
-        "gets a prompt of eyechart's own.",
-    ).register()
+CHARXIV = Entry(
+    "charxiv-reasoning",
+    "figures of papers: questions that need reasoning",
+    group="charts",
+    size="1,000 questions",
+    paper="https://arxiv.org/abs/2406.18521",
+    licence="CC BY-SA 4.0",
+    aliases=("charxiv_val_reasoning",),
+    file="CharXiv_reasoning_val",
+    hub="princeton-nlp/CharXiv:val.parquet",
+    also_hub=["princeton-nlp/CharXiv:validation"],
+    change_row=change_reasoning,
+    prepare=withhold("grading_query"),
+    prompt=ask(),
+    scorer="charxiv",
+    group_by=(),
+    aggregate="charxiv-reasoning",
+    metric="accuracy by a judge with the row's own grading query",
+    note="Needs a judge, GPT-4o in the paper. Only the file has the grading queries; for rows of the hub, the judge "
+    "gets a prompt of eyechart's own.",
+).register()
+
+replace(
+    CHARXIV,
+    name="charxiv-descriptive",
+    about="figures of papers: titles, ticks, legends",
+    size="4,000 questions",
+    aliases=("charxiv_val_descriptive",),
+    file="CharXiv_descriptive_val",
+    change_row=list_descriptive,
+    aggregate="charxiv-descriptive",
+).register()
 
 
 # -- The judge's verdict: JSON with the answer and a score

@@ -97,29 +97,35 @@ def hide_side_box(sample: Sample) -> Sample:
     return replace(found, meta=meta, golds=(write_box([x1, y1, x2 - x1, y2 - y1]),))
 
 
-for _set, _title, _count, _place in (
-    ("ScreenSpot", "screenspot", "1,272", "rootsautomation/ScreenSpot"),
-    ("ScreenSpot_v2", "screenspot-v2", "1,272", "HongxinLi/ScreenSpot_v2"),
+_CLICKS = Entry(
+    "",
+    "",
+    group="grounding",
+    size="a part of 1,272 tasks",
+    paper=_PAPER,
+    licence="Apache-2.0",
+    is_subset=True,
+    prepare=hide_side_box,
+    prompt=click,
+    scorer="screenspot",
+    group_by=("data_type", "category"),
+    aggregate="screenspot",
+    metric="points inside the box",
+    note=_NOTE,
+)
+for _set, _title, _paper, _place in (
+    ("ScreenSpot", "screenspot", _PAPER, "rootsautomation/ScreenSpot"),
+    ("ScreenSpot_v2", "screenspot-v2", _V2, "HongxinLi/ScreenSpot_v2"),
 ):
     for _part in _PLATFORMS:
-        Entry(
-            f"{_title}-{_part.lower()}",
-            f"an element of a {_part.lower()} screenshot to click",
-            group="grounding",
-            size=f"a part of {_count} tasks",
-            paper=_PAPER if _title == "screenspot" else _V2,
-            licence="Apache-2.0",
+        replace(
+            _CLICKS,
+            name=f"{_title}-{_part.lower()}",
+            about=f"an element of a {_part.lower()} screenshot to click",
+            paper=_paper,
             file=f"{_set}_{_part}",
             hub=f"{_place}:test",
-            is_subset=True,
             change_row=partial(choose_platform, part=_part),
-            prepare=hide_side_box,
-            prompt=click,
-            scorer="screenspot",
-            group_by=("data_type", "category"),
-            aggregate="screenspot",
-            metric="points inside the box",
-            note=_NOTE,
         ).register()
 
 
@@ -131,28 +137,23 @@ def choose_group(row: Mapping[str, Any], *, part: str) -> list[dict[str, Any]]:
 
 
 for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
-    Entry(
-        f"screenspot-pro-{_part.lower()}",
-        f"professional software in high resolution: {_part}",
-        group="grounding",
+    replace(
+        _CLICKS,
+        name=f"screenspot-pro-{_part.lower()}",
+        about=f"professional software in high resolution: {_part}",
         size="a part of 1,581 tasks",
         paper=_PRO,
         licence="MIT",
         file=f"ScreenSpot_Pro_{_part}",
         hub="TIGER-Lab/ScreenSpot-Pro:test",
         also_hub=["lmms-lab/ScreenSpot-Pro:train"],
-        is_subset=True,
         change_row=partial(choose_group, part=_part),
         prepare=hide_box,
-        prompt=click,
         scorer="screenspot-pro",
         group_by=("ui_type", "category"),
-        aggregate="screenspot",
-        metric="points inside the box",
-        note=_NOTE,
     ).register()
 
-Entry(
+SCREENSPOT = Entry(
     "screenspot",
     "boxes of elements of screenshots, all platforms",
     group="grounding",
@@ -171,30 +172,21 @@ Entry(
     "thousandths.",
 ).register()
 
-for _title, _place, _copies, _count, _scorer in (
-    ("screenspot-v2", "HongxinLi/ScreenSpot_v2", (), "1,272", "screenspot-v2-lmms"),
-    (
-        "screenspot-pro",
-        "TIGER-Lab/ScreenSpot-Pro",
-        ["lmms-lab/ScreenSpot-Pro:train"],
-        "1,581",
-        "screenspot-pro-lmms",
-    ),
+for _title, _paper, _place, _copies, _count in (
+    ("screenspot-v2", _V2, "HongxinLi/ScreenSpot_v2", (), "1,272"),
+    ("screenspot-pro", _PRO, "TIGER-Lab/ScreenSpot-Pro", ["lmms-lab/ScreenSpot-Pro:train"], "1,581"),
 ):
-    Entry(
-        _title,
-        "elements of screenshots to click, all platforms",
-        group="grounding",
+    replace(
+        SCREENSPOT,
+        name=_title,
+        about="elements of screenshots to click, all platforms",
         size=f"{_count} tasks",
-        paper=_V2 if _title == "screenspot-v2" else _PRO,
+        paper=_paper,
         licence="see its page",
         hub=f"{_place}:test",
         also_hub=_copies,
-        change_row=lambda row: {"question": row["instruction"]},
-        prepare=hide_box,
         prompt=ask(lead=_POINT),
-        scorer=_scorer,
-        kit=LMMS_EVAL,
+        scorer=f"{_title}-lmms",
         max_tokens=128,
         aggregate="screenspot-lmms",
         metric="points inside the box",

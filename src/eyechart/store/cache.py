@@ -120,8 +120,13 @@ class ResponseCache:
         says_nothing = reply.evidence.get("null_content") and not reply.calls
         if not self.is_on or reply.finish_reason == "error" or says_nothing:
             return
-        body, name = _encode_exactly(reply), bytes.fromhex(key)
-        if body is None or len(body) > self._max_bytes * SHARE:
+        try:
+            body, name = _encode(reply), bytes.fromhex(key)
+            # All but the evidence is of types that come back unchanged.
+            is_exact = not reply.evidence or _decode(body) == reply
+        except Exception:  # a lone surrogate, or evidence of a user's own model that JSON cannot hold
+            return
+        if not is_exact or len(body) > self._max_bytes * SHARE:
             return
         row = (name, model, len(body), _checksum(name, body), time.time(), _today(), body)
         with self._lock:
@@ -170,16 +175,6 @@ class ResponseCache:
                     self.trouble = err.message + (f" ({err.hint})" if err.hint else "")
                 if _is_damage(err) and _set_aside(self.path, self._file):
                     self.trouble += f"; set aside as {self.path.name}.damaged, the next run starts a new one"
-
-
-def _encode_exactly(reply: Reply) -> bytes | None:
-    """A reply as JSON, or None if it would not be read back equal."""
-    try:
-        body = _encode(reply)
-        # All but the evidence is of types that come back unchanged.
-        return body if not reply.evidence or _decode(body) == reply else None
-    except Exception:  # a lone surrogate, or evidence of a user's own model that JSON cannot hold
-        return None
 
 
 def _checksum(key: bytes, body: bytes) -> int:

@@ -28,6 +28,7 @@ REPORT_NAME = "report.html"
 SHARDS = ".shards"  # ends the name of the folder, beside that of the whole run, that holds its shards
 LOG_NAME = "server.log"  # of a server that the run has started; "judge-server.log" of its judge
 _BESIDE = re.compile("-(journal|wal|shm)$")  # of SQLite's files
+_CHOOSE = "choose a folder you can write to with --out"
 _NAME_BYTES = 100  # file systems allow 255 bytes
 
 
@@ -67,9 +68,7 @@ def prepare_folder(folder: Path, *, fresh: bool = False) -> None:
             for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", SUMMARY_NAME, REPORT_NAME):
                 (folder / name).unlink(missing_ok=True)
     except OSError as err:
-        raise StoreError(
-            f"{folder}: {err.strerror or err}", hint="choose a folder you can write to with --out"
-        ) from err
+        raise StoreError(f"{folder}: {err.strerror or err}", hint=_CHOOSE) from err
 
 
 @contextlib.contextmanager
@@ -80,22 +79,26 @@ def lock_folder(folder: Path) -> Iterator[None]:
     except ImportError:  # not a POSIX system: SQLite's own locks still keep the file whole
         yield
         return
-    with _opened(folder / LOCK_NAME) as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise StoreError(
-                f"{folder} is in use by another run (process {holder})",
-                hint="wait for it to end, or choose another folder with --out",
-            ) from None
-        except OSError:  # a file system without such locks: as above
-            yield
-            return
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
-        _sweep(folder)
+    try:
+        handle = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as err:
+        raise StoreError(f"{folder / LOCK_NAME}: {err.strerror}", hint=_CHOOSE) from err
+    try:
+        with contextlib.suppress(OSError):  # a file system without such locks: as above
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
+                raise StoreError(
+                    f"{folder} is in use by another run (process {holder})",
+                    hint="wait for it to end, or choose another folder with --out",
+                ) from None
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            _sweep(folder)
         yield
+    finally:
+        os.close(handle)
 
 
 def _sweep(folder: Path) -> None:
@@ -110,20 +113,6 @@ def _sweep(folder: Path) -> None:
                 Path(place, name).unlink(missing_ok=True)
             elif whole and (Path(place) != folder or whole in (SUMMARY_NAME, REPORT_NAME)):
                 remove_draft(Path(place) / name)
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as err:
-        raise StoreError(
-            f"{path}: {err.strerror}", hint="choose a folder you can write to with --out"
-        ) from err
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def write_json(path: Path, content: Mapping[str, Any], *, indent: int = 2) -> None:
