@@ -25,7 +25,7 @@ def test_values_are_plain_and_can_be_kept() -> None:
     )
     [sample] = read_samples(frame, "mine")
     assert (sample.id, sample.golds) == ("7", ("2024",))
-    assert sample.meta == {"on": "2024-05-06 00:00:00", "tags": ["a", "b"], "score": 0.5}
+    assert sample.meta == {"on": "2024-05-06", "tags": ["a", "b"], "score": 0.5}
     assert type(sample.meta["score"]) is float
 
 

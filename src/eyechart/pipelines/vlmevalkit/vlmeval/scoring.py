@@ -7,15 +7,17 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.columns.meaning import SourceOptions, detect, parse_row, to_text
-from eyechart.data.files.rows import Row
+from eyechart.data.columns.image_columns import is_image_name
+from eyechart.data.columns.meaning import SourceOptions, to_text
+from eyechart.data.files.records import open_memory
+from eyechart.data.source import FileSource
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, hold, join_names
 from eyechart.pipelines.vlmevalkit import report
@@ -113,7 +115,6 @@ def _list_verdicts(frame: smp.Frame, results: Sequence[Result], found: report.Su
 
 # A dataset with one of these in its name holds rotations: a question is correct if all its rows are.
 CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
-_LOOKED_AT = 20
 
 
 def is_circular(name: str) -> bool:
@@ -130,47 +131,18 @@ def read_samples(frame: smp.Frame, name: str) -> list[Sample]:
     columns = [str(column) for column in frame.columns]
     if "question" not in [column.lower() for column in columns]:
         raise DataError(f"{name}: no column 'question' (found: {join_names(columns, 12)})", hint="add it")
-    records = frame.itertuples(index=False, name=None)
-    rows = [
-        Row(number, 0, dict(zip(columns, map(_value, values), strict=True)))
-        for number, values in enumerate(records, 1)
+    texts = frame.drop(columns=[column for column in frame.columns if is_image_name(str(column))])
+    file = open_memory(texts, SourceOptions(keeps_golds=True), name)
+    assert isinstance(file, FileSource)
+    samples = list(file)
+    if not is_circular(name) or not file.detection.letters:
+        return samples
+    known = {sample.id for sample in samples}
+    questions = map(find_question, samples)  # unlike `MMBenchSource`, also by a `g_index` without a number
+    return [
+        sample if question is None else mark_circle(sample, question, is_known=str(question) in known)
+        for sample, question in zip(samples, questions, strict=True)
     ]
-    options = SourceOptions(keeps_golds=True)
-    detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], options)
-    made = []
-    for row in rows:
-        parts = parse_row(row, detection, f"{name}: row {row.number}")
-        made.append(
-            Sample(
-                id=parts.id,
-                question=parts.question,
-                golds=parts.golds,
-                choices=parts.choices,
-                choices_text=parts.choices_text,
-                hint=parts.hint,
-                meta=parts.meta,
-                row=row.number,
-            )
-        )
-    return list(mark_circles(made)) if is_circular(name) and detection.letters else made
-
-
-def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """The samples with their circles, as in `MMBenchSource`.
-
-    Unlike there, a row whose index is not a number belongs to the circle of its `g_index`.
-    """
-    kept = list(samples)
-    known = {sample.id for sample in kept}
-    for sample in kept:
-        question = find_question(sample)
-        yield sample if question is None else mark_circle(sample, question, is_known=str(question) in known)
-
-
-def _value(cell: Any) -> Any:
-    """A cell as a value that the journal can store."""
-    value = smp.to_plain(cell)
-    return value if value is None or isinstance(value, str | int | float | list | dict) else str(value)
 
 
 # -- Replies without a verdict, because the judge failed or is unreadable: they are not counted
