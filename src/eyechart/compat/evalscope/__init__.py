@@ -8,17 +8,10 @@ to files, and `run_task` returns the accuracies (of its own data sets the report
 
 from __future__ import annotations
 
-from typing import Any
-
-from eyechart.pipelines.vlmevalkit.evalscope import job  # 0.2 s, not at import
 from eyechart.pipelines.vlmevalkit.evalscope.config import TaskConfig
+from eyechart.pipelines.vlmevalkit.evalscope.job import run_task
 
 __all__ = ["TaskConfig", "run_task"]
 
 # The release of EvalScope that this follows, for scripts that compare it.
 __version__ = "1.14.1+eyechart"
-
-
-def run_task(task_cfg: Any) -> Any:
-    """Run a task, or a list of them; see `eyechart.pipelines.vlmevalkit.evalscope.job.run_task`."""
-    return job.run_task(task_cfg)
