@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -58,6 +58,7 @@ class Evaluation:
     folder: Path  # of the model's files
     options: Options
     predictions: Path  # the file of replies
+    status: folders.StatusFile
     plan: Plan | None = None  # None if existing predictions are scored
     prompt_errors: list[EyechartError] = field(default_factory=list, repr=False)  # of a user's `build_prompt`
 
@@ -83,6 +84,11 @@ class Evaluation:
         else:
             judge = self.task.judge_name if self.options.judge else ""
         return judge.removeprefix("openai/") or None
+
+    def say(self, state: folders.State, **fields: Any) -> None:
+        """Write the progress to the status file."""
+        judge = self.judge or NO_JUDGE
+        self.status.say(self.data, state, prediction_file=str(self.predictions), judge_model=judge, **fields)
 
     def failed(
         self, why: str, *, hint: str = "", counted: EvaluationOutcome | None = None
@@ -133,19 +139,20 @@ def plan_evaluation(
     questions: Questions,
     folder: Path,
     predictions: Path | None,
-    *,
-    is_fresh: bool,
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
     scoring.choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
-    stem = f"{model.name}_{questions.entry.name}"
+    data = questions.entry.name
+    status = folders.StatusFile(folder, model.name, task)
+    is_fresh = task.asks_anew and not task.reuse and status.is_done(data)
     one = Evaluation(
         task=task,
         model=model,
         questions=questions,
         folder=folder,
         options=_options(task, model, questions, folder, is_fresh=is_fresh),
-        predictions=predictions or folder / f"{stem}.{output.choose_prediction_format()}",
+        predictions=predictions or folder / f"{model.name}_{data}.{output.choose_prediction_format()}",
+        status=status,
     )
     is_changed = questions.dataset is not None
     if is_changed:
@@ -249,26 +256,16 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 # -- Requests and scores
 
 
-def run_evaluation(one: Evaluation, status: folders.StatusFile) -> EvaluationOutcome:
+def run_evaluation(one: Evaluation) -> EvaluationOutcome:
     """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
-    if one.questions.entry.general is not None:
-        return _settle(one, lambda: _run_general(one))
-    said: dict[str, Any] = {"prediction_file": str(one.predictions), "judge_model": one.judge or NO_JUDGE}
-
-    def run() -> EvaluationOutcome:
-        status.say(one.data, "infer" if one.plan else "eval", **said)
+    try:
+        if one.questions.entry.general is not None:
+            return _run_general(one)
+        one.say("infer" if one.plan else "eval")
         # Earlier accuracies are no longer valid, whatever happens now.
         for path in (*scoring.list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
-        by = _run_by_rules if one.questions.dataset is None else _run_by_class
-        return by(one, lambda: status.say(one.data, "eval", **said))
-
-    return _settle(one, run)
-
-
-def _settle(one: Evaluation, run: Callable[[], EvaluationOutcome]) -> EvaluationOutcome:
-    try:
-        return run()
+        return _run_by_rules(one) if one.questions.dataset is None else _run_by_class(one)
     except EvaluationFailed as err:
         return replace(err.counted or EvaluationOutcome(), failure=err)
     except EyechartError as err:
@@ -289,8 +286,8 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
     return replace(outcome, result=read_report(one.report_file))
 
 
-def _run_by_rules(one: Evaluation, begin_scoring: Callable[[], None]) -> EvaluationOutcome:
-    """Run the model, write the predictions, call `begin_scoring`, score them by eyechart's scorers."""
+def _run_by_rules(one: Evaluation) -> EvaluationOutcome:
+    """Run the model, write the predictions, score them by eyechart's scorers."""
     done = _run(one)
     if one.plan is not None:
         output.write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
@@ -298,7 +295,7 @@ def _run_by_rules(one: Evaluation, begin_scoring: Callable[[], None]) -> Evaluat
     outcome = _count(one, done)
     if one.task.mode == "infer":
         return outcome
-    begin_scoring()
+    one.say("eval")
     outcome = _count_unjudged(one, done, outcome)
     _write_accuracies(one, done)
     lines = scoring.read_accuracies(one.folder, one.stem)
@@ -410,7 +407,7 @@ def _reason(result: Result, one: Evaluation) -> str:
 # -- With a class that a script has changed
 
 
-def _run_by_class(one: Evaluation, begin_scoring: Callable[[], None]) -> EvaluationOutcome:
+def _run_by_class(one: Evaluation) -> EvaluationOutcome:
     """As `_run_by_rules`, but by the methods `build_prompt` and `evaluate` of the class."""
     done = _run(one)
     if one.prompt_errors:
@@ -424,11 +421,10 @@ def _run_by_class(one: Evaluation, begin_scoring: Callable[[], None]) -> Evaluat
     outcome = _count(one, done)
     if one.task.mode == "infer":
         return outcome
-    begin_scoring()
+    one.say("eval")
     if outcome.n_failed and one.plan is None:
         print_note(f"{one.stem}: {outcome.n_failed} of {outcome.n} questions got no reply")
-    if one.task.seed is not None:
-        set_seeds(one.task.seed)
+    set_seeds(one.task.seed)
     kept: list[int] = []
     keeping = scoring.leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
@@ -482,8 +478,10 @@ def _file_of(one: Evaluation, done: Run) -> Iterator[Path]:
                 path.replace(one.folder / path.name)
 
 
-def set_seeds(seed: int) -> None:
+def set_seeds(seed: int | None) -> None:
     """Seed the generators that user code may use, if they are loaded."""
+    if seed is None:
+        return
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

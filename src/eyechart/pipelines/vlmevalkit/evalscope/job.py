@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
 )
 from eyechart.pipelines.vlmevalkit.evalscope.output import format_rate, format_summary, print_done
 from eyechart.pipelines.vlmevalkit.evalscope.report import format_report, read_report
-from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, NO_SPLIT
+from eyechart.pipelines.vlmevalkit.report import NO_SPLIT
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import read_accuracies
 from eyechart.report.table import describe_scorer
 from eyechart.terminal import print_note, print_text
@@ -116,7 +116,7 @@ def plan_only(task: Task) -> list[Plan]:
     earlier = folders.find_folders(task) if task.reuse else []
     folder = next(iter(earlier), Path(task.use_cache or task.work_dir) / "new")
     planned = _plan_all(task, [open_questions(entry) for entry in task.data], folder)
-    return [one.plan for one, _ in planned if one.plan is not None]
+    return [one.plan for one in planned if one.plan is not None]
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
     if task.is_dry_run:
         yield partial(_print_config, task)
         return
-    _seed(task)
+    set_seeds(task.seed)
     questions = [open_questions(entry) for entry in task.data]
     for one in filter(None, (one.remark for one in questions)):
         print_note(one)
@@ -149,11 +149,9 @@ def _print_config(task: Task) -> TaskResults:
     return TaskResults()
 
 
-def _start(
-    task: Task, place: folders.TaskFolder, planned: Sequence[tuple[Evaluation, folders.StatusFile]]
-) -> TaskResults:
+def _start(task: Task, place: folders.TaskFolder, planned: Sequence[Evaluation]) -> TaskResults:
     folders.write_config(place, task)
-    _seed(task)
+    set_seeds(task.seed)
     try:
         results = _run_all(planned)
     except KeyboardInterrupt:
@@ -165,39 +163,27 @@ def _start(
     return results
 
 
-def _seed(task: Task) -> None:
-    if task.seed is not None:
-        set_seeds(task.seed)
-
-
-def _plan_all(
-    task: Task, questions: Sequence[Questions], out: Path | None
-) -> list[tuple[Evaluation, folders.StatusFile]]:
+def _plan_all(task: Task, questions: Sequence[Questions], out: Path | None) -> list[Evaluation]:
     """Plan every model on every dataset. Without `out`, existing predictions are scored in place."""
-    found: list[tuple[Evaluation, folders.StatusFile]] = []
-    states: dict[Path, folders.StatusFile] = {}
-    for model in task.models:
-        for one in questions:
-            predictions = None
-            if out is None:
-                predictions = folders.find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
-            folder = predictions.parent if predictions else Path(str(out)) / model.name
-            status = states.setdefault(folder, folders.StatusFile(folder, model.name, task))
-            is_fresh = task.asks_anew and not task.reuse and status.is_done(one.entry.name)
-            planned = plan_evaluation(task, model, one, folder, predictions, is_fresh=is_fresh)
-            found.append((planned, status))
-    refuse_duplicates([one.stem for one, _ in found], "model x dataset pair")
+    found: list[Evaluation] = []
+    for model, one in product(task.models, questions):
+        predictions = None
+        if out is None:
+            predictions = folders.find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
+        folder = predictions.parent if predictions else Path(str(out)) / model.name
+        found.append(plan_evaluation(task, model, one, folder, predictions))
+    refuse_duplicates([one.stem for one in found], "model x dataset pair")
     return found
 
 
-def _run_all(planned: Sequence[tuple[Evaluation, folders.StatusFile]]) -> TaskResults:
+def _run_all(planned: Sequence[Evaluation]) -> TaskResults:
     """Run one after the other; failures are raised when all are done."""
     results = TaskResults()
     failures: list[EvaluationFailed] = []
-    for name, of_model in groupby(planned, key=lambda each: each[0].model.name):
+    for name, of_model in groupby(planned, key=lambda each: each.model.name):
         rows: list[Mapping[str, str]] = []
-        for one, status in of_model:
-            outcome = run_evaluation(one, status)
+        for one in of_model:
+            outcome = run_evaluation(one)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
             else:
@@ -211,7 +197,7 @@ def _run_all(planned: Sequence[tuple[Evaluation, folders.StatusFile]]) -> TaskRe
                 if outcome.lines:
                     results[f"{one.stem}_acc"] = dict(outcome.lines[0])
             if one.questions.entry.general is None:
-                rows.append(_note_outcome(status, one, outcome))
+                rows.append(_note_outcome(one, outcome))
         if rows:
             print_text(format_summary(rows))
     if failures:
@@ -219,9 +205,7 @@ def _run_all(planned: Sequence[tuple[Evaluation, folders.StatusFile]]) -> TaskRe
     return results
 
 
-def _note_outcome(
-    status: folders.StatusFile, one: Evaluation, outcome: EvaluationOutcome
-) -> Mapping[str, str]:
+def _note_outcome(one: Evaluation, outcome: EvaluationOutcome) -> Mapping[str, str]:
     """Write the outcome to the status file; return its line of the summary."""
     metrics = folders.read_metrics(outcome.lines)
     overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
@@ -231,11 +215,8 @@ def _note_outcome(
     is_done = outcome.failure is None and one.task.mode != "infer"
     dataset = one.questions.dataset
     is_choice = outcome.scorer.startswith(("choice-", "mmmu-")) if dataset is None else dataset.TYPE == "MCQ"
-    status.say(
-        one.data,
+    one.say(
         "done" if is_done else "eval" if outcome.failure is not None and has_inferred else "infer",
-        prediction_file=str(one.predictions),
-        judge_model=one.judge or NO_JUDGE,
         error_message=error,
         # As published: the accuracy of multiple choice without splits has another name in this file.
         primary_metric="Overall Acc" if is_choice and primary == f"split={NO_SPLIT}|Overall" else primary,
