@@ -21,8 +21,9 @@ from eyechart.report.pages import (
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.comparability import label_runs
 from eyechart.runs.comparison import compare_runs
-from eyechart.runs.pages import gather_facts, make_page_loader
+from eyechart.runs.pages import gather_facts
 from eyechart.runs.results import Run
+from eyechart.runs.sent import make_sent_loader
 
 if TYPE_CHECKING:
     from eyechart.report.compare import Comparison
@@ -43,7 +44,7 @@ def write_runs_html(
         PageRun(label=label, facts=facts, results=run.samples())
         for label, (run, facts) in zip(labels, counted, strict=True)
     ]
-    loader = make_page_loader(runs[0])
+    loader = make_sent_loader(runs[0].manifest)
     try:
         policy = ImagePolicy(is_full=full_images, max_s=max_s)
         return write_runs_page(path, several, list(_compare(runs)), loader, policy)
@@ -70,7 +71,7 @@ def write_comparison_html(comparison: Comparison, path: str | Path, *, full_imag
     pair = comparison.pairs[0]
     others = (one.run for one in comparison.standings if one.run not in (pair.a, pair.b))
     runs = {folder: Run(folder) for folder in (pair.a, pair.b, *others)}
-    loader = make_page_loader(runs[pair.a])
+    loader = make_sent_loader(runs[pair.a].manifest)
     try:
         write_comparison_page(
             path,
@@ -118,7 +119,7 @@ def write_audit_html(found: Audit, path: str | Path, *, full_images: bool = Fals
     [image] = found.runs["image"]
     blind = found.runs.get("none", (image,))[0]
     solved = set(found.blind_solvable) if "none" in found.runs else set[str]()
-    loader = make_page_loader(image)
+    loader = make_sent_loader(image.manifest)
     try:
         write_audit_page(
             path,

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import StoreError
 from eyechart.files import read_json
 from eyechart.option import list_options
@@ -19,7 +18,8 @@ from eyechart.report.run_page import Level, RunFacts, SampleFacts, write_run_pag
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.options import IMAGES, Options
 from eyechart.runs.results import Run
-from eyechart.store.folder import SUMMARY_NAME, find_cache_folder, find_siblings
+from eyechart.runs.sent import make_sent_loader
+from eyechart.store.folder import SUMMARY_NAME, find_siblings
 from eyechart.store.journal import Journal
 
 # For small copies of images at the end of a run: this share of the run's duration, within limits, and as long
@@ -35,7 +35,7 @@ def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run:
     After a run, its summary is written as soon as the samples are counted, before the images. Returns the
     number of images that could not be read.
     """
-    loader = make_page_loader(run)
+    loader = make_sent_loader(run.manifest)
     about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
 
     def gather() -> RunFacts:
@@ -76,17 +76,6 @@ def gather_facts(run: Run) -> RunFacts:
 
 def _count_rows(run: Run) -> int:
     return run.journal.count_samples() * run.trials
-
-
-def make_page_loader(run: Run) -> ImageLoader:
-    """The loader of the images of a run, as they were sent."""
-    options = read_options(run.manifest)
-    return ImageLoader(
-        max_pixels=options.get("max_pixels"),
-        max_side=options.get("max_side"),
-        jpeg_quality=options.get("jpeg_quality"),
-        cache_dir=find_cache_folder() / "images",
-    )
 
 
 def _list_notes(run: Run) -> Iterator[str]:

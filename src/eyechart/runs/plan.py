@@ -139,7 +139,6 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         read_size_limit()  # a bad value in the environment is an error before anything is spent
     benchmark, options = choose_benchmark(source, options)
     options = take_sampling(options, benchmark, model)
-    scorers = choose_scorers(benchmark, options)
     the_model = find_model(model, options)
     if options.pass_urls and not read_capabilities(the_model).takes_urls:
         raise UsageError(f"{the_model.name} does not take image URLs", hint="leave out --pass-urls")
@@ -153,6 +152,16 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
             f"{the_model.name} cannot score options: only local weights (hf/...) give their likelihood",
             hint="leave out --score-options",
         )
+    look = choose_look(options, the_model)
+    identity = make_identity(benchmark, the_model, options)
+    if look is not None:
+        identity["look"] = look.identity()
+    folder = name_folder(Path(options.out), benchmark.name, the_model.name, identity)
+    if options.shard:
+        from eyechart.runs.shards import Shard
+
+        folder = Shard.parse(options.shard).name_folder(folder)
+    scorers = choose_scorers(benchmark, options, read_judges(folder) if not options.fresh else ())
     for name in options.exporters:
         find_exporter(name)
     for name in options.track:
@@ -170,28 +179,19 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     prompt = choose_prompt(benchmark, options)
     if options.circular:
         refuse_hidden_options(benchmark, prompt)
-    look = choose_look(options, the_model)
-    identity = make_identity(benchmark, the_model, options)
-    if look is not None:
-        identity["look"] = look.identity()
     plan = Plan(
         benchmark=benchmark,
         model=the_model,
         prompt=prompt,
         scorers=scorers,
         options=options,
-        folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
+        folder=folder,
         model_spec=model,
         corrections=find_corrections(options, scorers.judge_setup is not None),
         source_spec=str(source) if isinstance(source, str | Path) else "",
         look=look,
     )
-    plan = replace(plan, prices=find_prices(the_model, plan.helpers, options))
-    if plan.shard is not None:
-        plan = replace(plan, folder=plan.shard.name_folder(plan.folder))
-    if scorers.judge_setup is not None and not options.fresh and (known := read_judges(plan.folder)):
-        plan = replace(plan, scorers=choose_scorers(benchmark, options, known))
-    return plan
+    return replace(plan, prices=find_prices(the_model, plan.helpers, options))
 
 
 def share_limits(plans: Sequence[Plan]) -> list[Plan]:

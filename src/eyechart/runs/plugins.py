@@ -155,20 +155,17 @@ def find_scorer(name: str) -> Scorer:
     """A scorer by its name, or ``python:file.py:name``."""
     if not name.startswith(PYTHON) or name in scorers.recorded():
         return scorers.get(name)
+    return scorers.get(name_scorer(_load_named(name), name))
+
+
+def _load_named(name: str) -> Any:
+    """What ``python:file.py:name`` stands for; a file that was run already is not run again."""
     from eyechart.models.python import load_object
 
     place = name.removeprefix(PYTHON)
-    file, _, _ = place.rpartition(":")
-    if file.endswith(".py"):
-        load_plugin(file)
-    return scorers.get(name_scorer(_find_loaded(file, place) or load_object(place), name))
-
-
-def _find_loaded(file: str, place: str) -> Any:
-    """The object in a file that was run already, so that it is not run again."""
-    if not file.endswith(".py"):
-        return None
-    return getattr(load_plugin(file), place.rpartition(":")[2], None)
+    file, _, attribute = place.rpartition(":")
+    found = getattr(load_plugin(file), attribute, None) if file.endswith(".py") else None
+    return found or load_object(place)
 
 
 def name_scorer(thing: Any, name: str = "") -> str:
@@ -226,10 +223,7 @@ def find_exporter(name: str) -> str:
     if not name.startswith(PYTHON):
         exporters.get(name)
         return name
-    from eyechart.models.python import load_object
-
-    place = name.removeprefix(PYTHON)
-    function = _find_loaded(place.rpartition(":")[0], place) or load_object(place)
+    function = _load_named(name)
     if (known := next((one for one, part in exporters.recorded().items() if part is function), None)) is None:
         if not callable(function):
             raise UsageError(f"{name} is not a function", hint="an exporter takes an eyechart.Export")

@@ -456,11 +456,8 @@ class Run:
         """Write summary.json and report.html beside the journal; a page that fails does not fail the run."""
         try:
             self.write_html(self.folder / REPORT_NAME, is_after_run=True)
-        except EyechartError as err:
-            self.report_trouble = str(err)
         except Exception as err:  # the run is complete: its exit code is about its samples
-            self.report_trouble = f"{type(err).__name__}: {err}"
-        if self.report_trouble:
+            self.report_trouble = _tell_error(err)
             self.write_summary()
 
     def write_files(
@@ -525,9 +522,7 @@ class Run:
             if exporter is not None:
                 self.files, self.exported = own, [*self.exported, *written]
         except Exception as err:  # a plug-in may raise anything
-            self.files_trouble = (
-                f"{type(err).__name__}: {err}" if not isinstance(err, EyechartError) else str(err)
-            )
+            self.files_trouble = _tell_error(err)
 
     @property
     def has_files(self) -> bool:
@@ -551,6 +546,10 @@ class Run:
         if self.is_interrupted:
             return 130
         return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
+
+
+def _tell_error(err: Exception) -> str:
+    return str(err) if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

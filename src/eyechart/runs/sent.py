@@ -14,6 +14,7 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.substitutes import BlankImages
 from eyechart.errors import EyechartError
 from eyechart.look.crops import View
+from eyechart.report.conditions import read_options
 from eyechart.report.looks import list_crop_boxes
 from eyechart.store.folder import find_cache_folder
 from eyechart.types import Image, ImageRef, Result
@@ -50,9 +51,8 @@ def load_sent_image(
     ref = _find_ref(result, record, number)
     if ref is None:
         return SentImage(record=record, image=None, remark="the question does not say where it is")
-    options = manifest.get("options")
     try:
-        loader = _make_loader(options if isinstance(options, Mapping) else {}, is_sent=bool(record))
+        loader = make_sent_loader(manifest, is_sent=bool(record), allow_urls=False)
         try:
             image = _load(loader, ref, record)
             boxes, size = _find_boxes(loader, ref, record, result)
@@ -96,13 +96,18 @@ def _find_boxes(
     return boxes, _measure(loader, ref, record) if boxes else None
 
 
-def _make_loader(options: Mapping[str, Any], *, is_sent: bool) -> ImageLoader:
-    names = ("max_pixels", "max_side", "jpeg_quality") if is_sent else ()
+def make_sent_loader(
+    manifest: Mapping[str, Any], *, is_sent: bool = True, allow_urls: bool = True
+) -> ImageLoader:
+    """The loader of a run's images as they were sent, or of the originals."""
+    options = read_options(manifest) if is_sent else {}
     # As in a manifest, which may come from elsewhere.
     limits: dict[str, Any] = {
-        name: value for name in names if isinstance(value := options.get(name), int) and value > 0
+        name: value
+        for name in ("max_pixels", "max_side", "jpeg_quality")
+        if isinstance(value := options.get(name), int) and value > 0
     }
-    return ImageLoader(**limits, allow_urls=False, cache_dir=find_cache_folder() / "images")
+    return ImageLoader(**limits, allow_urls=allow_urls, cache_dir=find_cache_folder() / "images")
 
 
 def _measure(loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any]) -> tuple[int, int] | None:
