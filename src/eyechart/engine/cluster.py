@@ -599,7 +599,7 @@ class ClusterExecutor(Executor):
         elif notice.kind == "used":
             reservation, used = notice.arguments
             with contextlib.suppress(ValueError):
-                peer.reservations.remove(reservation._replace(until=float("inf")))
+                peer.reservations.remove(reservation)
             if self._rates is not None:
                 self._rates.release(reservation, used)
         elif notice.kind == "call":

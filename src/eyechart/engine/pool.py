@@ -530,7 +530,6 @@ class TokenReservation(NamedTuple):
 
     guessed: int = 0  # for its text and images
     reserved: float = 0.0  # for its reply as well
-    until: float = float("inf")  # places that were not used in time must not be used all at once later
 
 
 class Rates(Protocol):

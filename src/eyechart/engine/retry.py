@@ -331,12 +331,15 @@ class RetryingClient:
             self._release(request, _UNLIMITED, None)
         while True:
             reservation = await self._admit(request)
+            admitted_at = time.monotonic()
             try:
                 endpoint = await self.pool.acquire(attempts.endpoint, attempts.refusals)
             except BaseException:
                 self._release(request, reservation, None)
                 raise
-            if not self.stop.is_set and (self.rates is None or time.monotonic() < reservation.until):
+            # Places that were not used in time must not be used all at once later.
+            is_stale = self.rates is not None and time.monotonic() - admitted_at > _STALE_S
+            if not self.stop.is_set and not is_stale:
                 return reservation, endpoint
             self._release(request, reservation, None)
             self.pool.release(endpoint)
@@ -351,11 +354,10 @@ class RetryingClient:
             return _UNLIMITED
         n_guessed = guess_usage(self.model, request, []).total_tokens
         try:
-            reservation = await self.rates.acquire(n_guessed, self.stop)
+            return await self.rates.acquire(n_guessed, self.stop)
         except BaseException:
             self._release(request, _UNLIMITED, None)
             raise
-        return reservation._replace(until=time.monotonic() + _STALE_S)
 
     def _release(
         self, request: Request, reservation: TokenReservation, replies: list[Reply] | None
