@@ -104,18 +104,16 @@ class SampleRunner:
                 resumed.append(trial)
             elif trial.failure is not None:
                 failures.append(TrialFailure(task=trial.task, failure=trial.failure))
-            elif self.looker is None and (reply := self._find(trial)) is not None:
-                assert trial.ask is not None
-                self.client.pool.is_proven = True
-                replies.append(TrialReply(task=trial.task, ask=fill_rounds(trial.ask, reply), reply=reply))
             else:
-                to_ask.append(trial)
+                ask, request, reply = trial.ask, trial.request, None
+                if self.looker is None and ask is not None and request is not None:
+                    reply = self.known.find(self.client.model, ask.key, request)
+                if ask is None or reply is None:
+                    to_ask.append(trial)
+                    continue
+                self.client.pool.is_proven = True
+                replies.append(TrialReply(task=trial.task, ask=fill_rounds(ask, reply), reply=reply))
         return Settled(replies=replies, failures=failures, resumed=resumed, left=to_ask)
-
-    def _find(self, trial: Prepared) -> Reply | None:
-        assert trial.ask is not None
-        assert trial.request is not None
-        return self.known.find(self.client.model, trial.ask.key, trial.request)
 
     async def _ask(self, trials: Sequence[Prepared]) -> Settled:
         """Send one request. Several trials share it, as long as the endpoint gives several replies."""
@@ -126,10 +124,11 @@ class SampleRunner:
         try:
             if self.looker is not None:
                 result, asks[0] = await self.looker.converse(self.client, request, asks[0])
-            elif is_conversation and not self._takes_rounds:
-                result, asks[0] = await converse(self.client, self.calls, request, asks[0])
             else:
-                result = await self.client.ask(request, n)
+                if is_conversation and not self._takes_rounds:
+                    result = await converse(self.client, self.calls, request, asks[0])
+                else:
+                    result = await self.client.ask(request, n)
                 asks[0] = fill_rounds(asks[0], result.replies[0])
                 if len(result.replies) == 1 < n:
                     self.client.gives_one_reply = True
@@ -186,18 +185,15 @@ def has_rounds(messages: Sequence[Message]) -> bool:
     return MODELS_TURN in messages
 
 
-async def converse(
-    client: RetryingClient, calls: Calls, request: Request, ask: Ask
-) -> tuple[RequestResult, Ask]:
-    """Ask round by round; the last reply is the result, and what was asked now holds the earlier ones."""
+async def converse(client: RetryingClient, calls: Calls, request: Request, ask: Ask) -> RequestResult:
+    """Ask round by round; the last reply is the result."""
     rounds = Rounds(request, ask)
     while (purpose := rounds.purpose) is not None:
         reply, _ = await calls.ask(client, rounds.request, rounds.key, rounds.written, purpose)
         rounds.add(reply)
     mark_claim_idle()
     result = await client.ask(rounds.request)
-    last = join_rounds(result.replies[0], rounds.earlier)
-    return msgspec.structs.replace(result, replies=[last]), rounds.fill(ask)
+    return msgspec.structs.replace(result, replies=[join_rounds(result.replies[0], rounds.earlier)])
 
 
 class Rounds:
@@ -238,10 +234,6 @@ class Rounds:
         self.earlier.append(reply)
         self._turns[here] = Message("assistant", (reply.text,))
         self._written[here] = {"role": "assistant", "parts": [{"text": reply.text}]}
-
-    def fill(self, ask: Ask) -> Ask:
-        """What was asked, with the replies in place."""
-        return msgspec.structs.replace(ask, messages=self._written)
 
 
 def join_rounds(last: Reply, earlier: Sequence[Reply]) -> Reply:
