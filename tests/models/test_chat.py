@@ -47,8 +47,8 @@ def answer(said: object, status: int = 200) -> Answer:
 FINE = answer({"output": [{"think": "hm"}, {"say": "7"}], "ended": "done", "tokens": {"in": 9, "out": 1}})
 
 
-def ask(server: Server, one: Request = CONVERSATION, **parameters: Any) -> Reply:
-    settings = ModelSettings(base_url=server.base_url, api_key=KEY, parameters=parameters)
+def ask(server: Server, one: Request = CONVERSATION, key: str = KEY, **parameters: Any) -> Reply:
+    settings = ModelSettings(base_url=server.base_url, api_key=key, parameters=parameters)
     model = make_model("acme/big-1", settings)
 
     async def work() -> Reply:
@@ -103,6 +103,12 @@ def test_the_key_is_hidden_where_the_server_repeats_it() -> None:
         reply = ask(server)
     assert (reply.text, reply.finish_reason) == ("[key]!", "length")
     assert KEY not in str(error_of(answer({"fault": {"why": f"{KEY} is not valid"}}, 401)))
+
+
+def test_a_stand_in_for_a_key_is_left_in_what_a_server_says() -> None:
+    said = answer({"fault": {"why": "no index"}}, 400)
+    with Server(lambda asked: said) as server, pytest.raises(ModelError, match="no index"):
+        ask(server, key="x")
 
 
 def test_errors_mean_what_the_provider_says() -> None:

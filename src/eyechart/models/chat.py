@@ -30,7 +30,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError, join_names
 from eyechart.models import environment
 from eyechart.models.http import OK, Broken, Http, Response, Unreachable, check_headers
-from eyechart.models.redact import is_unlike_answers, list_written_forms, redact_parameters
+from eyechart.models.redact import SHORTEST, is_unlike_answers, list_written_forms, redact_parameters
 from eyechart.models.specs import find_proxy, refuse_unknown, split_address, strip_password
 from eyechart.models.streams import MALFORMED, StreamedAnswer
 from eyechart.registry import suggest_name
@@ -299,7 +299,8 @@ class ChatEndpoint(ABC):
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
         self._headers |= self.build_headers(api_key)
         check_headers(self._headers)  # refuse a key that cannot be sent before anything starts
-        self._key_forms = list_written_forms(api_key) if api_key else ()
+        is_key = api_key is not None and len(api_key) >= SHORTEST
+        self._key_forms = list_written_forms(api_key or "") if is_key else ()
         self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
         self._proxy = find_proxy(self.base_url)
         self._http: Http | ProxiedHttp | None = None

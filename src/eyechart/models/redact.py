@@ -77,7 +77,7 @@ def _redact_value(value: Any) -> Any:
 # -- what a user's own model says -------------------------------------------------------------------
 
 _IN_ENVIRONMENT = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")  # others name files: no use to hide those
-_SHORTEST = 4  # shorter values are not secrets and occur in any text
+SHORTEST = 4  # shorter values are not secrets and occur in any text
 _ANYWHERE = 8  # a shorter one is hidden only where it is a word of its own: EMPTY, but not in NOT_EMPTY
 _MIN_IN_ENVIRONMENT = 16  # a shorter value may be anything
 
@@ -87,7 +87,7 @@ class Secrets:
 
     def __init__(self, *named: Mapping[str, Any]) -> None:
         values = {value for names in named for value in _find_values(names)}
-        self._everywhere = _compile_pattern(value for value in values if len(value) >= _SHORTEST)
+        self._everywhere = _compile_pattern(value for value in values if len(value) >= SHORTEST)
         self._in_answers = _compile_pattern(filter(is_unlike_answers, values))
 
     def __bool__(self) -> bool:
