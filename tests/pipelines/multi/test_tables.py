@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.pipelines.multi.files import IMAGES
 from eyechart.pipelines.multi.report import (
-    IMAGES,
     TYPES,
     QuestionScore,
     format_absolute_score,

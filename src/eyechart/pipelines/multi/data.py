@@ -79,7 +79,7 @@ class MultiSource:
             "level": files.find_level(education, subject),
             "problem_id": problem.problem_id,
             "question_image_number": n_images,
-            "image_class": classify_images(n_images),
+            "image_class": files.classify_images(n_images),
             "knowledge": pick_knowledge_name(problem.knowledge or [], problem.problem_id),
             "input_type": self.options.input_type,
         }
@@ -109,15 +109,6 @@ class MultiSource:
         for question in self.questions:
             for text in filter(None, self.prepare(question)):
                 yield from text.images
-
-
-def classify_images(n_images: int) -> str:
-    """No, a single, or multiple images.
-
-    >>> [classify_images(n) for n in (0, 1, 3)]
-    ['NI', 'SI', 'MI']
-    """
-    return ("NI", "SI", "MI")[min(n_images, 2)]
 
 
 def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
@@ -432,7 +423,7 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
     for sample in samples:
         number = predictions[sample.id].question_image_number
         if number is not None:
-            counted = {"question_image_number": number, "image_class": classify_images(number)}
+            counted = {"question_image_number": number, "image_class": files.classify_images(number)}
             sample = replace(sample, meta={**sample.meta, **counted})
         answered.append(sample)
     return Replies(

@@ -213,7 +213,18 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     return {name: Prediction.of(name, entry, f"{path.name}: ") for name, entry in read_entries(path).items()}
 
 
-# -- Image marks in texts
+# -- Images and their marks in texts
+
+IMAGES = ("NI", "SI", "MI")
+
+
+def classify_images(n_images: int) -> str:
+    """No, a single, or multiple images.
+
+    >>> [classify_images(n) for n in (0, 1, 3)]
+    ['NI', 'SI', 'MI']
+    """
+    return IMAGES[min(n_images, 2)]
 
 
 def rewrite_marks(text: str) -> str:

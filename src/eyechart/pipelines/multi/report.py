@@ -20,6 +20,7 @@ from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.errors import MissingExtra
 from eyechart.files import atomic_write, make_folder, suppress_warnings
 from eyechart.models.redact import redact_parameters
+from eyechart.pipelines.multi.files import IMAGES, classify_images
 from eyechart.pipelines.multi.prompt import OWN_WORDING
 from eyechart.pipelines.multi.score import KINDS, read_kind, score
 from eyechart.registry import exporter
@@ -29,7 +30,6 @@ from eyechart.types import Export, Result, Sample
 
 K = TypeVar("K")
 
-IMAGES = ("NI", "SI", "MI")
 TYPES = ("SA", "MA", "FB", "OP")
 CSV_HEADER = ("education", "subject", "type", "image", "qs_count", "qs_correct", "qs_total", "qs_score")
 CHARTS = ("summary_education", "summary_image", "summary_type", "heatmap")
@@ -299,7 +299,7 @@ class QuestionScore:
 
     @property
     def image(self) -> str:
-        return IMAGES[min(self.n_images, 2)]
+        return classify_images(self.n_images)
 
     @property
     def type(self) -> str:

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from eyechart.data.images.loading import ImageLoader
 from eyechart.models.checkup import CheckCase, Skill, make_plain_image
 from eyechart.pipelines.multi.arguments import MultiOptions
-from eyechart.pipelines.multi.data import classify_images, place_images
+from eyechart.pipelines.multi.data import place_images
+from eyechart.pipelines.multi.files import classify_images
 from eyechart.pipelines.multi.prompt import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.score import KINDS, score
 from eyechart.types import ImageRef, Message, Sample
