@@ -50,6 +50,12 @@ def test_predictions(tmp_path: Path) -> None:
     assert (second.reply, second.failure) == (None, "HTTP 500")
 
 
+def test_files_without_a_folder_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(read_predictions(jsonl(Path("p.jsonl"), [prediction()])).entries) == 1
+    assert read_reviews(jsonl(Path("r.jsonl"), [review()])).model == ""
+
+
 def test_reviews_bring_their_questions(tmp_path: Path) -> None:
     folder = tmp_path / "reviews" / "qwen"
     folder.mkdir(parents=True)

@@ -21,8 +21,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.files.json_files import JsonLinesReader, read_bytes
-from eyechart.data.files.rows import name_row
+from eyechart.data.files.json_files import read_bytes
 from eyechart.errors import DataError
 from eyechart.pipelines.logs import reading
 from eyechart.registry import log_format
@@ -76,9 +75,7 @@ def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
     """Entries by their number, and the model."""
     entries: dict[int, LogEntry] = {}
     models = set()
-    for row in JsonLinesReader(path).rows(()):
-        where = name_row(path, row.number, row.line)
-        found = reading.convert_entry(row.values, _Prediction, where)
+    for found, where in reading.read_lines(path, _Prediction):
         models.add(found.model)
         entries[found.index] = _prediction(found, f"{where} (index {found.index})")
     return entries, models.pop() if len(models) == 1 else ""
@@ -86,32 +83,33 @@ def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
 
 def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
     """Number of a line to question and repeat, where the reviews of these predictions tell of repeats."""
-    reviews = path.parents[2] / "reviews" / path.parent.name / path.name if len(path.parents) > 2 else path
-    if path.parent.parent.name != "predictions" or not reviews.is_file():
+    if (reviews := _find_beside(path, "predictions", "reviews")) is None:
         return {}
     found: dict[int, tuple[int, int]] = {}
     with contextlib.suppress(DataError):  # they are not what was asked for
-        for row in JsonLinesReader(reviews).rows(()):
-            review = reading.convert_entry(row.values, _Review, reviews.name)
-            found[review.index] = _repeat(review)
+        found = {review.index: _repeat(review) for review, _ in reading.read_lines(reviews, _Review)}
     return found if any(trial for _, trial in found.values()) else {}
 
 
 def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of reviews: questions, answers and replies. It does not name the model; its folder does."""
     entries: dict[int, LogEntry] = {}
-    for row in JsonLinesReader(path).rows(()):
-        where = name_row(path, row.number, row.line)
-        found = reading.convert_entry(row.values, _Review, where)
+    for found, where in reading.read_lines(path, _Review):
         entries[found.index] = _review(found, f"{where} (index {found.index})")
-    is_in_place = path.parent.parent.name == "reviews"
-    beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
-    if beside is not None and beside.is_file():  # the predictions know tokens and why a reply ended
+    if beside := _find_beside(path, "reviews", "predictions"):  # they know tokens and why a reply ended
         for index, prediction in _predictions(beside)[0].items():
             reply, same = prediction.reply, entries.get(index)
             if same and same.reply and reply and reply.text == same.reply.text:
                 entries[index] = replace(same, reply=reply)
-    return _log(path, path.parent.name if is_in_place else "", entries)
+    return _log(path, path.parent.name if path.parent.parent.name == "reviews" else "", entries)
+
+
+def _find_beside(path: Path, here: str, there: str) -> Path | None:
+    """The other file on the same replies, if this one lies in its folder."""
+    if path.parent.parent.name != here:
+        return None
+    other = path.parent.parent.with_name(there) / path.parent.name / path.name
+    return other if other.is_file() else None
 
 
 def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
@@ -121,9 +119,7 @@ def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
 
 
 def _prediction(found: _Prediction, where: str) -> LogEntry:
-    reply = reading.read_reply(found.model_output)
-    if reply is not None:
-        reply = reading.read_own_reply(found.model_output.get("metadata"), reply.text, where) or reply
+    reply = reading.read_reply(found.model_output, where)
     error = found.model_output.get("error") if isinstance(found.model_output, Mapping) else None
     own = reading.read_own_sample(found.metadata, where)
     return LogEntry(

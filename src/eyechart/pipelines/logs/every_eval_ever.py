@@ -25,8 +25,6 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.files.json_files import JsonLinesReader
-from eyechart.data.files.rows import name_row
 from eyechart.errors import UsageError
 from eyechart.look.dialogue import TOOL
 from eyechart.pipelines.logs import reading, writing
@@ -460,9 +458,7 @@ def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     """The samples of one result; lines that repeat them for further results are left out."""
     entries: list[LogEntry] = []
     first: _Line | None = None
-    for row in JsonLinesReader(path).rows(()):
-        where = name_row(path, row.number, row.line)
-        line = reading.convert_entry(row.values, _Line, where)
+    for line, where in reading.read_lines(path, _Line):
         first = first or line
         if line.evaluation_result_id == first.evaluation_result_id:
             entries.append(_read_entry(line, f"{where} (sample_id {line.sample_id!r})"))

@@ -110,8 +110,7 @@ def _entry(text: bytes, where: str) -> LogEntry:
     with reading.report_field_errors(name):
         asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
     own = reading.read_own_sample(found.metadata, name)
-    if reply := reading.read_reply(output):
-        reply = reading.read_own_reply(output.get("metadata"), reply.text, name) or reply
+    reply = reading.read_reply(output, name)
     failure = ""
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
     if found.error and not (own and reply):

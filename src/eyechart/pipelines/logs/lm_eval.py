@@ -21,8 +21,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.columns.meaning import ALIASES
-from eyechart.data.files.json_files import JsonLinesReader, JsonReader, read_bytes
-from eyechart.data.files.rows import name_row
+from eyechart.data.files.json_files import JsonReader, read_bytes
 from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError
 from eyechart.pipelines.logs import reading, writing
@@ -76,12 +75,9 @@ def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of samples; earlier versions wrote them as one list."""
     with path.open("rb") as file:
         is_list = file.read(64).removeprefix(BOM).lstrip().startswith(b"[")
-    reader = JsonReader(path) if is_list else JsonLinesReader(path)
     entries: list[LogEntry] = []
     filters: dict[str, str] = {}  # document to the first filter it was met with
-    for row in reader.rows(()):
-        where = name_row(path, row.number, row.line)
-        line = reading.convert_entry(row.values, _Line, where)
+    for line, where in reading.read_lines(path, _Line, JsonReader(path) if is_list else None):
         if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
             entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
     reading.refuse_duplicates(entries, path)

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar
 import msgspec
 
 from eyechart.data.columns.choices import LETTERS, label_choices
-from eyechart.data.files.json_files import translate_json_errors
+from eyechart.data.files.json_files import JsonLinesReader, translate_json_errors
+from eyechart.data.files.rows import Reader, name_row
 from eyechart.data.files.sheets import refuse_bomb
 from eyechart.errors import DataError
 from eyechart.report.clusters import OF_RUN
@@ -48,6 +49,13 @@ def convert_entry(values: Mapping[str, Any], kind: type[T], where: str) -> T:
     """The same for an entry whose JSON was decoded already."""
     with report_field_errors(where):
         return msgspec.convert(values, kind)
+
+
+def read_lines(path: Path, kind: type[T], reader: Reader | None = None) -> Iterator[tuple[T, str]]:
+    """The entries of a file of JSON lines (or of another reader), each with its place."""
+    for row in (reader or JsonLinesReader(path)).rows(()):
+        where = name_row(path, row.number, row.line)
+        yield convert_entry(row.values, kind, where), where
 
 
 @contextmanager
@@ -154,10 +162,13 @@ def read_finish_reason(stop_reason: Any) -> str:
     return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) else ""
 
 
-def read_reply(output: Any) -> Reply | None:
+def read_reply(output: Any, where: str) -> Reply | None:
     """The reply in a model's output as Inspect and EvalScope write it; None where there is none."""
-    if not isinstance(output, Mapping):
-        return None
+    reply = _read_reply(output) if isinstance(output, Mapping) else None
+    return read_own_reply(output.get("metadata"), reply.text, where) or reply if reply else None
+
+
+def _read_reply(output: Mapping[str, Any]) -> Reply | None:
     choices = output.get("choices")
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
     message = first.get("message") if first is not None else None
