@@ -119,7 +119,7 @@ def _show_read(reply: str, golds: tuple[str, ...], method: Method, qtype: object
             return None
         return f"{amount.value:.15g}" + (f" x {amount.unit:g}" if amount.unit != 1 else "")
     if RULES.get(qtype if isinstance(qtype, int | float) else None) is _choice:
-        return ",".join(sorted(read_reply(reply).letters)) or None
+        return ",".join(sorted(filter(None, read_reply(reply)))) or None
     return reply.strip() or None
 
 
@@ -159,13 +159,11 @@ def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
 
 def _choice(gold: str, reply: str) -> OfficialVerdict:
     wanted, said = _read(gold.upper()), read_reply(reply)
-    is_same = wanted.letters == said.letters
     # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
-    if is_same and wanted.is_partly_unread and said.is_partly_unread:
-        return OfficialVerdict("Exact String", is_correct=False, oddity="random")
-    return OfficialVerdict(
-        "Exact String", is_same and not wanted.is_partly_unread and not said.is_partly_unread
-    )
+    if None in wanted and None in said:
+        oddity: Oddity = "random" if wanted == said else ""
+        return OfficialVerdict("Exact String", is_correct=False, oddity=oddity)
+    return OfficialVerdict("Exact String", is_correct=wanted == said)
 
 
 # Ids are compared as numbers: 72.0 is 72, but the text "72" is unknown. An unknown type is an exact value.
@@ -419,26 +417,19 @@ _LONG = 50
 _TAIL = 10  # the last characters, all that is read of a longer reply
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """The letters that were read. For an unreadable part, the authors' code draws a random token."""
+def read_reply(reply: str) -> frozenset[str | None]:
+    """The letters of a reply, one per part between commas; for an unread part, None.
 
-    letters: frozenset[str]
-    is_partly_unread: bool
+    There the authors' code draws a random token.
 
-
-def read_reply(reply: str) -> Letters:
-    """The letters of a reply, one per part between commas.
-
-    >>> sorted(read_reply("(A),C").letters), read_reply("b").is_partly_unread
-    (['A', 'C'], True)
+    >>> sorted(read_reply("(A),C")), read_reply("b")
+    (['A', 'C'], frozenset({None}))
     """
     return _read(reply[-_TAIL:] if len(reply) > _LONG else reply)
 
 
-def _read(text: str) -> Letters:
-    found = [_letter(part) for part in text.split(",")]
-    return Letters(frozenset(filter(None, found)), None in found)
+def _read(text: str) -> frozenset[str | None]:
+    return frozenset(map(_letter, text.split(",")))
 
 
 def _letter(part: str) -> str | None:
