@@ -84,7 +84,7 @@ def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[
                 continue
         opening = _open_roles(tokens[clause.start : clause.end])
         turn = opening if clause.starts_sentence else turn | opening
-        for one in _judge(tokens, clauses, number, clause, turn, is_item=number in items):
+        for one in _judge(tokens, clauses, number, opening, turn, is_item=number in items):
             is_item = number in items and one.kind in _SAID and one.strength < STATED
             if one.is_letter and one.kind == "considered":
                 looked_at, n_sentences = one.letters, 0
@@ -187,16 +187,16 @@ def _judge(
     tokens: Sequence[Token],
     clauses: Sequence[Clause],
     number: int,
-    clause: Clause,
+    opening: int,
     turn: int,
     *,
     is_item: bool,
 ) -> Iterator[Statement]:
+    clause = clauses[number]
     part = tokens[clause.start : clause.end]
     groups = _find_groups(part)
     span = (part[0].start, part[-1].end)
     is_withdrawn = clause.roles & r.WITHDRAW and clause.ends_with not in QUESTIONS
-    opening = _open_roles(part)
     if turn & r.SO and (result := _find_other_result(part)):
         yield Statement("not-an-option", (), result, CONCLUDED, is_turn=True)
         return

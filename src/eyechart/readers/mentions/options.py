@@ -615,15 +615,15 @@ def _mark_positions(tokens: list[Token], options: Options, codes: tuple[str, ...
     ordinals = _list_ordinals(codes)
     labels = list(options.labels.values())
     for place, token in enumerate(tokens):
+        at = ordinals.get(token.word)
+        if token.letters is not None or (at is None and not token.word.isdecimal()):
+            continue
         previous = tokens[place - 1] if place else EDGE
         following = tokens[place + 1] if place + 1 < len(tokens) else EDGE
         label: str | None = None
-        at = ordinals.get(token.word)
-        if token.letters is not None:
-            continue
         if at is not None and following.roles & r.OPTION and following.letters is None:
             label = labels[at] if at < len(labels) else None
-        elif token.word.isdecimal():
+        elif at is None:
             is_item = place == 0 and following.word in (".", ")", ":")
             is_cued = bool(previous.roles & (r.ANSWER | r.CHOOSE | r.BE)) or previous.word in (":", "(", "*")
             if previous.roles & r.OPTION and not previous.roles & r.CHOOSE and following.is_mark:
