@@ -216,7 +216,7 @@ UNREAD = [
     ("The answer is B. cat", ANIMALS, "contradiction"), ("B. cat", ANIMALS, "contradiction"), ("(A) dog", ANIMALS, "contradiction"), ("B cat", ANIMALS, "contradiction"),
     ("B - cat", ANIMALS, "contradiction"), ("A. dark red", COLOURS, "contradiction"),
     ("I think so", MANY, "unread"), ("I am not sure.", MANY, "unread"), ("I see several things", MANY, "unread"),
-    ("I cannot tell whether it is a dog", ANIMALS, "denied"), ("I can't tell if it is B", ANIMALS, "considered"),
+    ("I cannot tell whether it is a dog", ANIMALS, "considered"), ("I can't tell if it is B", ANIMALS, "considered"),
     ("If the answer is B, then it barks.", ANIMALS, "conditional"), ("Is the answer B?", ANIMALS, "considered"),
     ("concatenate", ANIMALS, "unread"), ("dogma", ANIMALS, "unread"), ("1.2", COUNTS, "unread"), ("20 of them", COUNTS, "unread"),
     ("horse", ANIMALS, "unread"), ("The answer is clear from the picture.", ANIMALS, "unread"), ("Vitamin B12", ANIMALS, "unread"),
