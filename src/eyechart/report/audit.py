@@ -24,9 +24,9 @@ from rich.text import Text
 from eyechart import stats
 from eyechart.files import to_json_value
 from eyechart.report.choices import LetterBias
-from eyechart.report.compare import format_p, format_signed
+from eyechart.report.compare import format_p, format_points, format_signed
 from eyechart.report.counting import RIGHT, compute_credit
-from eyechart.report.table import PlainTable, format_percent
+from eyechart.report.table import PlainTable, format_percent, format_range
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -289,15 +289,6 @@ def _has_effect(condition: AuditedCondition) -> bool:
     return condition.p is not None and condition.p < ALPHA and not low <= 0 <= high
 
 
-def format_points(difference: float) -> str:
-    """A difference of fractions in points.
-
-    >>> format_points(0.0213), format_points(-0.2)
-    ('2.1', '-20.0')
-    """
-    return f"{100 * difference:.1f}"
-
-
 # -- For people
 
 
@@ -320,7 +311,7 @@ def _build_conditions_table(numbers: AuditNumbers) -> PlainTable:
             name,
             f"{one.n:,}",
             format_percent(one.score),
-            "–".join(map(format_percent, one.ci95)) if one.ci95 else "",
+            format_range(one.ci95),
             format_signed(one.gain) if one.gain is not None else "",
             " to ".join(map(format_signed, one.gain_ci95)) if one.gain_ci95 else "",
             "" if one.p_adjusted is None else format_p(one.p_adjusted),
@@ -342,7 +333,7 @@ def _list_remarks(numbers: AuditNumbers) -> Iterable[str]:
         if one is not None and one.changed is not None:
             yield f"verdicts that depend on {what}: {format_percent(one.changed)} %"
     if (leak := numbers.leakage) is not None:
-        span = f" ({'–'.join(map(format_percent, leak.ci95))})" if leak.ci95 else ""
+        span = f" ({format_range(leak.ci95)})" if leak.ci95 else ""
         yield (
             f"leakage: {leak.model} answers {format_percent(leak.score)} % without the image{span}; "
             f"{leak.n_both:,} questions are solved blind by both models"

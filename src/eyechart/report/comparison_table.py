@@ -17,7 +17,7 @@ from rich.text import Text
 from eyechart.report.compare import Comparison, Difference, format_p, format_points, format_signed
 from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file
-from eyechart.report.table import PlainTable, format_percent
+from eyechart.report.table import PlainTable, format_percent, format_range
 from eyechart.terminal import to_one_line
 
 _METHODS = {
@@ -56,7 +56,7 @@ def _make_runs_table(comparison: Comparison) -> PlainTable:
     columns += ["difference", "95 % interval", _name_p(comparison, is_many)]
     rows = []
     for standing in comparison.standings:
-        row = [to_one_line(standing.label), format_percent(standing.score), _format_range(standing.ci95)]
+        row = [to_one_line(standing.label), format_percent(standing.score), format_range(standing.ci95)]
         if is_many:
             row += [str(standing.rank), "–".join(map(str, dict.fromkeys(standing.ranks)))]
         pair = pairs.get(standing.run)
@@ -113,10 +113,6 @@ def _tell_difference(pair: Difference) -> list[str]:
         f"{format_points(low)} to {format_points(high)}",
         format_p(pair.p_adjusted),
     ]
-
-
-def _format_range(ends: tuple[float, float]) -> str:
-    return f"{format_percent(ends[0])}–{format_percent(ends[1])}"
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
 
 import pybase64
@@ -130,18 +131,9 @@ def _encode_sixel(pixels: Pixels) -> str:
 
 
 def _encode_band(band: list[bytes], colour: int) -> str:
-    out, last, n = [], "", 0
-    for column in zip(*band, strict=True):
-        bits = sum(1 << row for row, found in enumerate(column) if found == colour)
-        code = chr(63 + bits)
-        if code == last:
-            n += 1
-            continue
-        out.append(_repeat(last, n))
-        last, n = code, 1
-    out.append(_repeat(last, n))
-    return "".join(out)
-
-
-def _repeat(code: str, n: int) -> str:
-    return f"!{n}{code}" if n > 3 else code * n
+    codes = (
+        chr(63 + sum(1 << row for row, found in enumerate(column) if found == colour))
+        for column in zip(*band, strict=True)
+    )
+    runs = ((code, len(list(same))) for code, same in groupby(codes))
+    return "".join(f"!{n}{code}" if n > 3 else code * n for code, n in runs)

@@ -23,6 +23,7 @@ import msgspec
 from eyechart.files import to_json_value
 from eyechart.models.prices import Price, format_usd
 from eyechart.report.counting import compute_credit
+from eyechart.report.table import format_percent, format_range
 from eyechart.score.judged import CHECK, REPEAT, UNREADABLE
 from eyechart.stats import (
     Agreement,
@@ -158,7 +159,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, rename={"n_gained": 
 
     def line(self) -> str:
         kappa = "" if self.kappa is None else f", kappa {_number(self.kappa)}"
-        return f"{_percent(self.agreement)} % of {self.n:,} ({_range(self.ci95)}){kappa}"
+        return f"{format_percent(self.agreement)} % of {self.n:,} ({format_range(self.ci95)}){kappa}"
 
 
 def make_card(
@@ -495,17 +496,9 @@ def _show(name: str, value: float | None, ends: tuple[float, float] | None, *, i
     if value is None:
         return f"{name} —"
     if is_share:
-        return f"{name} {_percent(value)} %" + (f" ({_range(ends)})" if ends else "")
+        return f"{name} {format_percent(value)} %" + (f" ({format_range(ends)})" if ends else "")
     return f"{name} {_number(value)}" + (f" ({_number(ends[0])} to {_number(ends[1])})" if ends else "")
 
 
 def _number(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"  # no -0.00
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.1f}"
-
-
-def _range(ends: tuple[float, float]) -> str:
-    return f"{_percent(ends[0])}–{_percent(ends[1])}"

@@ -16,7 +16,7 @@ from typing import TextIO
 from unicodedata import combining, east_asian_width
 
 from eyechart.models.prices import format_usd
-from eyechart.terminal import choose_note_stream, escape_controls, to_one_line, write
+from eyechart.terminal import choose_note_stream, escape_controls, find_width, to_one_line, write
 from eyechart.types import NodeStatus, Snapshot
 
 REFRESH_S = 0.2
@@ -118,7 +118,8 @@ class LiveLine:
 
     def _lines(self, state: Snapshot) -> list[str]:
         """The progress line; of a run on a cluster, a line per node below it."""
-        width = _width_of(self._stream) - 1 if self._is_terminal else None
+        # Read every time, because windows are resized.
+        width = (find_width(self._stream) or _DEFAULT_WIDTH) - 1 if self._is_terminal else None
         nodes = [f"  {line}" for line in format_nodes(state.nodes)]
         if width is not None:
             nodes = [_cut(line, width) for line in nodes]
@@ -302,11 +303,3 @@ def _is_terminal(stream: TextIO) -> bool:
         return stream.isatty() and os.environ.get("TERM") != "dumb"
     except (AttributeError, OSError, ValueError):
         return False
-
-
-def _width_of(stream: TextIO) -> int:
-    """Columns of the terminal, read every time because windows are resized."""
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
-    except (AttributeError, OSError, ValueError):
-        return _DEFAULT_WIDTH

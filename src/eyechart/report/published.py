@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Beside:
             "benchmark": self.benchmark,
             "model": self.model,
             "value": self.value,
-            "ci95": list(self.ci95) if self.ci95 else None,
+            "ci95": self.ci95 and list(self.ci95),
             "published": self.published.value,
             "published_model": self.published.model,
             "difference": self.difference,
@@ -95,23 +95,15 @@ def read_published(path: str | Path) -> list[PublishedNumber]:
         if not math.isfinite(value):
             where = f"{file}: line {rows.line_num}"
             raise DataError(f"{where}: the value {cells['value']!r} is not a number", hint="write e.g. 63.2")
+        source = cells.get("source", "")
         numbers.append(
-            PublishedNumber(
-                model=cells["model"],
-                benchmark=cells["benchmark"],
-                value=value,
-                source=cells.get("source", ""),
-            )
+            PublishedNumber(model=cells["model"], benchmark=cells["benchmark"], value=value, source=source)
         )
     if not numbers:
         raise DataError(f"{file}: no rows", hint=f"columns: {', '.join(COLUMNS)}")
-    is_fraction = all(abs(one.value) <= 1 for one in numbers)
-    if is_fraction:
+    if all(abs(one.value) <= 1 for one in numbers):
         return numbers
-    return [
-        PublishedNumber(model=one.model, benchmark=one.benchmark, value=one.value / 100, source=one.source)
-        for one in numbers
-    ]
+    return [replace(one, value=one.value / 100) for one in numbers]
 
 
 def find_published(

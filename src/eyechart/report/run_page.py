@@ -280,13 +280,13 @@ class SampleBlocks:
     def describe(self, result: Result) -> _Detail:
         """The sample-trial in full."""
         outcome = result.outcome or PENDING
-        sample, reply, score, limit = result.sample, result.reply, result.score, self._limit
+        sample, reply, score = result.sample, result.reply, result.score
         detail = _Detail(
             id=sample.id,
             trial=result.trial,
             outcome=outcome,
-            question=sample.question if len(sample.question) <= limit else self._cut(sample.question),
-            hint=sample.hint if len(sample.hint) <= limit else self._cut(sample.hint),
+            question=self._cut(sample.question),
+            hint=self._cut(sample.hint),
             choices=list(sample.choices.items()),
             options="" if sample.choices else self._cut(sample.choices_text),
             golds=sample.golds,
@@ -307,8 +307,7 @@ class SampleBlocks:
             detail.why += f" What had come of the reply: {self._cut(result.failure.partial)}"
         if reply is not None:
             said = tell_reply(result)
-            detail.reply = said if len(said) <= limit else self._cut(said)
-            detail.thinking = reply.thinking if len(reply.thinking) <= limit else self._cut(reply.thinking)
+            detail.reply, detail.thinking = self._cut(said), self._cut(reply.thinking)
             detail.cut = detail.reply is not said or detail.thinking is not reply.thinking
             self._page.has_markdown = self._page.has_markdown or _MARKDOWN.search(detail.reply) is not None
             self.n_cut += detail.cut

@@ -420,7 +420,6 @@ class _Spread:
 
     def __init__(self) -> None:
         self.values = Moments()
-        self.squares = 0.0
         self.is_even = True  # every sample counts the same
 
     def seen(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -428,15 +427,10 @@ class _Spread:
             scored = [value for result in trials if (value := compute_credit(result)) is not None]
             self.is_even &= trials[0].sample.weight == 1
             if scored:
-                value = add_in_order(scored) / len(scored)
-                self.values.add(value)
-                self.squares += value * value
+                self.values.add(add_in_order(scored) / len(scored))
             yield from trials
 
     @property
     def stderr(self) -> float | None:
-        n, mean = self.values.n, self.values.mean
-        if n < 2 or mean is None or not self.is_even:
-            return None
-        variance = max(0.0, (self.squares - n * mean * mean) / (n - 1))
-        return float((variance / n) ** 0.5)
+        found = self.values.interval() if self.is_even else None
+        return found.stderr if found else None

@@ -17,7 +17,7 @@ from eyechart import stats
 from eyechart.errors import join_names
 from eyechart.models.prices import format_usd
 from eyechart.report.compare import ALPHA, SharedQuestions, format_points
-from eyechart.report.table import PlainTable, format_percent
+from eyechart.report.table import PlainTable, format_percent, format_range
 from eyechart.terminal import to_one_line
 
 MEASURES = ("cost", "tokens", "latency")  # of a cell, smaller is better; the verdict takes the first known
@@ -240,7 +240,6 @@ def make_sweep_table(sweep: Sweep) -> PlainTable:
     n_measures = len(sweep.frontier)
     rows = []
     for cell in sweep.cells:
-        ends = cell.ci95 and f"{format_percent(cell.ci95[0])}–{format_percent(cell.ci95[1])}"
         by: dict[str, list[str]] = {}
         for measure, label in cell.dominated_by.items():
             by.setdefault(label, []).append(measure)
@@ -249,10 +248,10 @@ def make_sweep_table(sweep: Sweep) -> PlainTable:
             for label, measures in by.items()
         ]
         shares = (cell.shares[name] for name in ("unparsed", "truncated", "empty"))
+        taken = (show_measure(name, getattr(cell, name)) for name in ("tokens", "latency", "cost"))
         rows.append([
             str(numbers[cell.label]), *map(to_one_line, cell.given.values()), format_percent(cell.score),
-            ends or "—", *(show_measure(name, getattr(cell, name)) for name in ("tokens", "latency", "cost")),
-            *map(format_percent, shares), ", ".join(dominated),
+            format_range(cell.ci95) or "—", *taken, *map(format_percent, shares), ", ".join(dominated),
         ])  # fmt: skip
     places = {name: columns.index(name) for name in measured}
     alike = {name: rows[0][at] for name, at in places.items() if len({row[at] for row in rows}) == 1}

@@ -220,7 +220,7 @@ def list_notes(summary: Summary) -> Iterator[str]:
     yield from map(to_one_line, summary.remarks)
     if overall.method:
         clusters = f" in {overall.n_clusters:,} clusters" if overall.n_clusters < overall.n_scored else ""
-        widest = _range(overall.ci95_with_failures)
+        widest = format_range(overall.ci95_with_failures)
         failures = f"; with failures {widest}" if widest else ""
         samples = f"{overall.n_scored:,} sample{'s' * (overall.n_scored != 1)}"
         yield f"interval: {overall.method}, {samples}{clusters}{failures}"
@@ -315,6 +315,15 @@ def format_percent(fraction: float | None) -> str:
     ('71.3', '—')
     """
     return "—" if fraction is None else f"{100 * fraction:.1f}"
+
+
+def format_range(ends: Sequence[float] | None) -> str:
+    """An interval of fractions as percent; empty for None.
+
+    >>> format_range((0.7134, 1.0)), format_range(None)
+    ('71.3–100.0', '')
+    """
+    return "–".join(map(format_percent, ends)) if ends else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,15 +455,11 @@ def _outcome_column(outcome: Outcome) -> _Column:
 _COLUMNS = (
     _Column("n", lambda group: f"{group.n:,}"),
     _Column("score %", lambda group: format_percent(group.score), "bold"),
-    _Column("95 % interval", lambda group: _range(group.ci95)),
+    _Column("95 % interval", lambda group: format_range(group.ci95)),
     _Column(_SHRUNK, lambda group: "" if group.shrunk is None else format_percent(group.shrunk)),
     _Column("clusters", lambda group: f"{group.n_clusters:,}" * (group.n_clusters < group.n_scored)),
-    _Column("worst–best", lambda group: _range(group.bounds) if group.is_bounded_apart else ""),
+    _Column("worst–best", lambda group: format_range(group.bounds) if group.is_bounded_apart else ""),
     _Column("chance", lambda group: format_percent(group.chance), "dim"),
     *map(_outcome_column, OUTCOMES),
     _Column("pending", lambda group: f"{group.pending:,}", "dim"),
 )
-
-
-def _range(ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f"{format_percent(ends[0])}–{format_percent(ends[1])}"

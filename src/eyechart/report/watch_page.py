@@ -11,6 +11,7 @@ from typing import Any
 
 from eyechart.files import atomic_write, to_json_value
 from eyechart.report.compare import format_signed
+from eyechart.report.table import format_percent, format_range
 from eyechart.stats.curves import Gain
 
 RENEW_S = 30
@@ -94,10 +95,9 @@ def format_points(curve: WatchedCurve) -> list[tuple[str, ...]]:
     """The rows of the table, with a heading: for the terminal and the page."""
     rows: list[tuple[str, ...]] = [("step", "score %", "95 % interval", "since the first", "since the best")]
     for at, point in enumerate(curve.points):
-        own = "" if point.ci95 is None else f"{100 * point.ci95[0]:.1f}–{100 * point.ci95[1]:.1f}"
         first = "" if at == 0 else _show_gain(point.since_first)
         best = "best" if at == curve.best else _show_gain(point.since_best)
-        rows.append((curve.labels[at], f"{100 * point.score:.1f}", own, first, best))
+        rows.append((curve.labels[at], format_percent(point.score), format_range(point.ci95), first, best))
     return rows
 
 

@@ -31,7 +31,7 @@ from eyechart.report.reasons import Speed, describe_speed, explain_outcome
 from eyechart.report.rows import to_json_text
 from eyechart.report.run_page import find_place, hide_path
 from eyechart.report.summary import Thoughts
-from eyechart.report.table import format_percent
+from eyechart.report.table import format_percent, format_range
 from eyechart.runs.comparison import compare_runs
 from eyechart.runs.listing import ListedRun, select_runs
 from eyechart.runs.sent import SentImage, count_images, load_sent_image
@@ -344,7 +344,7 @@ class Pages:
             "brief": _make_brief,
             "percent": format_percent,
             "points": _format_signed,
-            "span": _format_range,
+            "span": format_range,
             "count": lambda n: f"{n:,}",
             "date": _format_date,
             "path": lambda name: quote(name, safe="/", errors="replace"),
@@ -400,10 +400,6 @@ def _items(value: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """The mappings in a mapping that came from a file."""
     if isinstance(value, Mapping):
         yield from ((str(key), one) for key, one in value.items() if isinstance(one, Mapping))
-
-
-def _format_range(ends: Sequence[float] | None) -> str:
-    return "" if not ends else "–".join(map(format_percent, ends))
 
 
 def _format_signed(fraction: float) -> str:

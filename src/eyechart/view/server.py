@@ -25,6 +25,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import uvicorn
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+
 from eyechart.data.images.pixels import MIME, reencode
 from eyechart.errors import EyechartError, UsageError
 from eyechart.memory import claim_image
@@ -45,6 +59,7 @@ _THUMBNAIL_SIDE = 120  # pixels
 _MOST_REPORTED = 10  # runs on one page
 _IMAGES_S = 5.0  # of small copies for such a page
 _POLL_S = 1.0
+_BRIEFLY = {"cache-control": "private, max-age=60"}
 _BEAT_S = 15.0  # a comment on a quiet stream, so that proxies keep it open
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 POLICY = "; ".join(
@@ -141,30 +156,18 @@ class Guard:
 
         async def send_safely(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                given = {bytes(name).lower() for name, _ in message["headers"]}
-                more = {"cache-control": "no-store", **HEADERS}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (name.encode(), value.encode())
-                        for name, value in more.items()
-                        if name.encode() not in given
-                    ),
-                ]
+                headers = MutableHeaders(scope=message)
+                for name, value in {"cache-control": "no-store", **HEADERS}.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        headers: dict[str, str] = {}
-        for field, value in scope["headers"]:  # of a repeated header all values count
-            name, text = (bytes(part).decode("latin-1") for part in (field, value))
-            headers[name.lower()] = f"{headers[name.lower()]}, {text}" if name.lower() in headers else text
-        refusal = find_refusal(scope["method"], headers, self.allowed, writes=self.writes)
-        if refusal is None:
-            await self.app(scope, receive, send_safely)
-            return
-        status, reason = refusal
-        plain = [(b"content-type", b"text/plain; charset=utf-8")]
-        await send_safely({"type": "http.response.start", "status": status, "headers": plain})
-        await send_safely({"type": "http.response.body", "body": f"{reason}\n".encode("utf-8", "replace")})
+        given = Headers(scope=scope)
+        headers = {name: ", ".join(given.getlist(name)) for name in given}  # repeated ones: all values count
+        app = self.app
+        if refusal := find_refusal(scope["method"], headers, self.allowed, writes=self.writes):
+            status, reason = refusal
+            app = PlainTextResponse(f"{reason}\n".encode("utf-8", "replace"), status)
+        await app(scope, receive, send_safely)
 
 
 # -- The application
@@ -172,9 +175,6 @@ class Guard:
 
 def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = False) -> App:
     """The ASGI application over the runs below a folder; `writes`: runs can be deleted."""
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     answers = _Answers(Library(root), secrets.token_urlsafe() if writes else "")
     routes = [
         Route("/", answers.index),
@@ -191,7 +191,11 @@ def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = 
         Route("/events", answers.events),
         Route("/static/{file}", answers.static),
     ]
-    handlers: dict[Any, Any] = {404: answers.not_found, Exception: answers.failed}
+    handlers: dict[Any, Any] = {
+        404: answers.not_found,
+        EyechartError: answers.refused,
+        Exception: answers.failed,
+    }
     return Guard(Starlette(routes=routes, exception_handlers=handlers), allowed, writes=writes)
 
 
@@ -203,38 +207,36 @@ class _Answers:
         self.pages = Pages(library, token)
         self.pages.load_templates()
 
-    def index(self, request: Any) -> Any:
-        return self._answer(lambda: self.pages.render_index(clean_query(request.query_params.get("q", ""))))
+    def index(self, request: Any) -> Response:
+        return _show(self.pages.render_index(clean_query(request.query_params.get("q", ""))))
 
-    def run(self, request: Any) -> Any:
-        name = request.path_params["name"]
-        return self._answer(lambda: self.pages.render_run(name, Choice.read(request.query_params)))
+    def run(self, request: Any) -> Response:
+        return _show(self.pages.render_run(request.path_params["name"], Choice.read(request.query_params)))
 
-    def sample(self, request: Any) -> Any:
+    def sample(self, request: Any) -> Response:
         name, query = request.path_params["name"], request.query_params
-        sample, trial = query.get("id", ""), _read_trial(query)
-        return self._answer(lambda: self.pages.render_sample(name, sample, trial, Choice.read(query)))
+        choice = Choice.read(query)
+        return _show(self.pages.render_sample(name, query.get("id", ""), _read_trial(query), choice))
 
-    def compare(self, request: Any) -> Any:
+    def compare(self, request: Any) -> Response:
         query = request.query_params
         kind, page = query.get("show", ""), read_number(query.get("page"), 1)
-        return self._answer(lambda: self.pages.render_comparison(_read_runs(query), kind, page))
+        return _show(self.pages.render_comparison(_read_runs(query), kind, page))
 
-    def pair(self, request: Any) -> Any:
+    def pair(self, request: Any) -> Response:
         query = request.query_params
-        sample, kind = query.get("id", ""), query.get("show", "flips")
-        return self._answer(lambda: self.pages.render_pair(_read_runs(query), sample, kind))
+        return _show(
+            self.pages.render_pair(_read_runs(query), query.get("id", ""), query.get("show", "flips"))
+        )
 
-    def judge(self, request: Any) -> Any:
-        return self._answer(lambda: self.pages.render_judge(request.path_params["name"]))
+    def judge(self, request: Any) -> Response:
+        return _show(self.pages.render_judge(request.path_params["name"]))
 
-    def audit(self, request: Any) -> Any:
-        return self._answer(lambda: self.pages.render_audit(request.path_params["name"]))
+    def audit(self, request: Any) -> Response:
+        return _show(self.pages.render_audit(request.path_params["name"]))
 
-    def image(self, request: Any) -> Any:
+    def image(self, request: Any) -> Response:
         """An image of a sample, by its place in the request: as it was sent, or small for a list."""
-        from starlette.responses import PlainTextResponse, Response
-
         name, query = request.path_params["name"], request.query_params
         try:
             result = self.library.read_sample(name, query.get("id", ""), _read_trial(query))
@@ -247,99 +249,63 @@ class _Answers:
                     raise NotFound(found.remark)
                 data, mime = found.image.data(), found.image.mime
                 if "small" in query:
-                    data, mime = _make_thumbnail(data)
+                    small = reencode(data, "image", max_side=_THUMBNAIL_SIDE, jpeg_quality=80)
+                    data, mime = small.data, MIME[small.format]
         except EyechartError as err:
-            return PlainTextResponse(f"{err.message}\n", status_code=404)
+            raise NotFound(err.message) from err
         if mime not in IMAGE_TYPES:
-            return PlainTextResponse("not an image\n", status_code=404)
-        return Response(data, media_type=mime, headers={"cache-control": "private, max-age=60"})
+            raise NotFound("not an image")
+        return Response(data, media_type=mime, headers=_BRIEFLY)
 
-    def download(self, request: Any) -> Any:
+    def download(self, request: Any) -> Response:
         """A file of a run, always as an attachment: nothing in it runs on this site."""
-        from starlette.background import BackgroundTask
-        from starlette.responses import FileResponse
-
         file, name = request.path_params["file"], request.path_params["name"]
+        types = {"summary.json": "application/json", "report.html": "application/octet-stream"}
+        if file in types:
+            path = self.library.find_file(name, file)
+            if path is None:
+                raise NotFound(f"{name} has no {file}", hint="a run writes it at its end")
+            return FileResponse(path, media_type=types[file], filename=file)
+        if file != "samples.csv":
+            raise NotFound(f"no file {file!r} to download")
+        run = self.library.open(name)
+        return _send_new("text/csv", lambda made: write_csv(run.samples(), made, run.price()), filename=file)
 
-        def send() -> Any:
-            types = {"summary.json": "application/json", "report.html": "application/octet-stream"}
-            if file in types:
-                path = self.library.find_file(name, file)
-                if path is None:
-                    raise NotFound(f"{name} has no {file}", hint="a run writes it at its end")
-                return FileResponse(path, media_type=types[file], filename=file)
-            if file != "samples.csv":
-                raise NotFound(f"no file {file!r} to download")
-            made = self._write_csv(name)
-            remove = BackgroundTask(made.unlink, missing_ok=True)
-            return FileResponse(made, media_type="text/csv", filename=file, background=remove)
-
-        return self._answer(send)
-
-    def report(self, request: Any) -> Any:
+    def report(self, request: Any) -> Response:
         """report.html of one run or of several, made anew: all samples as a table to sort and filter."""
-        from starlette.background import BackgroundTask
-        from starlette.responses import FileResponse
-
-        names = request.query_params.getlist("run")
-        if not 1 <= len({*names}) <= _MOST_REPORTED:
+        names = dict.fromkeys(request.query_params.getlist("run"))
+        if not 1 <= len(names) <= _MOST_REPORTED:
             hint = f"choose one to {_MOST_REPORTED} runs"
-            return self._error(400, "a page of samples is of one run or of a few", hint)
+            raise UsageError("a page of samples is of one run or of a few", hint=hint)
+        runs = [self.library.open(name) for name in names]
 
-        def send() -> Any:
-            runs = [self.library.open(name) for name in dict.fromkeys(names)]
-            handle, path = tempfile.mkstemp(prefix="eyechart-", suffix=".html")
-            os.close(handle)
-            remove = BackgroundTask(Path(path).unlink, missing_ok=True)
+        def write(path: Path) -> None:
             if len(runs) == 1:
                 write_html(runs[0], path, ImagePolicy(max_s=_IMAGES_S))
             else:
                 write_runs_html(runs, path, max_s=_IMAGES_S)
-            headers = {"content-security-policy": write_policy()}
-            return FileResponse(path, media_type="text/html", headers=headers, background=remove)
 
-        return self._answer(send)
+        return _send_new("text/html", write, headers={"content-security-policy": write_policy()})
 
-    def _write_csv(self, name: str) -> Path:
-        run = self.library.open(name)
-        handle, path = tempfile.mkstemp(prefix="eyechart-", suffix=".csv")
-        os.close(handle)
-        try:
-            write_csv(run.samples(), path, run.price())
-        except BaseException:
-            Path(path).unlink(missing_ok=True)
-            raise
-        return Path(path)
+    def static(self, request: Any) -> Response:
+        path, mime = ASSETS.get(request.path_params["file"], (None, ""))
+        if path is None:
+            raise NotFound("no such file")
+        return Response(path.read_bytes(), media_type=mime, headers=_BRIEFLY)
 
-    def static(self, request: Any) -> Any:
-        from starlette.responses import Response
-
-        found = ASSETS.get(request.path_params["file"])
-        if found is None:
-            return self._error(404, "no such file")
-        path, mime = found
-        return Response(path.read_bytes(), media_type=mime, headers={"cache-control": "private, max-age=60"})
-
-    async def delete(self, request: Any) -> Any:
+    async def delete(self, request: Any) -> Response:
         """Delete a run: from a page of this server alone, which has the token, and confirmed there."""
-        from starlette.responses import RedirectResponse
-
         token, sent = self.pages.token, parse_qs((await request.body())[:1000].decode("latin-1"))
         if not token or not secrets.compare_digest(sent.get("token", [""])[0].encode(), token.encode()):
             return self._error(403, "runs are deleted on their own pages, if the server has --write")
         if sent.get("sure") != ["yes"]:
             return self._error(400, "nothing was deleted: it was not confirmed")
+        run = await asyncio.to_thread(self.library.find, request.path_params["name"])
+        await asyncio.to_thread(remove_run, run.folder)
+        return RedirectResponse("/", status_code=303)
 
-        def remove() -> Any:
-            remove_run(self.library.find(request.path_params["name"]).folder)
-            return RedirectResponse("/", status_code=303)
-
-        return await asyncio.to_thread(self._answer, remove)
-
-    async def events(self, request: Any) -> Any:
+    async def events(self, request: Any) -> Response:
         """Server-sent events: the state of every run that is going on, when it changes."""
-        from starlette.responses import StreamingResponse
-
         return StreamingResponse(self._stream(request), media_type="text/event-stream")
 
     async def _stream(self, request: Any) -> AsyncIterator[str]:
@@ -374,31 +340,35 @@ class _Answers:
             "n": len(runs),
         }
 
-    def _answer(self, make: Callable[[], Any]) -> Any:
-        """The page, or one that says why there is none."""
-        from starlette.responses import HTMLResponse
+    def _error(self, status: int, message: str, hint: str = "") -> Response:
+        return _show(self.pages.render_error(status, message, hint), status)
 
-        try:
-            made = make()
-        except NotFound as err:
-            return self._error(404, err.message, err.hint)
-        except UsageError as err:
-            return self._error(400, err.message, err.hint)
-        except EyechartError as err:
-            return self._error(500, err.message, err.hint)
-        return HTMLResponse(made.encode("utf-8", "replace")) if isinstance(made, str) else made
-
-    def _error(self, status: int, message: str, hint: str = "") -> Any:
-        from starlette.responses import HTMLResponse
-
-        page = self.pages.render_error(status, message, hint)
-        return HTMLResponse(page.encode("utf-8", "replace"), status_code=status)
-
-    def not_found(self, request: Any, err: Exception) -> Any:
+    def not_found(self, request: Any, err: Exception) -> Response:
         return self._error(404, "there is no such page")
 
-    def failed(self, request: Any, err: Exception) -> Any:
+    def refused(self, request: Any, err: EyechartError) -> Response:
+        status = 404 if isinstance(err, NotFound) else 400 if isinstance(err, UsageError) else 500
+        return self._error(status, err.message, err.hint)
+
+    def failed(self, request: Any, err: Exception) -> Response:
         return self._error(500, f"internal error: {type(err).__name__}: {err}")
+
+
+def _show(page: str, status: int = 200) -> Response:
+    return HTMLResponse(page.encode("utf-8", "replace"), status)
+
+
+def _send_new(mime: str, write: Callable[[Path], object], **how: Any) -> Response:
+    """A file that is made for this answer and removed after it."""
+    handle, name = tempfile.mkstemp(prefix="eyechart-")
+    os.close(handle)
+    made = Path(name)
+    try:
+        write(made)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    return FileResponse(made, media_type=mime, background=BackgroundTask(made.unlink, missing_ok=True), **how)
 
 
 def _read_trial(query: Mapping[str, str]) -> int:
@@ -416,11 +386,6 @@ def _read_runs(query: Any) -> list[str]:
             "a comparison needs two or three runs", hint="choose different runs of one benchmark"
         )
     return names
-
-
-def _make_thumbnail(data: bytes) -> tuple[bytes, str]:
-    small = reencode(data, "image", max_side=_THUMBNAIL_SIDE, jpeg_quality=80)
-    return small.data, MIME[small.format]
 
 
 # -- Starting it
@@ -454,8 +419,6 @@ def open_socket(host: str, port: int | None) -> socket.socket:
 
 def make_server(root: str | Path, *, allowed: Collection[str] = (), writes: bool = False) -> Any:
     """A server with everything imported, so that its first page does not wait for that."""
-    import uvicorn
-
     app = make_app(root, allowed=allowed, writes=writes)
     config = uvicorn.Config(
         app,
