@@ -29,12 +29,12 @@ from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_gr
 from eyechart.report.live import format_duration
 from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.page import PageWriter, open_page
-from eyechart.report.reasons import describe_speed, explain_outcome
+from eyechart.report.reasons import Speed, describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, get_facts, to_json_text
-from eyechart.report.summary import Summary
+from eyechart.report.summary import Summary, Thoughts
 from eyechart.report.table import describe_tokens, list_metric_cells, list_metrics
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
-from eyechart.types import OUTCOMES, ImageRef, Result, Sample, Score
+from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.data.images.loading import ImageLoader
@@ -143,7 +143,7 @@ def _write_images(
 # -- Samples
 
 
-class _Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
+class Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One sample-trial in full; assets/samples.js makes the card of it."""
 
     id: str
@@ -210,7 +210,7 @@ class SampleBlocks:
         self._page = page
         self.begin_run(about)
         self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, n_rows or about.n_rows)))
-        self._rows: list[_Detail] = []
+        self._rows: list[Detail] = []
         self._n_chars = 0
         self._starts: list[int] = []  # the first row of each block
         self._n = 0
@@ -277,59 +277,17 @@ class SampleBlocks:
     def _begin_lines(self) -> _Lines:
         return _Lines(groups={key: [] for key in self._groups})
 
-    def describe(self, result: Result) -> _Detail:
-        """The sample-trial in full."""
-        outcome = result.outcome or PENDING
-        sample, reply, score = result.sample, result.reply, result.score
-        detail = _Detail(
-            id=sample.id,
-            trial=result.trial,
-            outcome=outcome,
-            question=self._cut(sample.question),
-            hint=self._cut(sample.hint),
-            choices=list(sample.choices.items()),
-            options="" if sample.choices else self._cut(sample.choices_text),
-            golds=sample.golds,
-            meta=_limit_meta(get_facts(sample) if sample.withheld else sample.meta),
-        )
+    def describe(self, result: Result) -> Detail:
+        """The sample-trial in full, with the numbers of its images."""
+        detail = describe_result(result, self._limit, self._price)
+        sample = result.sample
         if sample.images:
             crops = list_crop_boxes(result, 0) if len(sample.images) == 1 else []
             detail.boxes = [*read_boxes(sample), *crops]
-            detail.images = self._list_images(result, detail.boxes, is_right=outcome == "correct")
-        if read_look(result) is not None:
-            detail.turns = [(role, self._cut(text)) for role, text in list_turns(result)]
-        if score is not None:
-            detail.read, detail.route = score.read, hide_folders(score.route)
-            detail.place = find_place(score)
-        if outcome not in _TOLD_BY_ANSWERS or (score is not None and "fields" in score.detail):
-            detail.why = hide_folders(_shorten(explain_outcome(result), 1000))
-        if result.failure is not None and result.failure.partial:
-            detail.why += f" What had come of the reply: {self._cut(result.failure.partial)}"
-        if reply is not None:
-            said = tell_reply(result)
-            detail.reply, detail.thinking = self._cut(said), self._cut(reply.thinking)
-            detail.cut = detail.reply is not said or detail.thinking is not reply.thinking
-            self._page.has_markdown = self._page.has_markdown or _MARKDOWN.search(detail.reply) is not None
-            self.n_cut += detail.cut
-            detail.latency_s = round(reply.latency_s, 6)
-            detail.speed = describe_speed(reply) if reply.first_token_s is not None else ""
-            if reply.finish_reason != "stop":
-                detail.finish = reply.finish_reason or "none given"
-            if usage := reply.usage:
-                detail.tokens = (usage.prompt_tokens, usage.completion_tokens)
-                if self._price is not None:
-                    detail.cost = format_usd(compute_cost(result, self._price) or 0.0)
-            if reply.evidence:
-                detail.evidence = _shorten(to_json_text(reply.evidence), 600)
+            detail.images = self._list_images(result, detail.boxes, is_right=detail.outcome == "correct")
+        self.n_cut += detail.cut
+        self._page.has_markdown = self._page.has_markdown or _MARKDOWN.search(detail.reply or "") is not None
         return detail
-
-    def _cut(self, text: str) -> str:
-        """The text, shortened in the middle: replies end with the answer."""
-        more = len(text) - self._limit
-        if more <= 0:
-            return text
-        head = self._limit * 2 // 3
-        return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
 
     def _list_images(self, result: Result, boxes: Sequence[Box], *, is_right: bool) -> list[tuple[int, str]]:
         refs = result.sample.images
@@ -362,13 +320,58 @@ class SampleBlocks:
                 yield self.images.add(crop, is_right), tell_crop(place, shown)
 
 
-def find_place(score: Score | None) -> str:
-    """The part of the reply that the answer was read from; empty if it is not known."""
-    evidence = score.detail.get("evidence") if score is not None else None
-    return evidence if isinstance(evidence, str) and len(evidence) <= _MOST_CHARS else ""
+def describe_result(result: Result, limit: int = _MOST_CHARS, price: Price | None = None) -> Detail:
+    """A sample-trial in full, without its images; texts longer than `limit` are shortened in the middle."""
+    outcome = result.outcome or PENDING
+    sample, reply, score = result.sample, result.reply, result.score
+    detail = Detail(
+        id=sample.id,
+        trial=result.trial,
+        outcome=outcome,
+        question=_cut(sample.question, limit),
+        hint=_cut(sample.hint, limit),
+        choices=list(sample.choices.items()),
+        options="" if sample.choices else _cut(sample.choices_text, limit),
+        golds=sample.golds,
+        meta=_limit_meta(get_facts(sample) if sample.withheld else sample.meta),
+    )
+    if read_look(result) is not None:
+        detail.turns = [(role, _cut(text, limit)) for role, text in list_turns(result)]
+    if score is not None:
+        detail.read, detail.route = score.read, hide_folders(score.route)
+        evidence = score.detail.get("evidence")
+        detail.place = evidence if isinstance(evidence, str) and len(evidence) <= _MOST_CHARS else ""
+    if outcome not in _TOLD_BY_ANSWERS or (score is not None and "fields" in score.detail):
+        detail.why = hide_folders(_shorten(explain_outcome(result), 1000))
+    if result.failure is not None and result.failure.partial:
+        detail.why += f" What had come of the reply: {_cut(result.failure.partial, limit)}"
+    if reply is not None:
+        said = tell_reply(result)
+        detail.reply, detail.thinking = _cut(said, limit), _cut(reply.thinking, limit)
+        detail.cut = detail.reply is not said or detail.thinking is not reply.thinking
+        detail.latency_s = round(reply.latency_s, 6)
+        detail.speed = describe_speed(reply) if reply.first_token_s is not None else ""
+        if reply.finish_reason != "stop":
+            detail.finish = reply.finish_reason or "none given"
+        if usage := reply.usage:
+            detail.tokens = (usage.prompt_tokens, usage.completion_tokens)
+            if price is not None:
+                detail.cost = format_usd(compute_cost(result, price) or 0.0)
+        if reply.evidence:
+            detail.evidence = _shorten(to_json_text(reply.evidence), 600)
+    return detail
 
 
-def hide_path(value: Any) -> Any:
+def _cut(text: str, limit: int) -> str:
+    """The text, shortened in the middle: replies end with the answer."""
+    more = len(text) - limit
+    if more <= 0:
+        return text
+    head = limit * 2 // 3
+    return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
+
+
+def _hide_path(value: Any) -> Any:
     """A column's value; of one that is an absolute path the name of the file."""
     return hide_folders(value) if isinstance(value, str) and is_path(value) else value
 
@@ -379,7 +382,7 @@ def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
         (kind := type(value)) is int or kind is float or (kind is str and len(value) <= _META_CHARS)
         for value in meta.values()
     ):
-        return {key: hide_path(value) for key, value in meta.items()}
+        return {key: _hide_path(value) for key, value in meta.items()}
     return {
         str(key): _shorten(value if isinstance(value, str) else to_json_text(value), _META_CHARS)
         for key, value in list(meta.items())[:_MAX_META]
@@ -475,30 +478,31 @@ def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str,
     """Under which conditions the score was measured, and what it took: enough to repeat the run."""
     summary = facts.summary
     yield from ((name, hide_folders(value)) for name, value in facts.conditions.items())
-    if summary.thinking is not None:
-        yield "thinking", "; ".join(summary.thinking.lines())
     if data_hash:
         yield "data hash", f"sha256 {data_hash[:16]}"
     if facts.started_at:
         started = datetime.fromtimestamp(facts.started_at, UTC)
         yield "date", f"{started:%Y-%m-%d %H:%M} UTC"
-    yield from _list_spent(summary)
+    yield from list_spent(summary.to_json())
     yield "eyechart", summary.version
     yield "run", facts.name
 
 
-def _list_spent(summary: Summary) -> Iterator[tuple[str, str]]:
-    if summary.seconds:
-        yield "duration", format_duration(summary.seconds)
-    if summary.speed:
-        yield "speed", summary.speed.line
-    requests, tokens = summary.requests, summary.tokens
+def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a run took, from its summary as JSON has it."""
+    if thinking := summary.get("thinking"):
+        yield "thinking", "; ".join(Thoughts(**thinking).lines())
+    if seconds := summary.get("seconds"):
+        yield "duration", format_duration(seconds)
+    if speed := summary.get("speed"):
+        yield "speed", Speed.from_json(speed).line
+    requests, tokens, cost = summary.get("requests") or {}, summary.get("tokens") or {}, summary.get("cost")
     if any(requests.values()):
         extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
         yield "requests", ", ".join([f"{requests.get('sent', 0):,} sent", *extras])
     if any(tokens.values()):
         yield "tokens", describe_tokens(tokens)
-    yield "cost", "not known" if summary.cost is None else f"{format_usd(summary.cost)} USD"
+    yield "cost", "not known" if cost is None else f"{format_usd(cost)} USD"
 
 
 def _tell_trials(summary: Summary) -> Iterator[str]:

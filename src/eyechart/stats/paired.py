@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Hashable, Sequence
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -256,27 +257,28 @@ def _check_ps(ps: Sequence[float]) -> None:
 # -- Planning
 
 
+class Assumed(TypedDict, total=False):
+    """The variance of the differences per sample, and how much more it is because samples come in clusters.
+
+    Before there are any, the variance follows from the score `p` of both models and the correlation of their
+    scores: 2 p (1 - p) (1 - r).
+    """
+
+    variance: float | None
+    p: float | None
+    correlation: float | None
+    design_effect: float
+
+
 def compute_smallest_difference(
-    n: float,
-    *,
-    p: float | None = None,
-    correlation: float | None = None,
-    variance: float | None = None,
-    design_effect: float = 1.0,
-    power: float = 0.8,
-    alpha: float = 0.05,
+    n: float, *, power: float = 0.8, alpha: float = 0.05, **assumed: Unpack[Assumed]
 ) -> float:
     """The smallest true difference that a paired comparison of n samples finds with the given power.
-
-    `variance` is that of the differences per sample. Before there are any, it follows from the score `p` of
-    both models and the correlation of their scores: 2 p (1 - p) (1 - r).
 
     >>> [round(100 * compute_smallest_difference(n, p=0.7, correlation=0.6), 1) for n in (200, 1000)]
     [8.1, 3.6]
     """
-    _check_plan(n, design_effect, alpha)
-    spread = _find_variance(p, correlation, variance) * design_effect
-    return _compute_reach(power, alpha) * math.sqrt(spread / n)
+    return _compute_reach(power, alpha) * math.sqrt(_find_spread(n, alpha, **assumed) / n)
 
 
 def find_smallest_difference(
@@ -293,7 +295,6 @@ def find_smallest_difference(
     >>> round(find_smallest_difference(found), 3)
     0.071
     """
-    _check_plan(found.n, 1.0, alpha)
     if compute_sign_test(found.n_clusters, 0) >= alpha:  # not even if all of them differ in one direction
         return 1.0
     if not found.stderr:
@@ -310,56 +311,30 @@ def find_smallest_difference(
 
 
 def compute_sample_size(
-    difference: float,
-    *,
-    p: float | None = None,
-    correlation: float | None = None,
-    variance: float | None = None,
-    design_effect: float = 1.0,
-    power: float = 0.8,
-    alpha: float = 0.05,
+    difference: float, *, power: float = 0.8, alpha: float = 0.05, **assumed: Unpack[Assumed]
 ) -> int:
     """How many shared samples find a true difference with the given power.
 
     >>> compute_sample_size(0.02, p=0.7, correlation=0.6)
     3297
     """
-    _check_plan(1, design_effect, alpha)
     if not 0 < abs(difference) <= 1:
         raise ValueError(f"a difference to be found lies between 0 and 1, not {difference}")
-    spread = _find_variance(p, correlation, variance) * design_effect
-    return math.ceil(spread * (_compute_reach(power, alpha) / difference) ** 2)
+    return math.ceil(_find_spread(1, alpha, **assumed) * (_compute_reach(power, alpha) / difference) ** 2)
 
 
-def compute_power(
-    n: float,
-    difference: float,
-    *,
-    p: float | None = None,
-    correlation: float | None = None,
-    variance: float | None = None,
-    design_effect: float = 1.0,
-    alpha: float = 0.05,
-) -> float:
+def compute_power(n: float, difference: float, *, alpha: float = 0.05, **assumed: Unpack[Assumed]) -> float:
     """The chance that a paired comparison of n samples finds a true difference.
 
     >>> round(compute_power(1000, 0.0363, p=0.7, correlation=0.6), 2)
     0.8
     """
-    _check_plan(n, design_effect, alpha)
-    spread = _find_variance(p, correlation, variance) * design_effect
+    spread = _find_spread(n, alpha, **assumed)
     z = quantile_normal(1 - alpha / 2)
     if not spread:
         return 1.0 if difference else alpha
     shift = abs(difference) / math.sqrt(spread / n)
     return cdf_normal(shift - z) + cdf_normal(-shift - z)
-
-
-def _check_plan(n: float, design_effect: float, alpha: float) -> None:
-    if not 0 < n < math.inf or not 0 < design_effect < math.inf:
-        raise ValueError(f"n and the design effect are above 0, not {n} and {design_effect}")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha lies between 0 and 1, not {alpha}")
 
 
 def _compute_reach(power: float, alpha: float) -> float:
@@ -368,13 +343,28 @@ def _compute_reach(power: float, alpha: float) -> float:
     return quantile_normal(1 - alpha / 2) + quantile_normal(power)
 
 
-def _find_variance(p: float | None, correlation: float | None, variance: float | None) -> float:
-    if variance is not None:
-        if not 0 <= variance < math.inf:
-            raise ValueError(f"a variance is at least 0, not {variance}")
-        return variance
-    if p is None or correlation is None:
-        raise ValueError("give the variance of the differences, or the score p and the correlation")
-    if not 0 <= p <= 1 or not -1 <= correlation <= 1:
-        raise ValueError(f"p lies from 0 to 1 and the correlation from -1 to 1, not {p} and {correlation}")
-    return 2 * p * (1 - p) * (1 - correlation)
+def _find_spread(
+    n: float,
+    alpha: float,
+    *,
+    variance: float | None = None,
+    p: float | None = None,
+    correlation: float | None = None,
+    design_effect: float = 1.0,
+) -> float:
+    """The variance of a difference times the design effect; refuses what no plan can have."""
+    if not 0 < n < math.inf or not 0 < design_effect < math.inf:
+        raise ValueError(f"n and the design effect are above 0, not {n} and {design_effect}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha lies between 0 and 1, not {alpha}")
+    if variance is None:
+        if p is None or correlation is None:
+            raise ValueError("give the variance of the differences, or the score p and the correlation")
+        if not 0 <= p <= 1 or not -1 <= correlation <= 1:
+            raise ValueError(
+                f"p lies from 0 to 1 and the correlation from -1 to 1, not {p} and {correlation}"
+            )
+        variance = 2 * p * (1 - p) * (1 - correlation)
+    if not 0 <= variance < math.inf:
+        raise ValueError(f"a variance is at least 0, not {variance}")
+    return variance * design_effect

@@ -18,19 +18,17 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec import structs
 
 from eyechart.data.images.boxes import describe_boxes
 from eyechart.errors import UsageError
-from eyechart.models.prices import format_usd
 from eyechart.report.compare import Comparison, format_points
 from eyechart.report.conditions import REPLACED, hide_folders
 from eyechart.report.counting import RIGHT, name_group
-from eyechart.report.live import format_duration
-from eyechart.report.looks import list_turns, read_look, tell_crop, tell_reply
-from eyechart.report.reasons import Speed, describe_speed, explain_outcome
+from eyechart.report.looks import list_turns, read_look, tell_crop
+from eyechart.report.reasons import describe_speed
 from eyechart.report.rows import to_json_text
-from eyechart.report.run_page import find_place, hide_path
-from eyechart.report.summary import Thoughts
+from eyechart.report.run_page import describe_result, list_spent
 from eyechart.report.table import format_percent, format_range
 from eyechart.runs.comparison import compare_runs
 from eyechart.runs.listing import ListedRun, select_runs
@@ -145,7 +143,7 @@ class Pages:
             groups=_read_groups(summary),
             counts=listed.count(),
             choice=choice,
-            rows=[self._make_row(name, entry) for entry in found[start : start + PAGE]],
+            rows=[self._make_row(name, entry.id, entry.trial) for entry in found[start : start + PAGE]],
             n_found=len(found),
             start=start,
             n_pages=n_pages,
@@ -293,30 +291,23 @@ class Pages:
         beside = f"{name}-audit"
         return beside if beside in self.library.list_audits() else None
 
-    def _make_row(self, name: str, entry: SampleEntry) -> dict[str, Any]:
-        result = self.library.read_sample(name, entry.id, entry.trial)
-        score = result.score
+    def _make_row(self, name: str, sample: str, trial: int = 0) -> dict[str, Any]:
+        result = self.library.read_sample(name, sample, trial)
         return {
-            "id": entry.id,
-            "trial": entry.trial,
-            "outcome": entry.outcome,
+            "id": sample,
+            "trial": trial,
+            "outcome": result.outcome or PENDING,
             "question": result.sample.question,
             "said": result.reply.text if result.reply else result.failure.reason if result.failure else "",
-            "read": score.read if score else None,
+            "read": result.score.read if result.score else None,
             "golds": result.sample.golds,
             "n_images": count_images(result),
         }
 
     def _make_pair(self, a: str, b: str, sample: str) -> dict[str, Any]:
-        mine, theirs = (self.library.read_sample(name, sample) for name in (a, b))
-        return {
-            "id": sample,
-            "question": mine.sample.question,
-            "golds": mine.sample.golds,
-            "n_images": count_images(mine),
-            "outcomes": [one.outcome or PENDING for one in (mine, theirs)],
-            "read": [one.score.read if one.score else None for one in (mine, theirs)],
-        }
+        rows = [self._make_row(name, sample) for name in (a, b)]
+        both = {f"{name}s": [row[name] for row in rows] for name in ("outcome", "read")}
+        return {**rows[0], **both}
 
     def _load_images(self, name: str, result: Result) -> list[tuple[int, SentImage]]:
         manifest = self.library.open(name).manifest
@@ -489,21 +480,14 @@ def _list_facts(
     line: ListedRun, manifest: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """The conditions of a run: name and value."""
-    requests = summary.get("requests") if isinstance(summary.get("requests"), Mapping) else {}
-    tokens = summary.get("tokens") if isinstance(summary.get("tokens"), Mapping) else {}
     facts = [
-        *((name.capitalize(), hide_folders(value)) for name, value in line.conditions.items()),
-        ("Thinking", _tell_thinking(summary.get("thinking"))),
-        ("Started", _format_date(line.at)),
-        ("Duration", format_duration(seconds) if (seconds := _float(summary.get("seconds"))) else ""),
-        ("Speed", _tell_speed(summary.get("speed"))),
-        ("Requests", _tell_counts(requests)),
-        ("Tokens", _tell_counts(tokens)),
-        ("Cost", f"{format_usd(line.cost)} USD" if line.cost is not None else ""),
+        *line.conditions.items(),
+        ("started", _format_date(line.at)),
+        *list_spent(summary),
         ("eyechart", str(manifest.get("eyechart", ""))),
-        ("Folder", line.name),
+        ("folder", line.name),
     ]
-    return [(name, value) for name, value in facts if value]
+    return [(name.capitalize(), hide_folders(value)) for name, value in facts if value]
 
 
 def _list_notes(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -517,24 +501,6 @@ def _list_notes(summary: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _tell_speed(said: Any) -> str:
-    return Speed.from_json(said).line if isinstance(said, Mapping) else ""
-
-
-def _tell_thinking(said: Any) -> str:
-    return "; ".join(Thoughts(**said).lines()) if isinstance(said, Mapping) else ""
-
-
-def _float(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _tell_counts(counts: Any) -> str:
-    return ", ".join(
-        f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if isinstance(n, int) and n
-    )
-
-
 def _read_groups(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
     """The groups of a summary by key, those with the most samples first."""
     found = {}
@@ -545,35 +511,23 @@ def _read_groups(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, Mappin
 
 
 def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]]) -> dict[str, Any]:
-    sample, reply, score = result.sample, result.reply, result.score
-    usage = reply.usage if reply else None
+    detail, reply = describe_result(result, _MOST_SHOWN), result.reply
+    tokens = "{:,} in, {:,} out".format(*detail.tokens) if detail.tokens else ""
     facts = [
         ("Trial", str(result.trial) if result.trial else ""),
         ("Finish", (reply.finish_reason or "none given") if reply else ""),
         ("Latency", describe_speed(reply) if reply else ""),
-        ("Tokens", f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out" if usage else ""),
-        ("Answered by", reply.model if reply else ""),
-        *((str(key), _to_text(hide_path(value))) for key, value in sample.meta.items()),
+        ("Tokens", tokens),
+        ("Answered by", hide_folders(reply.model) if reply else ""),
+        *(
+            (str(key), value if isinstance(value, str) else to_json_text(value))
+            for key, value in detail.meta.items()
+        ),
     ]
     return {
+        **structs.asdict(detail),
         "run": name,
-        "id": sample.id,
-        "trial": result.trial,
-        "outcome": result.outcome or PENDING,
-        "value": score.value if score else None,
-        "question": sample.question,
-        "hint": sample.hint,
-        "choices": list(sample.choices.items()),
-        "choices_text": sample.choices_text,
-        "golds": list(sample.golds),
-        "reply": tell_reply(result) if reply else None,
-        "thinking": reply.thinking if reply else "",
-        "failure": hide_folders(result.failure.reason) if result.failure else "",
-        "partial": result.failure.partial if result.failure else "",
-        "read": score.read if score else None,
-        "place": find_place(score),
-        "route": score.route if score else "",
-        "why": hide_folders(explain_outcome(result)),
+        "value": result.score.value if result.score else None,
         "facts": [(key, value) for key, value in facts if value],
         "images": [_make_figure(number, found) for number, found in images],
         "asked": _make_messages(result),
@@ -624,10 +578,6 @@ def _make_message(message: Mapping[str, Any]) -> dict[str, Any]:
         else:
             parts.append(("text", str(part.get("text", ""))))
     return {"role": str(message.get("role", "?")), "parts": parts}
-
-
-def _to_text(value: Any) -> str:
-    return value if isinstance(value, str) else to_json_text(value)
 
 
 def _find_neighbours(
