@@ -61,27 +61,59 @@ def count_results(results: Iterable[Result]) -> Group:
     return counted.overall.group()
 
 
+_JSON_NAMES = (
+    "n", "n_scored", "n_clusters", "score", "ci95", "method", "stderr", "ci95_with_failures", "outcomes",
+    "pending", "coverage", "bounds", "chance",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The numbers of some samples; summary.py defines each."""
 
     n: int
-    n_scored: int
-    n_clusters: int
-    score: float | None
-    ci95: tuple[float, float] | None
-    method: str
-    stderr: float | None
-    ci95_with_failures: tuple[float, float] | None
+    measured: Interval | None = field(repr=False)  # of the score
+    ends: tuple[Interval, Interval] | None = field(repr=False)  # of the worst and the best score
+    has_failures: bool  # so that the worst and the best score may differ
     outcomes: Mapping[Outcome, int]
     pending: int  # sample-trials not asked yet
     coverage: float | None
-    bounds: tuple[float, float] | None  # worst, best
     chance: float | None
     n_open: int = 0  # sample-trials that failed, lack a judge's verdict, or were not asked yet
     shrunk: float | None = None
-    measured: Interval | None = field(default=None, repr=False)  # `score` and `ci95`, with what else is known
-    ends: tuple[Interval, Interval] | None = field(default=None, repr=False)  # the intervals of `bounds`
+
+    @property
+    def n_scored(self) -> int:
+        return self.measured.n if self.measured else 0
+
+    @property
+    def n_clusters(self) -> int:
+        return self.measured.n_clusters if self.measured else 0
+
+    @property
+    def score(self) -> float | None:
+        return self.measured.mean if self.measured else None
+
+    @property
+    def ci95(self) -> tuple[float, float] | None:
+        return (self.measured.low, self.measured.high) if self.measured else None
+
+    @property
+    def method(self) -> str:
+        return self.measured.method if self.measured else ""
+
+    @property
+    def stderr(self) -> float | None:
+        return self.measured.stderr if self.measured else None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The worst and the best score."""
+        return (self.ends[0].mean, self.ends[1].mean) if self.ends else None
+
+    @property
+    def ci95_with_failures(self) -> tuple[float, float] | None:
+        return compute_union_interval(*self.ends) if self.ends and self.has_failures else None
 
     @property
     def is_bounded_apart(self) -> bool:
@@ -101,9 +133,8 @@ class Group:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
-        found: dict[str, Any] = to_json_value(self)
-        hidden = {"n_open", "measured", "ends"} | ({"shrunk"} if self.shrunk is None else set())
-        return {name: one for name, one in found.items() if name not in hidden}
+        found = {name: to_json_value(getattr(self, name)) for name in _JSON_NAMES}
+        return found if self.shrunk is None else {**found, "shrunk": self.shrunk}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,27 +360,18 @@ class _Tally:
         found = self.values.interval()
         n_trials = sum(self.counts.values()) + self.pending
         n_scored = sum(count for outcome, count in self.counts.items() if outcome in SCORED)
-        is_whole = self.worst is self.values
-        worst, best = (found, found) if is_whole else (self.worst.interval(), self.best.interval())
+        has_failures = self.worst is not self.values
+        worst, best = (self.worst.interval(), self.best.interval()) if has_failures else (found, found)
         return Group(
             n=self.n,
-            n_scored=self.values.n,
-            n_clusters=found.n_clusters if found else 0,
-            score=self.values.mean,
-            ci95=(found.low, found.high) if found else None,
-            method=found.method if found else "",
-            stderr=found.stderr if found else None,
-            ci95_with_failures=compute_union_interval(worst, best)
-            if worst and best and not is_whole
-            else None,
+            measured=found,
+            ends=(worst, best) if worst and best else None,
+            has_failures=has_failures,
             outcomes=self.counts,
             pending=self.pending,
             n_open=self.open + self.pending,
             coverage=n_scored / n_trials if n_trials else None,
-            bounds=(worst.mean, best.mean) if worst and best else None,
             chance=self.guessing.value if self.chance.value is None else self.chance.value,
-            measured=found,
-            ends=(worst, best) if worst and best else None,
         )
 
 
@@ -426,29 +448,19 @@ def average_groups(groups: Mapping[str, Group], overall: Group, overlap: float =
     held = [group for group in named if group.measured is not None]
     if len(held) < 2:
         return None
-    measured = [group.measured for group in held if group.measured is not None]
-    found = combine_means(measured, overlap=overlap)
     chances = [group.chance for group in held if group.chance is not None]
     # A group in which every sample failed has no score, but a worst and a best one.
     bounded = [group for group in named if group.ends is not None]
     worst, best = (
         combine_means([group.ends[end] for group in bounded if group.ends], overlap=overlap) for end in (0, 1)
     )
-    has_failures = any(group.ci95_with_failures for group in bounded)
     return replace(
         overall,
         n=sum(group.n for group in held),
-        n_scored=found.n,
-        n_clusters=found.n_clusters,
-        score=found.mean,
-        ci95=(found.low, found.high),
-        method=found.method,
-        stderr=found.stderr,
-        ci95_with_failures=compute_union_interval(worst, best) if has_failures else None,
-        bounds=(worst.mean, best.mean),
-        chance=add_in_order(chances) / len(chances) if chances else None,
-        measured=found,
+        measured=combine_means([group.measured for group in held if group.measured], overlap=overlap),
         ends=(worst, best),
+        has_failures=any(group.has_failures for group in bounded),
+        chance=add_in_order(chances) / len(chances) if chances else None,
     )
 
 
