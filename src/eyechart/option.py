@@ -233,16 +233,12 @@ def add_options(parser: ArgumentParser, cls: type, *groups: str, without: Collec
     """Add the flags of some groups of options, in this order; of all groups if none is named."""
     options = list_options(cls).values()
     for title in groups or dict.fromkeys(one.group for one in options):
-        group = _find_group(parser, title)
+        known = (group for group in parser._action_groups if group.title == title)
+        group = next(known, None) or parser.add_argument_group(title)
         there = {action.dest for action in parser._actions}
         for one in options:
             if one.group == title and one.name not in {*without, *there}:
                 one.add_to(group)
-
-
-def _find_group(parser: ArgumentParser, title: str) -> Any:
-    known = (group for group in parser._action_groups if group.title == title)
-    return next(known, None) or parser.add_argument_group(title)
 
 
 def add_option(parser: Any, cls: type, name: str, *more_flags: str, **changes: Any) -> None:

@@ -115,9 +115,10 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """What ``--json`` prints and audit.json contains."""
-        requests = Counter[str]()
+        requests, costs = Counter[str](), list[float | None]()
         for run in self._list_runs():
             requests.update(run.summary.requests)
+            costs.append(run.cost)
         return {
             "audit": str(self.folder),
             "benchmark": self.benchmark,
@@ -125,15 +126,11 @@ class Audit:
             "is_complete": self.is_complete,
             **self.numbers.to_json(),
             "requests": dict(requests),
-            "cost": self._sum_costs(),
+            "cost": None if None in costs else sum(filter(None, costs)),
         }
 
     def _list_runs(self) -> list[Run]:
         return [run for runs in self.runs.values() for run in runs]
-
-    def _sum_costs(self) -> float | None:
-        costs = [run.cost for run in self._list_runs()]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def audit(

@@ -39,7 +39,6 @@ from eyechart.terminal import print_note
 from eyechart.types import Model, Scorer, SeesAllSamples, read_capabilities
 
 if TYPE_CHECKING:
-    from eyechart.engine.batch import BatchExecutor
     from eyechart.engine.ray_cluster import RayCluster
     from eyechart.store.reader import Answered
 
@@ -244,19 +243,20 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: R
         "known": known,
         "gate": BudgetGate(budget),
     }
+    settings = make_settings(options)
     executor: Executor
     if cluster is not None:
         from eyechart.runs.cluster import make_executor
 
-        executor = make_executor(plan, cluster, journal, make_settings(options), **parts)
+        executor = make_executor(plan, cluster, journal, settings, **parts)
     elif options.batch:
         from eyechart.engine.batch import BatchExecutor
+        from eyechart.models import batch
 
-        settings = make_settings(options)
         executor = BatchExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
-        _use_batches(plan, executor, journal)
+        api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model, plan.folder)  # noqa: B009
+        executor.use(api, BatchLog(journal.path), plan.folder)
     else:
-        settings = make_settings(options)
         if plan.look is not None:
             parts |= {"look": plan.look, "originals": make_loader(options)}
         executor = LocalExecutor(plan.model, make_preparer(plan), journal, scorers.scorer, settings, **parts)
@@ -265,13 +265,6 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: R
     else:  # some replies are scored again at the end: until then a score would be that of a part
         executor.progress.shows_score = False
     return executor
-
-
-def _use_batches(plan: Plan, executor: BatchExecutor, journal: Journal) -> None:
-    from eyechart.models import batch
-
-    api = getattr(batch, getattr(plan.model, "batch_api"))(plan.model, plan.folder)  # noqa: B009
-    executor.use(api, BatchLog(journal.path), plan.folder)
 
 
 # -- Shared with scoring stored replies

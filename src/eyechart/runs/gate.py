@@ -29,7 +29,7 @@ from eyechart.runs.evaluate import continue_run
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run
 from eyechart.stats.sequential import SequentialTest
-from eyechart.types import Failure, Result, Sample, Score
+from eyechart.types import Failure, Result, Score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -293,20 +293,14 @@ class Watch:
         weights, worst, best = [], [], []
         for trials in self._run.questions(results):
             sample, bounds = trials[0].sample, bound_credit(trials)
-            other = self._find_other(sample)
+            baseline = self._goal.baseline
+            other = (b"", 0.0, 0.0) if baseline is None else baseline.get(sample.id)
             if bounds is None or other is None:
                 continue
             weights.append(sample.weight)
-            worst.append(sample.weight * (bounds[0] - other[1]))
-            best.append(sample.weight * (bounds[1] - other[0]))
+            worst.append(sample.weight * (bounds[0] - other[2]))
+            best.append(sample.weight * (bounds[1] - other[1]))
         self.test.add(math.fsum(weights), math.fsum(worst), math.fsum(best), n=len(weights))
-
-    def _find_other(self, sample: Sample) -> tuple[float, float] | None:
-        """What the sample is compared with: the baseline's value, or 0."""
-        if self._goal.baseline is None:
-            return 0.0, 0.0
-        found = self._goal.baseline.get(sample.id)
-        return found and found[1:]
 
 
 def _shuffle(run: Run, goal: Goal) -> tuple[list[list[int]], float]:

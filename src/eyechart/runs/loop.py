@@ -191,7 +191,7 @@ class _Relay:
         self.n_interrupts = 0
         self.n_passed_on = 0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._end: Callable[[], Any] = _do_nothing
+        self._end: Callable[[], Any] = lambda: None
 
     async def carry(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work`; an interrupt cancels it, unless `redirect_to` has set a gentler way to stop."""
@@ -231,10 +231,6 @@ class _Relay:
 
 
 _relay: ContextVar[_Relay | None] = ContextVar("relay", default=None)
-
-
-def _do_nothing() -> None:
-    return
 
 
 def _restore_handlers(before: Mapping[signal.Signals, Any]) -> None:

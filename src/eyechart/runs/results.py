@@ -33,9 +33,9 @@ from eyechart.report.counting import (
 )
 from eyechart.report.judges import JudgeCard, compute_person_check, make_card, read_labels
 from eyechart.report.looks import summarise_looks
-from eyechart.report.metrics import Metrics, compute_metrics
+from eyechart.report.metrics import compute_metrics
 from eyechart.report.rows import to_rows
-from eyechart.report.summary import Summary, Unread, find_unread, make_summary, summarise
+from eyechart.report.summary import Summary, find_unread, make_summary, summarise
 from eyechart.runs.corrections import Correction, correct_results, list_stale
 from eyechart.runs.cost import compute_judge_cost, compute_paid_cost, count_judge_requests, read_judge_prices
 from eyechart.runs.options import Options
@@ -191,30 +191,23 @@ class Run:
         given = [key for key in self._shown if key not in self._own_groups]
         if unsure := [key for key in given if key not in summary.by or "," in key]:
             check_groups(unsure, self.journal.samples())
+        # The benchmark's official number, if it is not the mean over rows; the table of fields.
+        official = self.manifest.get("aggregate") or ("fields" if self._has_fields else "")
+        unread = find_unread(  # over all rows, each rotation by itself
+            plain.outcomes, plain.scorer, self.manifest, str(self.folder), has_fields=self._has_fields
+        )
         return replace(
             summary,
             by={key: summary.by[key] for key in self._shown if key in summary.by},
             also={**also, **self._by_further_scorers(), **self._by_corrections()},
-            metrics=self._compute_metrics(),
-            unread=self._find_unread(),
+            metrics=compute_metrics(official, self.counted()) if official else None,
+            unread=unread if unread is not None and unread.is_many else None,
             is_stopped=summary.overall.pending > 0 and bool(read_options(self.manifest).get("stop_when")),
             judge=self._make_judge_card(),
             looks=summarise_looks(self.samples(), self.clusters) if self.manifest.get("look") else None,
             parity="" if summary.overall.n_open else summary.parity,
             lost_parity=summary.parity if summary.overall.n_open else "",
         )
-
-    def _compute_metrics(self) -> Metrics | None:
-        """The benchmark's official number, if it is not the mean over rows; the table of fields."""
-        name = self.manifest.get("aggregate") or ("fields" if self._has_fields else "")
-        return compute_metrics(name, self.counted()) if name else None
-
-    def _find_unread(self) -> Unread | None:
-        """The replies without a readable answer, if they are many: all rows, each rotation by itself."""
-        scorer, run = str(self.manifest.get("scorer", "")), str(self.folder)
-        outcomes = self._plain.outcomes
-        found = find_unread(outcomes, scorer, self.manifest, run, has_fields=self._has_fields)
-        return found if found is not None and found.is_many else None
 
     def _make_judge_card(self) -> JudgeCard | None:
         """Who judged, and what a person found; None where rules alone decided and no person looked."""

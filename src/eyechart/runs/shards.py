@@ -160,15 +160,14 @@ def _read_ends(path: str, start: int = 0, length: int | None = None) -> bytes:
 
 def select_shard(plan: Plan, shard: Shard, samples: Iterable[Sample]) -> Iterator[tuple[int, Sample]]:
     """Position and sample of those in the shard, without a journal; reads the source once before."""
-    clusters = find_clusters(_list_belongings(plan.benchmark.source), list_rules(plan))
+    read = (
+        Belonging(position=position, id=one.id, circle=one.circle, meta=one.meta, withheld=one.withheld)
+        for position, one in enumerate(plan.benchmark.source)
+    )
+    clusters = find_clusters(read, list_rules(plan))
     for position, sample in enumerate(samples):
         if shard.owns(clusters.get(position, sample.id)):
             yield position, sample
-
-
-def _list_belongings(samples: Iterable[Sample]) -> Iterator[Belonging]:
-    for position, one in enumerate(samples):
-        yield Belonging(position=position, id=one.id, circle=one.circle, meta=one.meta, withheld=one.withheld)
 
 
 # -- Merging

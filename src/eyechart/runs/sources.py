@@ -319,6 +319,9 @@ def _open_file(source: str | Path, options: Options) -> Source:
         and (options.answers is not None or _is_picture_folder(path))
     ):
         return _open_pictures(path, options)
+    # A file that is read without any benchmark's rules and scored by an official scorer, as by a task.
+    scorer = options.scorer or ""
+    is_official = options.read_as == PLAIN and scorer in scorers.names() and bool(scorers.get(scorer).parity)
     chosen = SourceOptions(
         format=options.format,
         fields=options.fields,
@@ -330,17 +333,11 @@ def _open_file(source: str | Path, options: Options) -> Source:
         sheet=options.sheet,
         decimal=options.decimal,
         first_option=options.first_option,
-        keeps_golds=_is_official_on_plain(options),
+        keeps_golds=is_official,
         schema=options.schema,
         ask=options.ask,
     )
     return open_source(source, chosen)
-
-
-def _is_official_on_plain(options: Options) -> bool:
-    """Whether a file is read without any benchmark's rules but scored by an official scorer, as by a task."""
-    scorer = options.scorer or ""
-    return options.read_as == PLAIN and scorer in scorers.names() and bool(scorers.get(scorer).parity)
 
 
 def _is_picture_folder(path: Path) -> bool:
