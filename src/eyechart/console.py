@@ -196,9 +196,7 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def note(text: str) -> None:
-    """Print a note on stderr."""
-    print_note(text)
+note = print_note
 
 
 def print_runs(runs: Sequence[Run], *, as_json: bool, more: Mapping[str, Any] | None = None) -> None:

@@ -5,7 +5,7 @@ A sample passes six steps: load, render, reply, append, score, summarise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, overload
 
 from eyechart.data.wrappers import Samples
@@ -51,7 +51,10 @@ def run(source: Any, model: Any, **options: Any) -> Run | list[Run]:
     5
     """
     is_list = isinstance(model, list | tuple)
-    plans = [make_plan(source, one, own) for one, own in choose_models(_list(model), options)]
+    models = list(model) if is_list else [model]
+    if not models:
+        raise UsageError("no model given: the list is empty", hint="name one, e.g. openai/gpt-4o")
+    plans = [make_plan(source, one, own) for one, own in choose_models(models, options)]
     runs = []
     notes_shown: set[str] = set()
     for plan in plans:
@@ -60,14 +63,6 @@ def run(source: Any, model: Any, **options: Any) -> Run | list[Run]:
             raise KeyboardInterrupt(f"the answers so far are in {done.folder}; the same call resumes the run")
         runs.append(done)
     return runs if is_list else runs[0]
-
-
-def _list(model: Any) -> Sequence[Any]:
-    if not isinstance(model, list | tuple):
-        return [model]
-    if not model:
-        raise UsageError("no model given: the list is empty", hint="name one, e.g. openai/gpt-4o")
-    return model
 
 
 @with_options(Options)

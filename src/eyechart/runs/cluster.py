@@ -130,9 +130,7 @@ def make_images(options: Mapping[str, Any]) -> ImageSource:
     """The loader of images, with the worker's own cache of downloads."""
     chosen = Options(**options)
     loader = make_loader(chosen)
-    if chosen.input == "blank":
-        return BlankImages(loader)
-    return loader
+    return BlankImages(loader) if chosen.input == "blank" else loader
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,8 +295,8 @@ def _find_runs(
             continue
         path = Path(one)
         if path.is_file() and path.name != FILE_NAME:
-            folder = _score_file(path, benchmark, out)
-            found.append(Run(folder, cluster=cluster))
+            scored = score_replies(benchmark, path, Options.of({"out": out, "progress": False}))
+            found.append(Run(scored.folder, cluster=cluster))
             continue
         is_listed &= not path.is_dir() or (path / FILE_NAME).is_file()
         found += [Run(place, cluster=cluster) for place in find_runs(one)]
@@ -307,10 +307,6 @@ def _find_runs(
             raise UsageError(f"{run.folder} is given twice", hint="give two different runs")
         by_place.setdefault(place, run)
     return list(by_place.values()), is_listed
-
-
-def _score_file(path: Path, benchmark: str | None, out: str | Path) -> Path:
-    return score_replies(benchmark, path, Options.of({"out": out, "progress": False})).folder
 
 
 def _find_baseline(baseline: Run | str | Path, runs: Sequence[Run]) -> Run:

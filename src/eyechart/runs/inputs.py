@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.substitutes import shuffle_source
@@ -45,12 +45,12 @@ def make_loader(options: Options) -> ImageLoader:
 
 def find_text_files(options: Options) -> Options:
     """The options with absolute paths of the files of texts: the run folder is the same from everywhere."""
-    captions, ocr_texts = map(_make_absolute, (options.captions, options.ocr_texts))
-    return replace(options, captions=captions, ocr_texts=ocr_texts) if captions or ocr_texts else options
-
-
-def _make_absolute(name: str | None) -> str | None:
-    return str(Path(name).absolute()) if name and Path(name).is_file() else name
+    files: dict[str, Any] = {
+        name: str(Path(given).absolute())
+        for name in ("captions", "ocr_texts")
+        if (given := getattr(options, name)) and Path(given).is_file()
+    }
+    return replace(options, **files) if files else options
 
 
 def put_texts(prompt: Prompt, benchmark: Benchmark, options: Options) -> Prompt:

@@ -8,7 +8,7 @@ again, the judge card compares them with the new scores.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class Draw:
     seed: int
 
     def to_json(self) -> dict[str, Any]:
-        return {"sheet": self.sheet, "n": self.n, "population": self.population, "seed": self.seed}
+        return asdict(self)
 
 
 def write_check_sheet(

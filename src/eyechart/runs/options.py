@@ -542,21 +542,17 @@ class Options:
             if twice := sorted(of_look.keys() & plain.keys() - {"look"}):
                 raise UsageError(f"{twice[0]} is given twice", hint="leave it out: look= has it, too")
             plain |= of_look
-        if "searcher" in plain:
-            from eyechart.runs.models import expand_role_options
+        if isinstance(judges := plain.get("judge"), list | tuple) and len(judges) == 1:
+            [plain["judge"]] = judges
+        elif isinstance(judges, list | tuple) and any(not isinstance(one, str) for one in judges):
+            raise UsageError(
+                "several judges must be texts", hint="write each as openai/NAME@URL,temperature=0"
+            )
+        for role in ("searcher", "judge"):
+            if role in plain and not isinstance(plain[role], list | tuple):
+                from eyechart.runs.models import expand_role_options
 
-            plain = expand_role_options(plain, "searcher")
-        if "judge" in plain:
-            from eyechart.runs.models import expand_role_options
-
-            judges = plain["judge"]
-            several = list(judges) if isinstance(judges, list | tuple) else [judges]
-            if len(several) == 1:
-                plain = expand_role_options({**plain, "judge": several[0]}, "judge")
-            elif any(not isinstance(one, str) for one in several):
-                raise UsageError(
-                    "several judges must be texts", hint="write each as openai/NAME@URL,temperature=0"
-                )
+                plain = expand_role_options(plain, role)
         for name in ("base_url", "judge_base_url", "searcher_base_url"):
             if isinstance(plain.get(name), list | tuple):
                 addresses = tuple(dict.fromkeys(_texts(plain[name])))
