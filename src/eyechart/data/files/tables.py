@@ -237,9 +237,9 @@ def scan_rows(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
         if len(line) > MAX_ROW_BYTES:
             raise _endless(path, number, first_line, "no line break")
         if b'"' in line and (line.startswith(b'"') or quoted in line):
-            row = _Quoted(file, separator, line, name_row(path, number, first_line))
-            cells, spans, line = row.split()
-            line_number += row.n_more_lines
+            where = name_row(path, number, first_line)
+            cells, spans, line, n_more_lines = _split_quoted(file, separator, line, where)
+            line_number += n_more_lines
             offset += len(line)
             yield RawRow(number, first_line, begin, cells, b"\0" in line, spans, line)
         else:
@@ -261,68 +261,49 @@ def _endless(path: Path, number: int, line: int, why: str) -> DataError:
     )
 
 
-class _Quoted:
-    """Splits one row with a quoted cell, reading further lines while a quote is open."""
+def _split_quoted(
+    file: BinaryIO, separator: bytes, line: bytes, where: str
+) -> tuple[list[bytes], list[tuple[int, int]], bytes, int]:
+    """The cells of a row with a quoted one, and the range of each in the row's bytes.
 
-    def __init__(self, file: BinaryIO, separator: bytes, line: bytes, where: str) -> None:
-        self.file = file
-        self.separator = separator
-        self.buffer = bytearray(line)
-        self.where = where
-        self.n_more_lines = 0
-
-    def split(self) -> tuple[list[bytes], list[tuple[int, int]], bytes]:
-        """The cells, the range of each in the row's bytes, and those bytes."""
-        cells: list[bytes] = []
-        spans: list[tuple[int, int]] = []
-        at = 0
-        while True:
-            if self.buffer.startswith(b'"', at):
-                close = self._closing_quote(at + 1)
-                content = bytes(self.buffer[at + 1 : close])
-                end = self._cell_end(close + 1)
-                rest = bytes(self.buffer[close + 1 : end])  # `"a"b` is read as ab, as csv does
-                cells.append(content.replace(b'""', b'"') + rest)
-                spans.append((at + 1, close))
-            else:
-                end = self._cell_end(at)
-                cells.append(bytes(self.buffer[at:end]))
-                spans.append((at, end))
-            if end >= self._row_end():
-                return cells, spans, bytes(self.buffer)
-            at = end + 1
-
-    def _row_end(self) -> int:
-        size = len(self.buffer)
-        if self.buffer.endswith(b"\r\n"):
-            return size - 2
-        return size - 1 if self.buffer.endswith(b"\n") else size
-
-    def _cell_end(self, start: int) -> int:
-        end = self.buffer.find(self.separator, start)
-        return self._row_end() if end < 0 else end
-
-    def _closing_quote(self, search: int) -> int:
-        while True:
-            close = self.buffer.find(b'"', search)
-            if close < 0:
-                search = len(self.buffer)
-                self._read_on()
-            elif self.buffer.startswith(b'"', close + 1):
+    Then these bytes, and how many further lines were read because a quote was open.
+    """
+    cells: list[bytes] = []
+    spans: list[tuple[int, int]] = []
+    data, at, n_more_lines = bytearray(line), 0, 0
+    while True:
+        begin, close = at, -1
+        if data.startswith(b'"', at):
+            begin = search = at + 1
+            while (close := data.find(b'"', search)) < 0 or data.startswith(b'"', close + 1):
                 search = close + 2
-            else:
-                return close
+                if close < 0:
+                    search = len(data)
+                    data += _read_on(file, search, where)
+                    n_more_lines += 1
+        row_end = len(data) - (2 if data.endswith(b"\r\n") else data.endswith(b"\n"))
+        end = data.find(separator, max(at, close + 1))
+        end = row_end if end < 0 else end
+        if close < 0:
+            cells.append(bytes(data[at:end]))
+            spans.append((at, end))
+        else:  # `"a"b` is read as ab, as csv does
+            cells.append(bytes(data[begin:close]).replace(b'""', b'"') + bytes(data[close + 1 : end]))
+            spans.append((begin, close))
+        if end >= row_end:
+            return cells, spans, bytes(data), n_more_lines
+        at = end + 1
 
-    def _read_on(self) -> None:
-        more = self.file.readline(MAX_ROW_BYTES + 1)
-        if not more or len(self.buffer) + len(more) > MAX_ROW_BYTES:
-            why = "at the end of the file" if not more else f"within {MAX_ROW_BYTES // 1024 // 1024} MB"
-            raise DataError(
-                f"{self.where}: a quoted cell is not closed {why}",
-                hint='add the closing quote; a text that begins with a quote is written """like this"""',
-            )
-        self.buffer += more
-        self.n_more_lines += 1
+
+def _read_on(file: BinaryIO, n_bytes: int, where: str) -> bytes:
+    more = file.readline(MAX_ROW_BYTES + 1)
+    if not more or n_bytes + len(more) > MAX_ROW_BYTES:
+        why = "at the end of the file" if not more else f"within {MAX_ROW_BYTES // 1024 // 1024} MB"
+        raise DataError(
+            f"{where}: a quoted cell is not closed {why}",
+            hint='add the closing quote; a text that begins with a quote is written """like this"""',
+        )
+    return more
 
 
 # -- Cells as pandas' `read_csv` reads them by default, without pandas: a named parity mode
