@@ -144,7 +144,7 @@ def _list_dynamath(row: ScoredRow) -> Iterable[str]:
 
 
 def _count_variants(rows: Sequence[ScoredRow]) -> Counts:
-    found = dict(count_by(_list_dynamath)(rows))
+    found = count_by(_list_dynamath)(rows)
     firsts = [row for row in rows if get_column(row, "varid").removesuffix(".0") == "1"]
     if not firsts:
         raise CannotAggregate(

@@ -283,7 +283,7 @@ def _list_evidence(row: ScoredRow) -> Iterable[str]:
 
 
 def _count_answerable(rows: Sequence[ScoredRow], *, is_none: Callable[[str], bool]) -> Counts:
-    found = dict(count_by(_list_evidence)(rows))
+    found = count_by(_list_evidence)(rows)
     for row in rows:
         for name, is_answered in (
             ("answerable", not any(map(is_none, row.golds))),

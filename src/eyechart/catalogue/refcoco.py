@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from eyechart.catalogue.entry import GROUPS, Entry, Kit
 from eyechart.data.columns.boxes import hide_box, read_numbers, scale_box, write_box
 from eyechart.prompt.published import ask_with
-from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
+from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
 from eyechart.score.boxes import (
     ANY_NUMBER,
     NUMBER,
@@ -292,21 +291,14 @@ def name_split(category: object) -> str | None:
     return f"{first}_{part or remainder.replace(' ', '_').replace('-', '_')}"
 
 
-def _count_split(rows: Sequence[ScoredRow]) -> Counts:
-    found: Counter[Hashable] = Counter()
-    for row in rows:
-        split = get_column(row, "split") or name_split(row.meta.get("category")) or "RefCOCO"
-        for group in (ALL, split):
-            found[group, "n"] += 1
-            found[group, "value"] += row.value  # type: ignore[assignment]
-            found[group, "iou"] += float(row.detail.get("iou") or 0.0)  # type: ignore[assignment]
-    return found
+def _find_split(row: ScoredRow) -> Iterable[str]:
+    return (get_column(row, "split") or name_split(row.meta.get("category")) or "RefCOCO",)
 
 
 @declare_aggregate(
     "refcoco",
     "accuracy at IoU .5: the mean over the official splits",
-    _count_split,
+    count_by(_find_split, iou=lambda row: float(row.detail.get("iou") or 0.0)),
     headline="mean of splits",
 )
 def _combine_splits(total: Counts) -> MetricTable:

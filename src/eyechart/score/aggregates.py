@@ -10,7 +10,6 @@ Those of a single benchmark are in its file in `catalogue/`; here is what they a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -44,17 +43,20 @@ def get_column(row: ScoredRow, *names: str) -> str:
 Groups = Callable[[ScoredRow], Iterable[str]]
 
 
-def count_by(groups: Groups) -> Callable[[Sequence[ScoredRow]], Counts]:
-    """Count values and rows, of all rows and of the groups that a row belongs to."""
+def count_by(
+    groups: Groups, **values: Callable[[ScoredRow], float]
+) -> Callable[[Sequence[ScoredRow]], dict[Hashable, float]]:
+    """Count rows and sum up values, the score and those that are named, of all rows and of a row's groups."""
 
-    def count(rows: Sequence[ScoredRow]) -> Counts:
-        found: Counter[Hashable] = Counter()
+    def count(rows: Sequence[ScoredRow]) -> dict[Hashable, float]:
+        found: dict[Hashable, float] = {}
         for row in rows:
             if not row.is_scored:
                 continue
+            counts = {"n": 1, "value": row.value, **{name: read(row) for name, read in values.items()}}
             for group in (ALL, *groups(row)):
-                found[group, "n"] += 1
-                found[group, "value"] += row.value  # type: ignore[assignment]
+                for name, value in counts.items():
+                    found[group, name] = found.get((group, name), 0) + value
         return found
 
     return count
