@@ -199,10 +199,12 @@ def confirm(question: str) -> bool:
 note = print_note
 
 
-def print_runs(runs: Sequence[Run], *, as_json: bool, more: Mapping[str, Any] | None = None) -> None:
+def print_runs(
+    runs: Sequence[Run], *, as_json: bool, more: Mapping[str, Any] | None = None, with_groups: bool = False
+) -> None:
     """Print the numbers and the comparison of several models, then for each run what went wrong.
 
-    `more` are further keys of the JSON object.
+    `more` are further keys of the JSON object; `with_groups`: the groups of several runs as well.
     """
     compared = _compare(runs)
     if as_json:
@@ -211,7 +213,7 @@ def print_runs(runs: Sequence[Run], *, as_json: bool, more: Mapping[str, Any] | 
         several = summaries[0] if len(summaries) == 1 and "suites" not in (more or {}) else several
         print_json({**several, **(more or {})})
     else:
-        print_rich(*_tables(runs))
+        print_rich(*draw_tables(runs, with_groups=with_groups))
         for one in compared:
             _print_comparison(one, runs, is_named=len(compared) > 1)
     for warning in dict.fromkeys(warning for one in compared for warning in one.warnings):
@@ -281,7 +283,7 @@ def print_remarks(done: Run, *, as_json: bool, flags: Mapping[str, str] | None =
         n = done.summary.overall.pending
         tell(f"decided with {n:,} not asked: the same command without --stop-when asks the rest")
     elif done.n_asked == 0 and done.trouble is None:
-        tell("no requests sent: all samples have replies (requests, tokens and cost are the whole run's)")
+        tell("no requests sent: all samples have replies (the totals above are those of the whole run)")
     if n_unjudged := done.n_unjudged:
         what = "1 reply has" if n_unjudged == 1 else f"{n_unjudged} replies have"
         tell(f"{what} no score, because the judge did not answer; run the same command again to ask it")
@@ -334,12 +336,15 @@ def build_changes_table(
     return Stack(Text(f"{heading}{rest}:"), table) if changes else Text(heading)
 
 
-def _tables(runs: Sequence[Run]) -> list[RenderableType]:
-    """One run in full, several side by side."""
+def draw_tables(runs: Sequence[Run], *, with_groups: bool) -> list[RenderableType]:
+    """One run in full; several side by side, and with their groups below."""
     from eyechart.report.table import make_run_table, make_runs_table
 
     summaries = [done.summary for done in runs]
-    return [make_run_table(summaries[0])] if len(summaries) == 1 else [make_runs_table(summaries)]
+    if len(summaries) == 1:
+        return [make_run_table(summaries[0])]
+    below = [part for one in summaries for part in ("", make_run_table(one)) if with_groups]
+    return [make_runs_table(summaries), *below]
 
 
 def _has_golds(done: Run) -> bool:

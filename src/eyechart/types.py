@@ -817,7 +817,7 @@ class Benchmark:
     A run of a benchmark that `needs_images` is refused if no sample has one, except with ``--input none``.
     """
 
-    name: str
+    name: str = ""  # by default that of its declaration
     source: Source
     prompt: Prompt
     scorer: str = "default"
@@ -866,7 +866,7 @@ def _check_benchmark(benchmark: Any) -> None:
         hint = "ec.load(...) makes one from a file; to write your own, implement eyechart.Source"
     else:
         return
-    raise UsageError(f"{benchmark.name}: {wrong}", hint=hint)
+    raise UsageError(f"{benchmark.name or 'benchmark'}: {wrong}", hint=hint)
 
 
 class Results(Protocol):

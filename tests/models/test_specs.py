@@ -29,6 +29,13 @@ def test_a_name_without_a_provider_is_refused_with_an_example(spec: str) -> None
     assert "openai" in caught.value.hint
 
 
+def test_a_vendors_model_without_a_provider_is_refused_with_the_vendors() -> None:
+    for spec, said in (("claude-3", "anthropic/claude-3"), ("gemini-2.5-pro", "google/gemini-2.5-pro")):
+        with pytest.raises(UsageError) as caught:
+            split_spec(spec)
+        assert f"e.g. {said};" in caught.value.hint
+
+
 def test_a_provider_without_a_name_is_refused() -> None:
     with pytest.raises(UsageError, match="'openai/' has no model name") as caught:
         split_spec("openai/")

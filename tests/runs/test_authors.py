@@ -160,6 +160,13 @@ def test_mistakes_show_before_the_first_request(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_benchmark_needs_a_name(file: Path) -> None:
+    prompt: Any = "{{ question }}"
+    made = ec.Benchmark(source=ec.load(file), prompt=prompt)
+    with pytest.raises(ec.UsageError, match="the benchmark has no name"):
+        ec.run(made, say_one, progress=False)
+
+
 def test_an_error_that_may_be_the_samples_is_left_to_the_run(file: Path, tmp_path: Path) -> None:
     def picky(reply: ec.Reply, sample: ec.Sample) -> bool:
         return bool(json.loads("[" if sample.id == "a" else "1"))
@@ -177,7 +184,7 @@ def mine(pred, gold):
 
 @ec.benchmark("beside")
 def beside(file: str = "data/q.jsonl") -> ec.Benchmark:
-    return ec.Benchmark(name="beside", source=ec.load(file), prompt="{{ question }}", scorer=mine)
+    return ec.Benchmark(source=ec.load(file), prompt="{{ question }}", scorer=mine)
 
 def say_one(text, images):
     return "1"
@@ -201,6 +208,7 @@ def test_files_are_found_beside_the_benchmark(bench: Path, tmp_path: Path) -> No
     assert done.json["score"] == 0.5
     again = eyechart("score", "latest", "--json", cwd=tmp_path)  # the scorer is found again by its file
     assert (again.code, again.json["score"]) == (0, 0.5)
+    assert again.json["benchmark"] == "beside"  # as it is declared
     missing = eyechart("run", "shared/bench.py", "--set", "file=no.jsonl", "-m", model, cwd=tmp_path)
     assert missing.code == 2
 

@@ -60,6 +60,19 @@ def test_report_groups_without_asking_again(run: ec.Run, tmp_path: Path) -> None
     assert (wrong.code, "did you mean kind?" in wrong.err) == (2, True)
 
 
+def test_the_groups_of_several_models_are_printed(file: Path, tmp_path: Path) -> None:
+    words = ("run", file, "-m", "baseline/majority", "-m", "baseline/random", "-q")
+    table = eyechart(*words, "--by", "kind", cwd=tmp_path).out
+    assert table.count("\n  invoice ") == 2
+    assert "invoice" not in eyechart(*words, cwd=tmp_path).out
+
+
+def test_a_group_in_a_notebook_shows_its_score(run: ec.Run) -> None:
+    assert repr(run.by("level")["0"]).startswith(
+        "Group(score=1.0, ci95=(0.6097, 1.0), n=6, outcomes={'correct': 6"
+    )
+
+
 def test_a_run_is_started_with_groups_of_ones_own(file: Path, tmp_path: Path) -> None:
     words = ("run", file, "-m", "baseline/majority", "-q", "--json")
     first = eyechart(*words, "--by", "kind", cwd=tmp_path)

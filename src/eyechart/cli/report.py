@@ -11,6 +11,7 @@ from eyechart.console import (
     add_page_flags,
     build_changes_table,
     check_targets,
+    draw_tables,
     note,
     print_json,
     print_rich,
@@ -20,7 +21,7 @@ from eyechart.option import add_option
 from eyechart.registry import Execute, command
 from eyechart.report import export
 from eyechart.report.export import require_parquet, write_json
-from eyechart.report.table import make_run_table, make_runs_table
+from eyechart.report.table import make_run_table
 from eyechart.runs.comparison_pages import write_runs_html
 from eyechart.runs.listing import find_runs
 from eyechart.runs.options import Options
@@ -181,9 +182,7 @@ def _report_many(runs: Sequence[Run], args: argparse.Namespace) -> int:
     if args.json:
         print_json({"runs": [run.summary.to_json() for run in runs]})
     else:
-        print_rich(make_runs_table(run.summary for run in runs))
-        if args.by:
-            print_rich(*(part for run in runs for part in ("", make_run_table(run.summary))))
+        print_rich(*draw_tables(runs, with_groups=bool(args.by)))
     return 0
 
 

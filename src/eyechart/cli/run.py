@@ -142,7 +142,7 @@ def execute(args: argparse.Namespace) -> int:
             print_runs(runs, as_json=False)  # those that finished before the error
         raise
     if suite is None and args.beside is None:
-        print_runs(runs, as_json=args.json)
+        print_runs(runs, as_json=args.json, with_groups=bool(options.get("by")))
     else:
         _print_with_more(args, suite, runs, len(models))
     for done in runs:

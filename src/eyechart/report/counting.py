@@ -12,7 +12,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -67,13 +67,13 @@ _JSON_NAMES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Group:
     """The numbers of some samples; summary.py defines each."""
 
     n: int
-    measured: Interval | None = field(repr=False)  # of the score
-    ends: tuple[Interval, Interval] | None = field(repr=False)  # of the worst and the best score
+    measured: Interval | None  # of the score
+    ends: tuple[Interval, Interval] | None  # of the worst and the best score
     has_failures: bool  # so that the worst and the best score may differ
     outcomes: Mapping[Outcome, int]
     pending: int  # sample-trials not asked yet
@@ -81,6 +81,11 @@ class Group:
     chance: float | None
     n_open: int = 0  # sample-trials that failed, lack a judge's verdict, or were not asked yet
     shrunk: float | None = None
+
+    def __repr__(self) -> str:
+        score = None if self.score is None else round(self.score, 4)
+        ends = self.ci95 and tuple(round(end, 4) for end in self.ci95)
+        return f"Group(score={score}, ci95={ends}, n={self.n}, outcomes={dict(self.outcomes)})"
 
     @property
     def n_scored(self) -> int:

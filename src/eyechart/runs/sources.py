@@ -184,6 +184,8 @@ def complete_benchmark(benchmark: Benchmark) -> Benchmark:
     """
     from eyechart.prompt.template import list_known_names
 
+    if not benchmark.name:
+        raise UsageError("the benchmark has no name", hint='ec.Benchmark(name="mine", ...)')
     is_published = bool(benchmark.card.group)
     own_groups = () if is_published or benchmark.group_by == _USUAL_GROUPS else benchmark.group_by
     peeked = list(islice(benchmark.source, _PEEK if own_groups else 1))
@@ -286,7 +288,7 @@ def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping
             f"the benchmark {name!r} cannot be created: its function returns {type(made).__name__}",
             hint="it must return an eyechart.Benchmark",
         )
-    return made
+    return made if made.name else replace(made, name=name)
 
 
 def list_setting_choices(name: str, setting: str) -> list[str]:
