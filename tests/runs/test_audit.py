@@ -2,9 +2,11 @@
 
 import base64
 import io
+import itertools
 import json
 import signal
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -24,6 +26,7 @@ from support.server import Answer, Asked, Server
 
 N = 8
 A_REPLY = 12  # tokens, as the test server counts them
+PATIENCE_S = 120
 questions = questions_fixture(N)
 
 
@@ -243,16 +246,15 @@ def test_rows_without_an_image_are_left_out(tmp_path: Path) -> None:
 def test_killed_and_resumed_to_the_same_numbers(tmp_path: Path) -> None:
     questions = choice_tsv(tmp_path / "q.tsv", N)
 
-    def slow(asked: Asked) -> Answer:
-        return Answer(look(asked), delay_s=0.02)
-
-    with Server(slow) as server:
+    is_over = threading.Event()
+    with Server(hold_after(2 * N + 2, is_over)) as server:
         flags = ("-m", "openai/m", "--base-url", server.base_url, "--concurrency", 2, "--no-cache", "-q")
         process = start("audit", questions, *flags, cwd=tmp_path)
         wait_for(lambda: len(server.asked) > 2 * N + 2, process)
         process.kill()
         process.communicate()
         n_killed = len(server.asked)
+        is_over.set()
         assert 2 * N < n_killed < 4 * N
         done = eyechart("audit", questions, *flags, "--json", cwd=tmp_path)
         assert done.code == 0, done.err
@@ -265,23 +267,31 @@ def test_killed_and_resumed_to_the_same_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_interrupt_ends_the_audit_and_not_only_the_run(questions: Path) -> None:
-    def slow(asked: Asked) -> Answer:
-        return Answer(look(asked), delay_s=0.05)
-
-    with Server(slow) as server:
+    is_seen = threading.Event()
+    with Server(hold_after(N + 2, is_seen)) as server:
         flags = ("-m", "openai/m", "--base-url", server.base_url, "--concurrency", 1, "-q", "--json")
         process = start("audit", questions, *flags, cwd=questions.parent)
         wait_for(lambda: len(server.asked) > N + 2, process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        assert process.stderr is not None
+        seen = next(line for line in process.stderr if "stopping" in line)
+        is_seen.set()
+        out, rest = process.communicate(timeout=PATIENCE_S)
+    err = seen + rest
     assert process.returncode == 130, err
     assert N < len(server.asked) < 2 * N
     assert list(json.loads(out)["conditions"]) == ["image", "none"]
     assert "the audit is not complete: run the same command again to resume" in err
 
 
+def hold_after(n: int, opened: threading.Event) -> Callable[[Asked], Answer]:
+    """Answers n requests at once, the others when it is `opened`."""
+    counted = itertools.count(1)
+    return lambda asked: Answer(look(asked), after=opened if next(counted) > n else None)
+
+
 def wait_for(is_reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while not is_reached() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.005)
 

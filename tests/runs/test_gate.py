@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 import pytest
 
 import eyechart as ec
+from eyechart.engine import prepare
 from eyechart.errors import UsageError
 from eyechart.report.counting import bound_credit
 from eyechart.runs.evaluate import plan_again
 from eyechart.runs.gate import Goal, watch_stored
+from eyechart.store import sqlite
+from eyechart.store.reader import Task
 from eyechart.types import Failure, Result, Sample, Score
 from support.command import eyechart
 from support.files import jsonl
@@ -101,6 +105,23 @@ def list_asked(folder: Path, run: ec.Run, goal: float) -> list[int]:
     return asked
 
 
+@pytest.fixture(params=["usual", "slow disk", "slow images"])
+def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal is written only when somebody waits for it; questions are prepared out of order."""
+    if request.param == "slow disk":
+        monkeypatch.setattr(sqlite, "_GATHER_S", 3600)
+    if request.param == "slow images":
+        usual = prepare.Preparer.prepare
+
+        def slowly(self: prepare.Preparer, task: Task) -> prepare.Prepared:
+            time.sleep(0.001 * (task.position % 5))
+            return usual(self, task)
+
+        monkeypatch.setattr(prepare, "_QUICK_S", -1)  # threads prepare from the eighth question on
+        monkeypatch.setattr(prepare.Preparer, "prepare", slowly)
+
+
+@pytest.mark.usefixtures("_machine")
 def test_the_order_is_random_and_the_same_at_every_start(folder: Path) -> None:
     file = write(folder, 300)
     first = ask(file, "a", wrong=50, at_least=0.9, stop_when="decided")
@@ -129,6 +150,7 @@ def test_the_rest_can_be_asked_later(folder: Path) -> None:
     assert not any("stopped" in one for one in ec.compare(whole, ask(file, "b", wrong=3)).warnings)
 
 
+@pytest.mark.usefixtures("_machine")
 def test_questions_of_a_cluster_are_asked_together(folder: Path) -> None:
     file = write(folder, 400, per_page=4)
     run = ask(file, "a", wrong=50, at_least=0.9, stop_when="decided", cluster="page")

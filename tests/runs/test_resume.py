@@ -22,6 +22,7 @@ from support.runs import number_of, right
 from support.server import Answer, Asked, Server
 
 N = 120
+PATIENCE_S = 120
 
 
 def mostly_right(asked: Asked) -> Answer:
@@ -195,7 +196,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None
         while len(server.asked) < 20:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130
         assert "Traceback" not in err
         assert "run the same command again" in err
@@ -251,7 +252,7 @@ def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
             time.sleep(0.01)
         second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         is_held.set()  # the first one's next tries are answered
-        first.communicate(timeout=30)
+        first.communicate(timeout=PATIENCE_S)
     assert second.code == 2
     assert f"in use by another run (process {first.pid})" in second.err
     assert first.returncode == 0
@@ -260,16 +261,18 @@ def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 40)
-    with Server(lambda asked: Answer("A", delay_s=8)) as server:
+    is_over = threading.Event()
+    with Server(lambda asked: Answer("A", after=is_over)) as server:
         process = start(*run_arguments(server, "out"), cwd=tmp_path)
         while len(server.asked) < 8:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        assert process.stderr is not None
+        next(line for line in process.stderr if "stopping" in line)
         process.send_signal(signal.SIGINT)
-        started = time.monotonic()
-        _, err = process.communicate(timeout=20)
-        assert time.monotonic() - started < 5
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert not server.answered
+        is_over.set()
     assert process.returncode == 130
     assert "Traceback" not in err
 
