@@ -181,6 +181,19 @@ def test_clusters_count_in_their_order_and_only_whole(folder: Path) -> None:
     assert fresh.test.state().n == 20, "what was counted does not count again"
 
 
+def test_a_gate_keeps_what_was_decided(folder: Path) -> None:
+    """The first questions are lost; those that were under way when this was clear are right."""
+    file = write(folder, 200)
+    lost = set(watch_stored(ask(file, "old"), Goal(limit=0.5)).order[:40])
+
+    def answer(text: str, images: Sequence[str]) -> str:
+        k = int(text.split("Question ")[1].split("?")[0])
+        return "ABC"[(k + (k in lost)) % 3]
+
+    found = ec.gate(run_here(file, answer), at_least=0.5, stop_when="decided")
+    assert (found.result, found.value) == ("failed", 0.8)
+
+
 def test_failures_with_stop_when(folder: Path) -> None:
     """A third has failed: neither that 60 % is reached nor that it is missed is sure."""
     file = write(folder, 300)

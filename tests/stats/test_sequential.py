@@ -29,12 +29,12 @@ def test_the_interval_holds_the_mean_and_agrees_with_the_decision(
     units: list[tuple[float, float]], limit: float
 ) -> None:
     state = run(units, limit).state()
-    assert 0 <= state.low <= state.high + 1e-9 <= 1 + 2e-9
+    assert 0 <= state.low <= state.high <= 1
     assert state.n_clusters == len(units)
     if state.result == "above":
         assert state.low >= limit
     elif state.result == "below":
-        assert state.high <= limit
+        assert state.high < limit
     elif state.mean is not None:
         assert state.low - 1e-9 <= state.mean <= state.high + 1e-9
 
@@ -62,6 +62,9 @@ def test_a_decision_stays() -> None:
         test.add(1.0, 0.4)
     assert test.result == "above"
     assert test.state().low >= 0.5
+    lost = run([(1.0, 0.0)] * 60 + [(1.0, 1.0)] * 400).state()
+    assert lost.result == "below"
+    assert lost.low <= lost.high < 0.5 < (lost.mean or 0)
 
 
 def test_failures_count_against_both_decisions() -> None:

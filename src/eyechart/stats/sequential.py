@@ -80,24 +80,25 @@ class SequentialTest:
         """The result so far, with the interval."""
         weight = math.fsum(w * k for (w, _, _), k in self._units.items())
         middle = math.fsum((low + high) / 2 * k for (_, low, high), k in self._units.items())
-        lowest, highest = self._range
-        low = self._find_end([(w, total, k) for (w, total, _), k in self._units.items()], lowest, highest)
-        high = -self._find_end([(w, -best, k) for (w, _, best), k in self._units.items()], -highest, -lowest)
         # The interval is that of all looks together: a decision that was made stays.
-        low = max(low, self.limit) if self.result == "above" else low
-        high = min(high, self.limit) if self.result == "below" else high
+        lowest, highest = self._range
+        least = self.limit if self.result == "above" else lowest
+        most = math.nextafter(self.limit, lowest) if self.result == "below" else highest
+        worst = [(w, total, k) for (w, total, _), k in self._units.items()]
+        best = [(w, -total, k) for (w, _, total), k in self._units.items()]
         return Sequential(
             result=self.result,
             mean=middle / weight if weight else None,
-            low=low,
-            high=high,
+            low=self._find_end(worst, lowest, least, most),
+            high=-self._find_end(best, -highest, -most, -least),
             n=self._n,
             n_clusters=self._units.total(),
         )
 
-    def _find_end(self, units: Sequence[tuple[float, float, int]], lowest: float, highest: float) -> float:
-        """The largest limit that all units together show the mean to be above."""
-        low, high = lowest, highest
+    def _find_end(
+        self, units: Sequence[tuple[float, float, int]], lowest: float, low: float, high: float
+    ) -> float:
+        """The largest limit from `low` to `high` that all units together show the mean to be above."""
         for _ in range(_STEPS):
             middle = (low + high) / 2
             stake = _Stake(middle, lowest, self._heaviest)
