@@ -1,12 +1,19 @@
 """Results to report on, made by hand."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from eyechart.circular import merge_rotations
+from eyechart.report.summary import summarise
 from eyechart.types import Export, Failure, Outcome, Reply, Result, Sample, Score, Usage
 
 VALUES: Mapping[Outcome, float] = {"correct": 1.0, "partial": 0.5}
+MANIFEST = {
+    "eyechart": "1", "benchmark": "zoo", "model": "openai/m", "origin": "zoo.tsv", "scorer": "default",
+    "versions": {},
+}  # fmt: skip
 
 
 def result(
@@ -40,4 +47,8 @@ def export_of(folder: Path, results: Sequence[Result], **manifest: Any) -> Expor
     def read(trial: int | None = None) -> Iterator[Result]:
         return (result for result in results if trial is None or result.trial == trial)
 
-    return Export(folder=folder, manifest=manifest, results=read)
+    names: dict[str, Any] = {"benchmark": "zoo", "model": "m", "group_by": manifest.get("group_by", ())}
+    numbers = plain = summarise(read(), **names)
+    if manifest.get("circular") == "headline":
+        numbers = replace(summarise(merge_rotations(read()), **names), also={"plain": plain.overall})
+    return Export(folder=folder, manifest={**MANIFEST, **manifest}, results=read, numbers=numbers.to_json())

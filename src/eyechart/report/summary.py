@@ -37,7 +37,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from eyechart.circular import merge_rotations
 from eyechart.models.prices import Price
 from eyechart.registry import scorers
 from eyechart.report.counting import (
@@ -46,13 +45,9 @@ from eyechart.report.counting import (
     ResultCounter,
     Trials,
     average_groups,
-    compute_credit,
-    group_trials,
 )
 from eyechart.report.reasons import Speed
-from eyechart.stats import Moments
-from eyechart.stats.intervals import add_in_order
-from eyechart.types import Export, JudgedScorer, Outcome, Result
+from eyechart.types import JudgedScorer, Outcome, Result
 
 UNREAD = ("unparsed", "refused", "truncated")
 MAX_SHARE = 0.05
@@ -384,53 +379,3 @@ def _list_help(
 def _find(name: str) -> Any:
     """The scorer of that name; None for one of a plug-in that is not loaded."""
     return scorers.get(name) if name in scorers.names() else None
-
-
-# -- For the files of other tools
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """The headline score of a run and its standard error, for the files of other tools."""
-
-    summary: Summary
-    plain: Summary  # over all rows, if the headline counts the rotations of a question as one
-    stderr: float | None  # of the headline; None for weighted samples or fewer than two
-    n_scored: int  # samples in the headline
-
-    @property
-    def score(self) -> float | None:
-        return self.summary.score
-
-
-def compute_headline(export: Export) -> Headline:
-    """Compute the headline in one pass over the results, or two for CircularEval."""
-    group_by: Sequence[str] = export.manifest.get("group_by") or ()
-    spread = _Spread()
-    is_circular = export.manifest.get("circular") == "headline"
-    counted = merge_rotations(export.results()) if is_circular else export.results()
-    names: dict[str, Any] = {"benchmark": "", "model": "", "group_by": group_by}
-    summary = summarise(spread.seen(counted), in_order=True, **names)
-    plain = summarise(export.results(), in_order=True, **names) if is_circular else summary
-    return Headline(summary=summary, plain=plain, stderr=spread.stderr, n_scored=spread.values.n)
-
-
-class _Spread:
-    """Computes the standard error of the mean over samples while they pass through."""
-
-    def __init__(self) -> None:
-        self.values = Moments()
-        self.is_even = True  # every sample counts the same
-
-    def seen(self, results: Iterable[Result]) -> Iterator[Result]:
-        for trials in group_trials(results):
-            scored = [value for result in trials if (value := compute_credit(result)) is not None]
-            self.is_even &= trials[0].sample.weight == 1
-            if scored:
-                self.values.add(add_in_order(scored) / len(scored))
-            yield from trials
-
-    @property
-    def stderr(self) -> float | None:
-        found = self.values.interval() if self.is_even else None
-        return found.stderr if found else None

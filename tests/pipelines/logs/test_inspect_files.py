@@ -1,6 +1,7 @@
 """Logs that Inspect itself reads."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -138,13 +139,12 @@ def test_a_second_export_takes_the_place_of_the_first(tmp_path: Path) -> None:
 def test_thousands_of_samples_take_little_memory(tmp_path: Path, inspect_log: Any) -> None:
     import tracemalloc
 
-    from eyechart.types import Export
-
     def many(trial: int | None = None) -> Iterator[Result]:
         return (result(n, "correct" if n % 2 else "wrong", reply="B " * 200) for n in range(6_000))
 
+    export = replace(export_of(tmp_path, list(many()), **MANIFEST), results=many)
     tracemalloc.start()
-    [path] = exporters.get("inspect")(Export(folder=tmp_path, manifest=MANIFEST, results=many))
+    [path] = exporters.get("inspect")(export)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * 1024**2

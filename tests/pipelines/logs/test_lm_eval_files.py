@@ -1,11 +1,12 @@
 """The files of lm-eval."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eyechart.registry import exporters
-from eyechart.types import Result
+from eyechart.types import Outcome, Result
 from support.results import export_of, result
 
 MANIFEST = {
@@ -51,6 +52,19 @@ def test_samples_and_results(tmp_path: Path) -> None:
     assert numbers["configs"]["zoo"]["repeats"] == 1
     assert numbers["config"]["model_args"] == {"model": "openai/m"}
     assert numbers["date"] > 1e9
+
+
+def test_the_error_is_that_of_the_interval(tmp_path: Path) -> None:
+    """Questions on one image are not independent, here as in the run's own interval."""
+    ends: list[Outcome] = ["correct", "wrong"] * 4
+    apart, together = (
+        write(tmp_path, [replace(result(n, end), cluster=str(n % n_images)) for n, end in enumerate(ends)])[0]
+        for n_images in (8, 2)
+    )
+    assert together["results"]["zoo"]["acc,none"] == apart["results"]["zoo"]["acc,none"] == 0.5
+    assert (
+        together["results"]["zoo"]["acc_stderr,none"] > 1.5 * apart["results"]["zoo"]["acc_stderr,none"] > 0.2
+    )
 
 
 def test_one_line_for_all_trials(tmp_path: Path) -> None:

@@ -131,8 +131,7 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path: Path, name: str) 
 
     whole = exported(name, tmp_path, [replied(0, "B")])
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    export = export_of(tmp_path, [], **MANIFEST)
-    broken = type(export)(folder=export.folder, manifest=export.manifest, results=breaking)
+    broken = replace(export_of(tmp_path, [], **MANIFEST), results=breaking)
     with pytest.raises(Exception, match="the disk is gone"):
         exporters.get(name)(broken)
     assert whole

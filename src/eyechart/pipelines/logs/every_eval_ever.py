@@ -41,7 +41,6 @@ _IMAGE_OPTIONS = ("input", "max_pixels", "max_side", "jpeg_quality", "pass_urls"
 _SEARCH = "region_description"  # the call of --look=search
 _SAID = ("model", "data", "scorer", "judge", "images")  # conditions that have their own place
 _OPEN = ("meta", "withheld", "evidence", "model")  # of a sample or a reply: may hold anything
-_OF_ROWS = ("plain", "mean of trials")  # beside CircularEval, beside a vote
 _FRACTION = {"score_type": "continuous", "min_score": 0.0, "max_score": 1.0}
 _KEYS = frozenset({"schema_version", "evaluation_id", "sample_id", "interaction_type"})
 
@@ -53,7 +52,7 @@ def write_every_eval_ever(export: Export) -> list[Path]:
         raise UsageError("the run has no score, which the format needs", hint="finish or score the run first")
     model = describe_model(export.manifest)
     identity = writing.compute_run_id(export.manifest)
-    benchmark = str(export.manifest.get("benchmark") or "eyechart")
+    benchmark = export.manifest["benchmark"]
     developer, _, name = model["id"].partition("/")
     place = PurePosixPath("data", *(_name_folder(one) for one in (benchmark, developer, name)))
     stem = str(uuid.UUID(bytes=hashlib.sha256(identity.encode()).digest()[:16], version=4))
@@ -64,7 +63,7 @@ def write_every_eval_ever(export: Export) -> list[Path]:
         "evaluation_id": f"{benchmark}/{model['id']}/{identity}",
         "model_id": model["id"],
         "evaluation_name": benchmark,
-        "evaluation_result_id": f"{identity}/{_name_result_of_rows(export.numbers)}",
+        "evaluation_result_id": f"{identity}/{writing.name_rows(export.numbers)}",
     }
     samples, numbers = folder / f"{stem}_samples.jsonl", folder / f"{stem}.json"
     sent: Counter[str] = Counter()
@@ -89,7 +88,7 @@ def write_every_eval_ever(export: Export) -> list[Path]:
             "source_organization_name": export.settings.get("org") or "unknown",
             "evaluator_relationship": export.settings.get("relationship") or "other",
         },
-        "eval_library": {"name": "eyechart", "version": str(export.manifest.get("eyechart") or "unknown")},
+        "eval_library": {"name": "eyechart", "version": export.manifest["eyechart"]},
         "model_info": model,
         "evaluation_results": list(_list_results(export, identity, sent)),
         "detailed_evaluation_results": {
@@ -103,11 +102,6 @@ def write_every_eval_ever(export: Export) -> list[Path]:
     with open_text_file(numbers) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     return [numbers, samples]
-
-
-def _name_result_of_rows(numbers: Mapping[str, Any]) -> str:
-    """The result that is the mean over the rows: not the headline, if that counts several rows as one."""
-    return next((name for name in _OF_ROWS if name in numbers.get("also", {})), "score")
 
 
 def _name_folder(text: str) -> str:
@@ -153,7 +147,7 @@ def describe_model(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _list_results(export: Export, identity: str, sent: Counter[str]) -> Iterator[dict[str, Any]]:
     """The mean, the official number if there is another, and the mean of every group."""
     manifest, numbers = export.manifest, export.numbers
-    benchmark = str(manifest.get("benchmark") or "eyechart")
+    benchmark = manifest["benchmark"]
     common = {
         "source_data": _describe_data(manifest, numbers),
         "generation_config": _describe_generation(manifest, sent),
@@ -165,7 +159,7 @@ def _list_results(export: Export, identity: str, sent: Counter[str]) -> Iterator
         return {**names, **common, **other, "score_details": details}
 
     yield describe("score", "", _describe_group(numbers))
-    if (of_rows := _name_result_of_rows(numbers)) != "score":
+    if (of_rows := writing.name_rows(numbers)) != "score":
         yield describe(of_rows, f": {of_rows}", _describe_group(numbers["also"][of_rows]))
     metrics = numbers.get("metrics") or {"overall": {}, "headline": ""}
     headline = metrics["headline"]
@@ -212,10 +206,9 @@ def _details(group: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _describe_metric(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
-    scorer = str(manifest.get("scorer") or "")
     facts = {
-        "scorer": scorer,
-        "scorer_version": manifest.get("versions", {}).get(scorer),
+        "scorer": manifest["scorer"],
+        "scorer_version": manifest["versions"].get(manifest["scorer"]),
         "parity": numbers.get("parity"),
         "rules": numbers.get("rules"),
         "trials": manifest.get("trials"),
@@ -272,14 +265,11 @@ def _describe_judge(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> 
 
 def _read_parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a model was asked with: beside its name, or in a mapping of their own."""
-    identity = manifest.get("identity")
-    found = identity if isinstance(identity, Mapping) else {}
-    own = found.get("parameters")
-    return {**found, **own} if isinstance(own, Mapping) else found
+    return {**(manifest.get("identity") or {}), **writing.read_parameters(manifest)}
 
 
 def _describe_data(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
-    name = str(manifest.get("benchmark") or "eyechart")
+    name = manifest["benchmark"]
     if (hub := find_hub_id(manifest)) is None:
         return {"source_type": "other", "dataset_name": name}
     split = {} if hub.is_file or not hub.split else {"hf_split": hub.split}
@@ -382,8 +372,8 @@ def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
             }
             for k, one in enumerate(turn.get("calls") or ())
         ]
-        texts = (part["text"] for part in turn.get("parts", ()) if "text" in part)
-        said = {"role": str(turn.get("role", "user")), "content": "\n".join(texts)}
+        texts = (part["text"] for part in turn["parts"] if "text" in part)
+        said = {"role": turn["role"], "content": "\n".join(texts)}
         turns.append({"turn_idx": number, **said, **({"tool_calls": calls} if calls else {})})
     last = {"role": "assistant", "content": reply.text, "reasoning_trace": reply.thinking or None}
     return [*turns, {"turn_idx": len(turns), **last}]

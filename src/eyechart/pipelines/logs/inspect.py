@@ -23,7 +23,6 @@ from eyechart.pipelines.logs import reading, writing
 from eyechart.registry import exporter, log_format
 from eyechart.report.counting import compute_credit, group_trials
 from eyechart.report.rows import open_text_file
-from eyechart.report.summary import Headline, compute_headline
 from eyechart.store.folder import make_file_name
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, ReplyLog, Result, Sample, Usage
 
@@ -214,10 +213,10 @@ def write_inspect(export: Export) -> Sequence[Path]:
     """Write the log; one of the same run from an earlier time goes."""
     now = datetime.now(UTC).replace(microsecond=0)
     identity = writing.compute_run_id(export.manifest)
-    task = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
+    task = make_file_name(export.manifest["benchmark"])
     ending = f"_{task.replace('_', '-')}_{identity}.json"
     path = export.folder / (now.isoformat().replace(":", "-") + ending)
-    head = _make_head(export, compute_headline(export), now, identity)
+    head = _make_head(export, now, identity)
     with open_text_file(path) as file:
         file.write(writing.encode_json_line(head).removesuffix("}") + ', "samples": [')
         asked = (result for result in export.results() if result.outcome is not None)
@@ -231,70 +230,69 @@ def write_inspect(export: Export) -> Sequence[Path]:
     return [path]
 
 
-def _make_head(export: Export, numbers: Headline, now: datetime, identity: str) -> dict[str, Any]:
+def _make_head(export: Export, now: datetime, identity: str) -> dict[str, Any]:
     """All but the samples."""
-    manifest = export.manifest
+    manifest, numbers = export.manifest, export.numbers
+    plain = numbers["also"].get(writing.name_rows(numbers), numbers)
     known = ("eyechart", "about", "scorer", "parity", "rules", "circular", "settings", "replies")
     spec = {
         "eval_id": identity,
         "run_id": identity,
         "task_id": identity,
         "created": now.isoformat(),
-        "task": str(manifest.get("benchmark") or "eyechart"),
-        "model": _model(manifest),
+        "task": manifest["benchmark"],
+        "model": manifest["model"],
         "config": {
-            "epochs": int(manifest.get("trials") or 1),
+            "epochs": manifest.get("trials", 1),
             "epochs_reducer": ["mean"],
             "fail_on_error": False,
         },
-        "packages": {"eyechart": str(manifest.get("eyechart", ""))},
+        "packages": {"eyechart": manifest["eyechart"]},
         "metadata": {name: manifest[name] for name in known if manifest.get(name)},
-        "scorers": [{"name": _scorer(manifest), "metrics": [{"name": "accuracy"}, {"name": "stderr"}]}],
+        "scorers": [{"name": manifest["scorer"], "metrics": [{"name": "accuracy"}, {"name": "stderr"}]}],
         "dataset": {
-            "name": str(manifest.get("benchmark", "")),
-            "location": str(manifest.get("origin", "")),
-            "samples": numbers.plain.n,
+            "name": manifest["benchmark"],
+            "location": manifest["origin"],
+            "samples": plain["n"],
             "shuffled": False,
             "sample_ids": [trials[0].sample.id for trials in group_trials(export.results())],
         },
     }
-    tokens = numbers.plain.tokens
     kinds = ("prompt", "completion", "reasoning", "cached")
-    usage = Usage(**{f"{kind}_tokens": tokens.get(kind, 0) for kind in kinds})
-    used = {_model(manifest): writing.format_usage(usage)} if usage.total_tokens else {}
+    usage = Usage(**{f"{kind}_tokens": numbers["tokens"].get(kind, 0) for kind in kinds})
+    used = {manifest["model"]: writing.format_usage(usage)} if usage.total_tokens else {}
     return {
         "version": 2,
-        "status": "cancelled" if numbers.plain.overall.pending else "success",
+        "status": "cancelled" if numbers["pending"] else "success",
         "eval": spec,
         "plan": {"name": "plan", "steps": [{"solver": "generate", "params": {}}]},
-        "results": _results(manifest, numbers),
+        "results": _results(manifest["scorer"], numbers, plain),
         "stats": {"started_at": "", "completed_at": now.isoformat(), "model_usage": used},
     }
 
 
-def _results(manifest: Mapping[str, Any], numbers: Headline) -> dict[str, Any]:
-    counts = numbers.plain.overall
-    values = {"accuracy": numbers.score, "stderr": numbers.stderr}
-    if numbers.plain is not numbers.summary:
-        values["plain"] = numbers.plain.score
+def _results(scorer: str, numbers: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+    values = {"accuracy": numbers["score"], "stderr": numbers["stderr"]}
+    if plain is not numbers:
+        values[writing.name_rows(numbers)] = plain["score"]
     metrics = {
         name: {"name": name, "value": value, "params": {}}
         for name, value in values.items()
         if value is not None
     }
-    n_done = sum(counts.outcomes.values())
+    n_done = sum(plain["outcomes"].values())
     score = {
-        "name": _scorer(manifest),
-        "scorer": _scorer(manifest),
+        "name": scorer,
+        "scorer": scorer,
         "reducer": "mean",
-        "scored_samples": numbers.n_scored,
-        "unscored_samples": numbers.summary.n - numbers.n_scored,
+        "scored_samples": numbers["n_scored"],
+        "unscored_samples": numbers["n"] - numbers["n_scored"],
         "params": {},
         "metrics": metrics,
     }
     return {
-        "total_samples": n_done + counts.pending,
-        "completed_samples": n_done - counts.outcomes["failed"],
+        "total_samples": n_done + plain["pending"],
+        "completed_samples": n_done - plain["outcomes"]["failed"],
         "scores": [score],
     }
 
@@ -309,8 +307,8 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
         "input": asked,
         "target": golds[0] if len(golds) == 1 else golds or "",
         "messages": [*asked, writing.format_reply_message(reply)] if reply else asked,
-        "output": writing.format_output(reply, _model(manifest)),
-        "metadata": {**writing.copy_meta(sample), reading.MARK: writing.format_sample(result)},
+        "output": writing.format_output(reply, manifest["model"]),
+        "metadata": {**sample.meta, reading.MARK: writing.format_sample(result)},
         "model_usage": {},
         "store": {},
         "events": [],
@@ -322,12 +320,12 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
         record["output"]["completion"] = reply.text
         record |= {"total_time": reply.latency_s, "working_time": reply.latency_s}
         if reply.usage:
-            record["model_usage"] = {_model(manifest): writing.format_usage(reply.usage)}
+            record["model_usage"] = {manifest["model"]: writing.format_usage(reply.usage)}
     if result.failure is not None:
         said = writing.format_failure(result)
         record["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
     elif (value := compute_credit(result)) is not None:
-        record["scores"] = {_scorer(manifest): _score(result, value)}
+        record["scores"] = {manifest["scorer"]: _score(result, value)}
     return record
 
 
@@ -347,11 +345,3 @@ def _score(result: Result, value: float) -> dict[str, Any]:
         "explanation": f"{score.outcome}: read {score.read or 'nothing'}, accepted {wanted} ({score.route})",
         "metadata": facts,
     }
-
-
-def _model(manifest: Mapping[str, Any]) -> str:
-    return str(manifest.get("model") or "model")
-
-
-def _scorer(manifest: Mapping[str, Any]) -> str:
-    return str(manifest.get("scorer") or "score")

@@ -28,7 +28,6 @@ from eyechart.pipelines.logs import reading, writing
 from eyechart.registry import exporter, log_format
 from eyechart.report.counting import compute_credit, group_trials
 from eyechart.report.rows import open_text_file
-from eyechart.report.summary import Headline, compute_headline
 from eyechart.stats.intervals import add_in_order
 from eyechart.store.folder import make_file_name
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
@@ -208,18 +207,16 @@ def write_lm_eval(export: Export) -> Sequence[Path]:
     """Write the samples, then the numbers."""
     now = datetime.now(UTC)
     date = now.strftime("%Y-%m-%dT%H-%M-%S.%f")
-    task = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
+    task = make_file_name(export.manifest["benchmark"])
     samples = export.folder / f"samples_{task}_{date}.jsonl"
     results = export.folder / f"results_{date}.json"
-    parameters = _parameters(export.manifest)
+    parameters = writing.read_parameters(export.manifest)
     with open_text_file(samples) as file:
         for trials in group_trials(export.results()):
             if any(result.outcome is not None for result in trials):
                 file.write(writing.encode_json_line(_line(trials, parameters)) + "\n")
     with open_text_file(results) as file:
-        file.write(
-            writing.encode_json_line(_results(export.manifest, compute_headline(export), task, now)) + "\n"
-        )
+        file.write(writing.encode_json_line(_results(export, task, now)) + "\n")
     return [results, samples]
 
 
@@ -242,7 +239,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         "doc_id": first.position,
         "doc": doc,
         "target": target,
-        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": dict(parameters)}},
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": parameters}},
         "resps": [[result.reply.text if result.reply else None for result in trials]],
         "filtered_resps": [result.score.read if result.score else None for result in trials],
         "filter": "none",
@@ -260,23 +257,24 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
     return line
 
 
-def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: datetime) -> dict[str, Any]:
-    model = str(manifest.get("model") or "model")
-    scorer = str(manifest.get("scorer") or "")
-    version = (manifest.get("versions") or {}).get(scorer, "")
+def _results(export: Export, task: str, now: datetime) -> dict[str, Any]:
+    manifest, numbers = export.manifest, export.numbers
+    model, scorer = manifest["model"], manifest["scorer"]
+    version = manifest["versions"].get(scorer, "")
+    provider = model.partition("/")[0]
     config = {
         "task": task,
-        "dataset_path": str(manifest.get("origin", "")),
+        "dataset_path": manifest["origin"],
         "output_type": "generate_until",
-        "repeats": int(manifest.get("trials") or 1),
+        "repeats": manifest.get("trials", 1),
         "num_fewshot": 0,
         "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
         "metadata": {"scorer": scorer, "version": version},
     }
     values = {
         "alias": task,
-        f"{METRIC},none": numbers.score,
-        f"{METRIC}_stderr,none": "N/A" if numbers.stderr is None else numbers.stderr,
+        f"{METRIC},none": numbers["score"],
+        f"{METRIC}_stderr,none": "N/A" if numbers["stderr"] is None else numbers["stderr"],
     }
     return {
         "results": {task: values},
@@ -285,25 +283,19 @@ def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: dat
         "versions": {task: version},
         "n-shot": {task: 0},
         "higher_is_better": {task: {METRIC: True}},
-        "n-samples": {task: {"original": numbers.summary.n, "effective": numbers.n_scored}},
+        "n-samples": {task: {"original": numbers["n"], "effective": numbers["n_scored"]}},
         "config": {
-            "model": model.partition("/")[0],
+            "model": provider,
             "model_args": {"model": model},
-            "gen_kwargs": dict(_parameters(manifest)),
+            "gen_kwargs": writing.read_parameters(manifest),
             "limit": (manifest.get("options") or {}).get("limit"),
         },
         "git_hash": None,
         "date": now.timestamp(),
-        "model_source": model.partition("/")[0],
+        "model_source": provider,
         "model_name": model,
-        "eyechart_version": str(manifest.get("eyechart", "")),
+        "eyechart_version": manifest["eyechart"],
     }
-
-
-def _parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    identity = manifest.get("identity")
-    found = identity.get("parameters") if isinstance(identity, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
 
 
 def _hash(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 from eyechart.pipelines.logs.reading import MARK
 from eyechart.report.clusters import OF_RUN
 from eyechart.report.rows import to_json_text
-from eyechart.types import ImageRef, Reply, Result, Sample, Usage
+from eyechart.types import ImageRef, Reply, Result, Usage
 
 _HALF = re.compile("[\ud800-\udfff]")
 _STOPS = {
@@ -86,41 +86,36 @@ def format_reply(reply: Reply) -> dict[str, Any]:
     return {**{name: value for name, value in fields.items() if value}, **finish}
 
 
-def copy_meta(sample: Sample) -> dict[str, Any]:
-    """The sample's other columns."""
-    return {str(key): value for key, value in sample.meta.items()}
-
-
 def format_messages(result: Result) -> list[dict[str, Any]]:
     """What was sent, as Inspect and EvalScope write messages; the bare question where that is not known."""
     sample = result.sample
     if not result.asked:
         parts = [_reference(ref, {}) for ref in sample.images] + [{"type": "text", "text": sample.question}]
         return [_message("user", parts)]
-    images = iter(_with_references(result))
+    is_own = len(sample.images) == len(result.sent)  # else crops or examples are among them
+    refs: Sequence[ImageRef | None] = sample.images if is_own else [None] * len(result.sent)
+    images = map(_reference, refs, result.sent)
     turns = []
     for turn in result.asked:
         parts = [
             {"type": "text", "text": part["text"]} if "text" in part else next(images)
-            for part in turn.get("parts", ())
+            for part in turn["parts"]
         ]
-        turns.append(_message(str(turn.get("role", "user")), parts))
+        turns.append(_message(turn["role"], parts))
     return turns
 
 
 def join_prompt(result: Result) -> str:
     """The words that were sent."""
-    texts = (part["text"] for turn in result.asked for part in turn.get("parts", ()) if "text" in part)
+    texts = (part["text"] for turn in result.asked for part in turn["parts"] if "text" in part)
     return "\n".join(texts) if result.asked else result.sample.question
 
 
 def format_reply_message(reply: Reply) -> dict[str, Any]:
     """What the model said, thinking apart."""
-    said: list[dict[str, Any]] = [{"type": "text", "text": reply.text}]
-    if not reply.thinking:
-        return {"role": "assistant", "content": reply.text, "source": "generate"}
     thought = {"type": "reasoning", "reasoning": reply.thinking}
-    return {"role": "assistant", "content": [thought, *said], "source": "generate"}
+    content = [thought, {"type": "text", "text": reply.text}] if reply.thinking else reply.text
+    return {"role": "assistant", "content": content, "source": "generate"}
 
 
 def format_output(reply: Reply | None, model: str) -> dict[str, Any]:
@@ -154,6 +149,19 @@ def format_failure(result: Result) -> str:
     return f"{failure.stage}: {failure.reason}" if failure else ""
 
 
+_OF_ROWS = ("plain", "mean of trials")  # beside CircularEval, beside a vote
+
+
+def name_rows(numbers: Mapping[str, Any]) -> str:
+    """The number that is the mean over all rows: not the headline, if that counts several rows as one."""
+    return next((name for name in _OF_ROWS if name in numbers["also"]), "score")
+
+
+def read_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of requests that were set."""
+    return dict((manifest.get("identity") or {}).get("parameters") or {})
+
+
 def compute_run_id(manifest: Mapping[str, Any]) -> str:
     """A short name that the same run always gets."""
     names = ("benchmark", "model", "origin", "settings", "identity", "options", "replies", "scorer")
@@ -164,13 +172,6 @@ def compute_run_id(manifest: Mapping[str, Any]) -> str:
 def _message(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
     is_text = all(part["type"] == "text" for part in parts)
     return {"role": role, "content": "\n".join(part["text"] for part in parts) if is_text else parts}
-
-
-def _with_references(result: Result) -> Iterator[dict[str, Any]]:
-    """Every image that was sent, by where it lies if it is one of the sample's own."""
-    refs = result.sample.images if len(result.sample.images) == len(result.sent) else ()
-    for number, record in enumerate(result.sent):
-        yield _reference(refs[number] if refs else None, record)
 
 
 def _reference(ref: ImageRef | None, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -279,7 +279,12 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
     one.report_file.unlink(missing_ok=True)  # no longer valid, whatever happens now
     done = _run(one)
     outcome = _count_unjudged(one, done, _count(one, done))
-    export = Export(folder=one.folder.parent, manifest=done.manifest, results=done.list_for_files)
+    export = Export(
+        folder=one.folder.parent,
+        manifest=done.manifest,
+        results=done.list_for_files,
+        numbers=done.summary.to_json(),
+    )
     write_report(export, one.data, one.model.name)
     for said in _uncounted(one, done, outcome, is_scored=True):
         print_note(f"{one.data}: {said}")

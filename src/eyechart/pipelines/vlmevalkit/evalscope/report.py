@@ -45,7 +45,6 @@ from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
 from eyechart.report.counting import OTHER_VALUES, compute_credit, group_trials
 from eyechart.report.rows import open_text_file, write_json_file
-from eyechart.report.summary import Headline, compute_headline
 from eyechart.score.judged import render_call
 from eyechart.stats.intervals import add_in_order
 from eyechart.store.folder import make_file_name, prepare_folder
@@ -90,8 +89,7 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
 
 def write_report(export: Export, dataset: str, model: str) -> Sequence[Path]:
     """Write the files of a run under the names of a data set and a model; the report is the first."""
-    numbers = compute_headline(export)
-    key = next((key for key in _SUBSET_KEYS if key in numbers.plain.by), "")
+    key = next((key for key in _SUBSET_KEYS if key in export.numbers["by"]), "")
     folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
     for folder in folders:
         prepare_folder(folder)
@@ -102,7 +100,7 @@ def write_report(export: Export, dataset: str, model: str) -> Sequence[Path]:
     gone = [name for name in before if name.casefold() not in kept]
     for folder, name in itertools.product(folders[:2], gone):
         (folder / f"{dataset}_{name}.jsonl").unlink(missing_ok=True)
-    write_json_file(report, _report(export, numbers, dataset, model, subsets), indent=4)
+    write_json_file(report, _report(export, dataset, model, subsets), indent=4)
     return [report, *(folder / f"{dataset}_{name}.jsonl" for folder in folders[:2] for name in subsets)]
 
 
@@ -261,16 +259,14 @@ def _file_part(name: str) -> str:
     return re.sub(r"[^\w .-]+", "_", name).strip(" .")[:80]
 
 
-def _report(
-    export: Export, numbers: Headline, dataset: str, model: str, subsets: Mapping[str, _Subset]
-) -> dict[str, Any]:
+def _report(export: Export, dataset: str, model: str, subsets: Mapping[str, _Subset]) -> dict[str, Any]:
     manifest, is_general = export.manifest, _is_general(export)
     identities: list[dict[str, Any]] = []
     for name in itertools.chain(*(subset.means for subset in subsets.values())):
         identities += [identify(name)] if identify(name) not in identities else []
     main = identify(VQA_MAIN if is_general and dataset == "general_vqa" else METRIC)
     primary = main if main in identities else None
-    headline = None if is_general else numbers.score or 0.0
+    headline = None if is_general else export.numbers["score"] or 0.0
     metrics = [_metric(identity, subsets, headline) for identity in identities]
     of_main = [one["num"] for one in metrics if one["identity"] == primary]
     why = f"Primary metric selector {main} did not match any emitted metric identity."
@@ -296,7 +292,7 @@ def _report(
         "judge_summary": make_judge_summary(judged, _name_judge(manifest)) if judged else None,
         "execution_summary": {
             **total,
-            "incomplete": bool(total["errored"] or numbers.plain.overall.pending),
+            "incomplete": bool(total["errored"] or export.numbers["pending"]),
             "subsets": {name: subset.counts for name, subset in subsets.items()},
         },
         "num": next(iter([*of_main, *(one["num"] for one in metrics)]), 0),
@@ -456,8 +452,7 @@ def make_review_line(result: Result, index: int, judge: str, group: int) -> dict
 def _metadata(result: Result) -> dict[str, Any]:
     if is_general(result):
         return {}
-    sample = result.sample
-    return {**writing.copy_meta(sample), TRIAL: result.trial, MARK: writing.format_sample(result)}
+    return {**result.sample.meta, TRIAL: result.trial, MARK: writing.format_sample(result)}
 
 
 def _list_messages(result: Result) -> Iterator[dict[str, Any]]:
