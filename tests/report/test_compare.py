@@ -282,7 +282,7 @@ def test_a_baseline_is_corrected_over_the_other_runs() -> None:
     [
         ((0.9, 0.5, 0.3), "A is best on 500 shared questions: "),
         ((0.7, 0.7, 0.1), "is highest on 500 shared questions, but not distinguishable from "),
-        ((0.7, 0.7, 0.7), "not distinguishable: none of the others differs from "),
+        ((0.7, 0.7, 0.7), "is highest on 500 shared questions, but not distinguishable from any other run: "),
     ],
     ids=["best", "some", "none"],
 )

@@ -315,6 +315,24 @@ def test_no_page_has_a_folder_of_this_machine(tmp_path: Path) -> None:
         assert str(tmp_path) not in text
 
 
+def test_no_comparison_has_a_folder_of_this_machine(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 20)
+    unread = run_here(file, StubModel("I see nothing of the kind."))
+    names = [f"q/{one.folder.name}" for one in (unread, run_here(file, always_a))]
+    page = Pages(Library(tmp_path / "runs")).render_comparison(names, "flips", 1)
+    assert f"eyechart score {unread.folder.name} --judge MODEL" in page
+    assert str(tmp_path) not in page
+
+
+def test_lines_of_lists_run_as_their_text_does(tmp_path: Path) -> None:
+    rows = [{"id": str(k), "question": "\u0645\u0627\u061f", "answer": "x"} for k in range(3)]
+    file = jsonl(tmp_path / "q.jsonl", rows)
+    names = [f"q/{run_here(file, one, input='none').folder.name}" for one in (always_a, always_b)]
+    shown = Pages(Library(tmp_path / "runs"))
+    for page in (shown.render_run(names[0], Choice()), shown.render_comparison(names, "wrong", 1)):
+        assert page.count('<span class="title" dir="auto">\u0645') == 3
+
+
 def test_runs_of_one_model_are_told_apart_beside_each_other(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 8)
     names = [f"q/{run_here(file, always_a, system=one).folder.name}" for one in ("Be brief.", "Be kind.")]

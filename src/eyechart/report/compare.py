@@ -477,9 +477,7 @@ def write_verdict(
         low, high = sorted(-end for end in first.ci95)
         ahead = f"{format_points(-first.difference)} points ({format_points(low)} to {format_points(high)})"
         return f"{name} is best {on}: {ahead} ahead of {labels[first.a]}, the next one"
-    if not distinguishable:
-        return f"not distinguishable: none of the others differs from {name}, the highest, {on}{limit}"
-    others = join_names([labels[pair.a] for pair in alike], 5)
+    others = join_names([labels[pair.a] for pair in alike], 5) if distinguishable else "any other run"
     return f"{name} is highest {on}, but not distinguishable from {others}{limit}"
 
 

@@ -35,6 +35,7 @@ class PageRun:
     """One of the runs of a page."""
 
     label: str  # tells it apart from the others of the page
+    selection: str  # which samples were asked and how, if not all of them as usual
     facts: RunFacts
     results: Iterable[Result]
 
@@ -63,7 +64,14 @@ def write_runs_page(
             policy,
             kind="runs",
             name=first.name,
-            runs=[{**describe_run(run.facts, samples), "label": run.label} for run in runs],
+            runs=[
+                {
+                    **describe_run(run.facts, samples),
+                    "label": run.label,
+                    "selection": hide_folders(run.selection),
+                }
+                for run in runs
+            ],
             comparisons=[
                 {
                     "benchmark": one.benchmark,

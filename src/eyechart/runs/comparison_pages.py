@@ -21,6 +21,7 @@ from eyechart.report.pages import (
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.comparability import label_runs
 from eyechart.runs.comparison import compare_runs
+from eyechart.runs.listing import tell_selection
 from eyechart.runs.pages import gather_facts
 from eyechart.runs.results import Run
 from eyechart.runs.sent import make_sent_loader
@@ -41,7 +42,7 @@ def write_runs_html(
     counted = [(run, gather_facts(run)) for run in runs]
     labels = label_runs(runs)
     several = [
-        PageRun(label=label, facts=facts, results=run.samples())
+        PageRun(label=label, selection=tell_selection(run.manifest), facts=facts, results=run.samples())
         for label, (run, facts) in zip(labels, counted, strict=True)
     ]
     loader = make_sent_loader(runs[0].manifest)

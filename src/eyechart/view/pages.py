@@ -187,12 +187,15 @@ class Pages:
         page = max(1, min(page, n_pages))
         start = (page - 1) * PAGE
         rows = [self._make_pair(a, b, one) for one in ids[start : start + PAGE]]
+        verdict, *notes = map(hide_folders, (*found.verdict.split("\n"), *found.warnings))
         return self._render(
             "compare.html",
             runs=runs,
             link=_link(names),
             others=self._list_others(names),
             found=found,
+            verdict=verdict,
+            notes=notes,
             pair=found.pairs[0],
             kinds={name: len(several) for name, several in kinds.items()},
             kind=kind,

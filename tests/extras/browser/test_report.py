@@ -184,6 +184,7 @@ def test_an_audit_shows_its_verdict_and_the_questions_solved_blind(open_page: Op
     write_audit_html(found, tmp_path / "audit.html")
     page = open_page(tmp_path / "audit.html", width=375)
     assert found.verdict in page.locator(".verdict").inner_text()
+    assert "verdict changes %" not in page.locator("#conditions thead").inner_text()  # none was tried
     assert page.locator(".rows a").count() == 3
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert find_violations(page) == []
@@ -303,6 +304,13 @@ def test_the_table_sorts_and_filters_by_any_column(open_page: Open, report: Path
     assert find_violations(page) == []
 
 
+def test_on_a_phone_the_table_scrolls_and_its_questions_can_be_read(open_page: Open, report: Path) -> None:
+    page = open_page(report, width=375)
+    page.get_by_role("button", name="Table").click()
+    assert page.locator(".samples-table td.text").first.bounding_box()["width"] >= 200
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
 def test_dark_by_hand_whatever_the_system_says(open_page: Open, report: Path) -> None:
     page = open_page(report, scheme="light")
     page.get_by_role("button", name="Dark").click()
@@ -332,6 +340,7 @@ def test_two_runs_of_one_model_are_told_apart_in_the_scores(open_page: Open, tmp
     page = open_page(tmp_path / "all.html")
     names = page.locator("#scores tbody th").all_inner_texts()
     assert [name.partition(" (")[0] for name in names] == ["baseline/majority"] * 2
+    assert [name.rpartition("\n")[2] for name in names] == ["system a", "system b"]
     assert all(run.folder.name.rpartition("-")[2] in name for run, name in zip(two, names, strict=True))
     page.get_by_role("button", name="Table").click()
     for _ in range(6):  # whatever is scrolled to, of 1,000 samples

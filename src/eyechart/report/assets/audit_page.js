@@ -34,12 +34,13 @@ export async function showAudit(root, data) {
 function conditionsParts(conditions) {
   const compared = conditions.filter(([, one]) => one.gain !== null);
   const rows = compared.map(([name, one]) => ({ name, x: one.gain, ends: one.gain_ci95, isClear: one.p_adjusted < 0.05 }));
+  const hasChanges = conditions.some(([, one]) => one.changed !== null);
   const lines = conditions.map(([name, one]) => el("tr", {},
     el("th", { scope: "row", title: MEANINGS[name] ?? null }, name), cell(formatCount(one.n)), cell(formatPercent(one.score)), cell(formatRange(one.ci95)),
-    cell(one.gain === null ? "" : formatPoints(one.gain)), cell(one.gain_ci95 ? `${formatPoints(one.gain_ci95[0])} to ${formatPoints(one.gain_ci95[1])}` : ""), cell(formatP(one.p_adjusted)), cell(one.changed === null ? "" : formatPercent(one.changed))));
+    cell(one.gain === null ? "" : formatPoints(one.gain)), cell(one.gain_ci95 ? `${formatPoints(one.gain_ci95[0])} to ${formatPoints(one.gain_ci95[1])}` : ""), cell(formatP(one.p_adjusted)), hasChanges ? cell(one.changed === null ? "" : formatPercent(one.changed)) : null));
   return [
     rows.length ? differencesChart(rows, "What the image adds to each condition, in points; the numbers are in the table") : null,
-    numbersTable("conditions", ["condition", "n", "score %", "95 % interval", "image adds", "95 % interval", "p (Holm)", "verdict changes %"], lines),
+    numbersTable("conditions", ["condition", "n", "score %", "95 % interval", "image adds", "95 % interval", "p (Holm)", ...(hasChanges ? ["verdict changes %"] : [])], lines),
     el("p", { class: "muted small" }, conditions.map(([name]) => `${name}: ${MEANINGS[name] ?? name}`).join(" · ")),
   ];
 }

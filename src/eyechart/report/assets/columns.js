@@ -102,7 +102,7 @@ export function showSamplesTable(place, columns, rows, { open, addressOf, chipOf
     const value = columns.value(name, row);
     const shown = name === "outcome" ? chipOf(row) : showText(value === null ? "" : columns.all.get(name).show(value), { class: "clipped", dir: "auto" });
     const isLink = name === "id" || (!names.includes("id") && !at);
-    return el("td", {}, isLink ? el("a", { href: addressOf(row), "data-row": String(row) }, shown) : shown);
+    return el("td", { class: name === "question" ? "text" : null }, isLink ? el("a", { href: addressOf(row), "data-row": String(row) }, shown) : shown);
   }));
   place.querySelector("tbody").replaceChildren(...Array.from(rows, line));
 }
@@ -115,7 +115,7 @@ function makeHead(columns, names) {
   };
   const filter = (name) => {
     let timer = 0;
-    const input = el("input", { type: "search", placeholder: "filter", "aria-label": `Filter ${name}`, autocomplete: "off", on: { input: () => {
+    const input = el("input", { type: "search", placeholder: "filter", size: name === "question" ? "24" : "8", "aria-label": `Filter ${name}`, autocomplete: "off", on: { input: () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         if (input.value.trim()) columns.filters.set(name, input.value.trim());

@@ -10,7 +10,7 @@ export const SYMBOLS = {
 
 const ATTRIBUTES = new Set([
   "class", "id", "type", "title", "alt", "role", "for", "name", "value", "placeholder", "tabindex", "hidden", "open",
-  "disabled", "selected", "scope", "colspan", "loading", "lang", "dir", "autocomplete", "width", "height", "download",
+  "disabled", "selected", "scope", "colspan", "loading", "lang", "dir", "autocomplete", "size", "width", "height", "download",
 ]);
 
 /** An element with attributes and children. Children are elements or texts; null and false are left out. */

@@ -33,7 +33,13 @@ function scoresTable(runs) {
   }
   return el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Table: scores of models and benchmarks" }, el("table", {},
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "model"), benchmarks.map((name) => showText(name, { scope: "col", class: "number" }, "th")))),
-    el("tbody", {}, [...lines].map(([name, cells]) => el("tr", {}, showText(name, { scope: "row" }, "th"), benchmarks.map((one) => scoreCell(cells.get(one))))))));
+    el("tbody", {}, [...lines].map(([name, cells]) => el("tr", {}, rowHead(name, [...cells.values()]), benchmarks.map((one) => scoreCell(cells.get(one))))))));
+}
+
+// Runs that are not of the whole benchmark as usual say so.
+function rowHead(name, runs) {
+  const selections = [...new Set(runs.map((run) => run.selection))].filter(Boolean);
+  return el("th", { scope: "row" }, showText(name), selections.map((one) => showText(one, { class: "muted small" }, "div")));
 }
 
 function scoreCell(run) {
