@@ -67,7 +67,8 @@ def draw_pages(folder: Path, target: Path) -> None:
             chromium = shutil.which("chromium")
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             for name, path, (width, height), scheme in pages:
-                page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                size: Any = {"width": width, "height": height}
+                page = browser.new_page(viewport=size, color_scheme="dark" if scheme == "dark" else "light")
                 page.goto(f"{address}{path}")
                 save_picture(page, target / f"{name}.png")
             browser.close()
