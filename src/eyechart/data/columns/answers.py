@@ -152,21 +152,24 @@ def as_letters(
         number = _read_option_number(gold) if first_option is not None else None
         if number is not None and first_option is not None and 0 <= number - first_option < len(choices):
             letters.append(list(choices)[number - first_option])
-            continue
-        if gold in choices:
-            letters.append(gold)
-            continue
-        same = [letter for letter, text in choices.items() if text == gold]
-        if not same:
-            marked, written = _MARKED_LETTER.fullmatch(gold.strip()), _LETTER_AND_TEXT.fullmatch(gold.strip())
-            if marked and len(gold.strip()) > 1 and marked[1].upper() in choices:
-                same = [marked[1].upper()]
-            elif written and _fold(choices.get(written[1].upper(), "")) == _fold(written[2]):
-                same = [written[1].upper()]
-            elif spaced := [letter for letter, text in choices.items() if _fold(text) == _fold(gold)]:
-                same = spaced
-        letters.append(same[0] if len(same) == 1 else gold)
+        else:
+            letters.append(_find_letter(gold, choices) or gold)
     return tuple(letters)
+
+
+def _find_letter(gold: str, choices: Mapping[str, str]) -> str:
+    """The letter that a gold means: its own, or that of the one option with this text; empty if none."""
+    if gold in choices:
+        return gold
+    same = [letter for letter, text in choices.items() if text == gold]
+    if not same:
+        marked, written = _MARKED_LETTER.fullmatch(gold.strip()), _LETTER_AND_TEXT.fullmatch(gold.strip())
+        if marked and len(gold.strip()) > 1 and marked[1].upper() in choices:
+            return marked[1].upper()
+        if written and _fold(choices.get(written[1].upper(), "")) == _fold(written[2]):
+            return written[1].upper()
+        same = [letter for letter, text in choices.items() if _fold(text) == _fold(gold)]
+    return same[0] if len(same) == 1 else ""
 
 
 def _fold(text: str) -> str:
@@ -300,11 +303,3 @@ def find_first_option(
 def _read_option_number(text: str) -> int | None:
     text = text.strip().removesuffix(".0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 3 else None
-
-
-def _find_letter(gold: str, choices: Mapping[str, str]) -> str:
-    """The letter that a gold means: its own, or that of the one option with this text; empty if none."""
-    if gold in choices or gold.strip().upper() in choices:
-        return gold
-    same = [letter for letter, text in choices.items() if text == gold]
-    return same[0] if len(same) == 1 else ""

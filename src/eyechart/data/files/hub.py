@@ -25,9 +25,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from eyechart.data.files.parquet import is_image_type, read_cells
+from eyechart.data.files.parquet import ArrowCells, is_image_type
 from eyechart.data.files.rows import (
-    Blob,
     OnProblem,
     PathRules,
     Row,
@@ -535,52 +534,19 @@ class HubReader(msgspec.Struct, frozen=True):
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order; no image is in memory."""
+        cells = ArrowCells("hub", self.origin, self._file)
+        features = self.loaded.dataset.features
+        labels = {name: names for name in features if (names := getattr(features[name], "names", None))}
+        unread = [name for name in self.image_columns() if name not in blobs]
         number = 0
         for batch in self.loaded.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS):
-            columns = {
-                name: self._values(batch.column(name), name, number, is_blob=name in blobs)
-                for name in batch.column_names
-            }
-            for _ in range(batch.num_rows):
+            for found in cells.read_rows(batch.drop_columns(unread), number, blobs):
+                values = dict.fromkeys(batch.column_names) | found
                 number += 1
-                yield Row(number, 0, {name: next(values) for name, values in columns.items()})
-
-    def _values(self, column: Any, name: str, before: int, *, is_blob: bool) -> Iterator[Any]:
-        if is_image_type(column.type):
-            for index, cell in enumerate(column):
-                yield self._make_ref(cell, name, before + index) if is_blob else None
-            return
-        labels = getattr(self.loaded.dataset.features[name], "names", None)  # of a ClassLabel
-        for value in read_cells(column):
-            if is_blob and isinstance(value, str):
-                yield self._to_blob(value, name) if value else None
-            elif is_blob and isinstance(value, list):
-                yield [self._to_blob(item, f"{name}[{index}]") for index, item in enumerate(value)]
-            elif labels and isinstance(value, int):
-                yield labels[value] if 0 <= value < len(labels) else None
-            else:
-                yield value
-
-    @staticmethod
-    def _to_blob(item: Any, column: str) -> Any:
-        return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
-
-    def _make_ref(self, cell: Any, column: str, row: int) -> Any:
-        """A reference to the bytes, or the path if there are none."""
-        import pyarrow as pa
-
-        if not cell.is_valid:
-            return None
-        if isinstance(cell, pa.ListScalar):
-            return [
-                found
-                for index, item in enumerate(cell.values)
-                if (found := self._make_ref(item, f"{column}[{index}]", row)) is not None
-            ]
-        if isinstance(cell, pa.StructScalar) and not cell["bytes"].is_valid:
-            path = cell["path"].as_py() if "path" in cell else None
-            return self._file(path) if path else None
-        return ImageRef(kind="hub", location=self.origin, offset=row, column=column)
+                for name, names in labels.items():  # of a ClassLabel
+                    if isinstance(at := values[name], int):
+                        values[name] = names[at] if 0 <= at < len(names) else None
+                yield Row(number, 0, values)
 
     def _file(self, path: str) -> ImageRef | str:
         """An absolute path below `roots`, as the library writes it, is a file; any other path is text."""

@@ -103,7 +103,9 @@ class JsonLinesReader(msgspec.Struct):
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order; blank lines are skipped."""
         with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
-            offset = _skip_mark(file, self.path)
+            head = file.read(4)
+            refuse_wide_text(self.path, head)
+            offset = file.seek(len(BOM) if head.startswith(BOM) else 0)
             number = line_number = 0
             while line := file.readline(MAX_ROW_BYTES + 1):
                 line_number += 1
@@ -139,13 +141,7 @@ class JsonReader(msgspec.Struct):
     def _open(self) -> BinaryIO:
         if self.encoding != "utf-8":
             return self._transcoded()
-        file = self.path.open("rb", buffering=_BUFFER_BYTES)
-        try:
-            _skip_mark(file, self.path)
-        except BaseException:
-            file.close()
-            raise
-        return file
+        return self.path.open("rb", buffering=_BUFFER_BYTES)
 
     def _transcoded(self) -> BinaryIO:
         """The whole file as UTF-8: in other encodings a brace byte may be part of a character."""
@@ -154,14 +150,6 @@ class JsonReader(msgspec.Struct):
             return BytesIO(data.decode(self.encoding).encode())
         except UnicodeDecodeError as err:
             raise make_decode_error(self.path.name, "?", data[err.start :][:200], self.encoding) from err
-
-
-def _skip_mark(file: BinaryIO, path: Path) -> int:
-    head = file.read(4)
-    refuse_wide_text(path, head)
-    offset = len(BOM) if head.startswith(BOM) else 0
-    file.seek(offset)
-    return offset
 
 
 def _read_row(
@@ -228,7 +216,8 @@ def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byt
     >>> list(walk_rows(BytesIO(b'{"question": "a"}, {"question": "b"}'), Path("demo.json")))
     [(None, 0, b'{"question": "a"}'), (None, 19, b'{"question": "b"}')]
     """
-    start = file.tell()
+    refuse_wide_text(path, file.read(4))
+    file.seek(0)
     window = JsonWindow(file, path)
     opening = window.peek()
     if opening == b"[":
@@ -237,7 +226,7 @@ def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byt
             raise window.malformed("the end of the file")
     elif opening == b"{":
         offset = _find_list(window)
-        file.seek(start if offset in (None, _IS_ROW) else offset)
+        file.seek(0 if offset in (None, _IS_ROW) else offset)
         rows = JsonWindow(file, path)
         if offset == _IS_ROW:
             yield from rows.objects()
@@ -273,11 +262,13 @@ def _find_list(window: JsonWindow) -> int | None:
 
 
 class JsonWindow:
-    """The bytes from the current value to the end of what was read ahead."""
+    """The bytes from the current value to the end of what was read ahead; a byte order mark is skipped."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.file = file
         self.path = path
+        if not file.tell() and file.read(len(BOM)) != BOM:
+            file.seek(0)
         self.base = file.tell()  # offset in the file of the window's first byte
         self.buffer = b""
         self.at = 0
@@ -437,10 +428,9 @@ def read_row_texts(
     """Key (None in a list) and text of each row; `hint` replaces that of errors about the structure."""
     with _file_errors(path), path.open("rb") as file:
         head = file.read(_EMPTY_BYTES)
-        refuse_wide_text(path, head)
         if may_be_empty and b"".join(head.removeprefix(BOM).split()) in (b"[]", b"{}"):
             return
-        file.seek(len(BOM) if head.startswith(BOM) else 0)
+        file.seek(0)
         try:
             for key, _, text in walk_rows(file, path):
                 yield key, text

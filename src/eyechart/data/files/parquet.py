@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -86,57 +87,89 @@ class ParquetReader(msgspec.Struct):
                 try:
                     unread = {name for name in names if name in blobs and _is_full(file, group, name)}
                     wanted = [name for name in names if name not in unread]
-                    for record in _records(file, group, wanted, n_rows):
+                    for values in self._read_group(file, group, wanted, first, blobs):
                         number += 1
-                        if record is None:
+                        if values is None:
                             what = f"{self.path.name}: row {number}: {_TOO_LONG}"
                             on_problem(DataError(what, hint="store large images in separate files"))
                             continue
-                        values = {
-                            name: self._value(record.get(name), name, number, is_unread=name in unread)
-                            if name in blobs
-                            else record[name]
-                            for name in names
-                        }
-                        yield Row(number, 0, values)
+                        values |= {name: self._cells.locate(number - 1, name) for name in unread}
+                        yield Row(number, 0, {name: values[name] for name in names})
                 except _damage() as err:
                     rows = f"row {number + 1} (to {first + n_rows - 1}, row group {group + 1})"
                     what = f"{self.path.name}: {rows}: damaged ({shorten(str(err))})"
                     on_problem(DataError(what, hint="was the download interrupted? Download it again"))
                     number = first + n_rows - 1
 
-    def _value(self, value: Any, column: str, number: int, *, is_unread: bool) -> Any:
-        if is_unread or isinstance(value, bytes):
-            return self._ref(number, column)
-        if isinstance(value, str):
-            return Blob(value.encode(), column=column) if value else None
-        if isinstance(value, dict):
-            return self._ref(number, column) if value.get("bytes") else value.get("path")
-        if isinstance(value, list):
-            return [self._item(item, f"{column}[{index}]", number) for index, item in enumerate(value)]
-        return value
+    @property
+    def _cells(self) -> ArrowCells:
+        return ArrowCells("parquet", str(self.path))
 
-    def _item(self, item: Any, column: str, number: int) -> Any:
-        if isinstance(item, bytes) or (isinstance(item, dict) and item.get("bytes")):
-            return self._ref(number, column)
-        return item.get("path") if isinstance(item, dict) else item
+    def _read_group(
+        self, file: Any, group: int, columns: list[str], first: int, blobs: Collection[str]
+    ) -> Iterator[dict[str, Any] | None]:
+        """The rows of a group; None for one that is too long."""
+        if not columns:
+            yield from ({} for _ in range(file.metadata.row_group(group).num_rows))
+        for batch in _batches(file, group, columns) if columns else ():
+            if batch is None:
+                yield None
+                first += 1
+                continue
+            yield from self._cells.read_rows(batch, first - 1, blobs)
+            first += batch.num_rows
 
-    def _ref(self, number: int, column: str) -> ImageRef:
-        return ImageRef(kind="parquet", location=str(self.path), offset=number - 1, column=column)
+
+@dataclass(frozen=True, slots=True)
+class ArrowCells:
+    """Reads rows of Arrow: an image becomes a reference to its row and column, by which it is read later."""
+
+    kind: Literal["parquet", "hub"]
+    location: str
+    to_path: Callable[[str], Any] = str  # what the path of an image without bytes means
+
+    def read_rows(self, batch: Any, before: int, blobs: Collection[str]) -> Iterator[dict[str, Any]]:
+        """The rows of a batch that follows so many rows; those of the columns `blobs` may hold images."""
+        columns = {
+            name: self._read_blobs(column, name, before) if name in blobs else iter(read_cells(column))
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        }
+        for _ in range(batch.num_rows):
+            yield {name: next(values) for name, values in columns.items()}
+
+    def locate(self, row: int, column: str) -> ImageRef:
+        return ImageRef(kind=self.kind, location=self.location, offset=row, column=column)
+
+    def _read_blobs(self, column: Any, name: str, before: int) -> Iterator[Any]:
+        if is_image_type(column.type):
+            for index, cell in enumerate(column):
+                yield self._find_image(cell, name, before + index)
+            return
+        for value in read_cells(column):
+            if isinstance(value, list):
+                yield [_to_blob(item, f"{name}[{index}]") for index, item in enumerate(value)]
+            else:
+                yield _to_blob(value, name)
+
+    def _find_image(self, cell: Any, column: str, row: int) -> Any:
+        """A reference to the bytes, or the path if there are none."""
+        import pyarrow as pa
+
+        if not cell.is_valid:
+            return None
+        if isinstance(cell, pa.ListScalar):
+            found = (self._find_image(item, f"{column}[{at}]", row) for at, item in enumerate(cell.values))
+            return [one for one in found if one is not None]
+        if isinstance(cell, pa.StructScalar) and not cell["bytes"].as_buffer():
+            path = cell["path"].as_py() if "path" in cell else None
+            return self.to_path(path) if path else None
+        return self.locate(row, column)
 
 
-def _records(file: Any, group: int, columns: list[str], n_rows: int) -> Iterator[dict[str, Any] | None]:
-    """The rows of a group; None for one that is too long."""
-    if not columns:
-        yield from ({} for _ in range(n_rows))
-        return
-    for batch in _batches(file, group, columns):
-        if batch is None:
-            yield None
-            continue
-        names = batch.schema.names
-        for cells in zip(*map(read_cells, batch.columns), strict=True):
-            yield dict(zip(names, cells, strict=True))
+def _to_blob(item: Any, column: str) -> Any:
+    if not isinstance(item, str):
+        return item
+    return Blob(item.encode("utf-8", "surrogatepass"), column=column) if item else None
 
 
 def read_cells(column: Any) -> list[Any]:

@@ -119,7 +119,6 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
     """One object, or the first of many: recognised by its first keys, without decoding values."""
     openings: dict[str, bytes] = {}
     with path.open("rb") as file:
-        file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
             for key, _, opening in itertools.islice(JsonWindow(file, path).openings(), _EXAMINED_KEYS):
                 openings[key] = opening
@@ -144,7 +143,6 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
 def _recognise_list(path: Path) -> TableKind | LogReader:
     """A list of records: recognised by the first."""
     with path.open("rb") as file:
-        file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
             _, _, text = next(JsonWindow(file, path).items(), (None, 0, b""))
             record = msgspec.json.decode(text) if text else None
@@ -250,7 +248,6 @@ class _TextsReader(msgspec.Struct):
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         with self.path.open("rb") as file:
-            file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
             for number, (key, _, text) in enumerate(JsonWindow(file, self.path).members(), start=1):
                 with translate_json_errors(f"{self.path.name}: {key!r}"):
                     reply = msgspec.json.decode(text, type=str | int | float | None)
