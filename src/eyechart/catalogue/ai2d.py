@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from eyechart.catalogue.entry import Entry, Kit, read_letter
 from eyechart.prompt.published import choose
-from eyechart.score.lmms import gqa_lmms, lmms_scorer, read_leading, score_text
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import gqa_lmms, read_leading, reading_scorer
 
 AI2D = Entry(
     "ai2d",
@@ -31,7 +30,7 @@ replace(
 ).register()
 
 
-@lmms_scorer("ai2d-lmms", version="2")
-def score_ai2d_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("ai2d-lmms", version="2", matches=gqa_lmms)
+def read_ai2d(reply: str) -> str:
     """lmms-eval's AI2D: ``B.`` at the start, or a reply that is the letter but for case and punctuation."""
-    return score_text(reply, sample, read_leading(reply.text), "ai2d-lmms", gqa_lmms)
+    return read_leading(reply)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
-from eyechart.score.lmms import lmms_scorer, score_short
+from eyechart.score.lmms import reading_scorer, score_short
 from eyechart.score.text import COUNTS
 from eyechart.types import Reply, Sample, Score
 
@@ -40,23 +40,17 @@ def score_countbenchqa(reply: Reply, sample: Sample) -> Score:
     return score_short(reply, sample, float(hit), reply.text.strip(), "countbenchqa", is_whole=False)
 
 
-@lmms_scorer("countbenchqa-lmms", version="2")
-def score_countbenchqa_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("countbenchqa-lmms", version="2", is_whole=True)
+def read_countbenchqa(reply: str) -> str:
     """lmms-eval's CountBenchQA: the whole reply is the number."""
-    read = reply.text.strip()
-    return score_short(reply, sample, float(read in sample.golds), read, "countbenchqa-lmms")
+    return reply.strip()
 
 
-@lmms_scorer("countbench-lmms", version="2")
-def score_countbench_lmms(reply: Reply, sample: Sample) -> Score:
-    """lmms-eval's CountBench: the whole reply is the number, in digits or as a word to twenty."""
-    read = name_count(reply.text)
-    hit = read in map(name_count, sample.golds)
-    return score_short(reply, sample, float(hit), read, "countbench-lmms")
-
-
+@reading_scorer(
+    "countbench-lmms", version="2", matches=lambda read, gold: read == name_count(gold), is_whole=True
+)
 def name_count(text: str) -> str:
-    """A number word in digits; any other text in lower case.
+    """lmms-eval's CountBench: the whole reply is the number, in digits or as a word to twenty.
 
     >>> name_count(" Twelve "), name_count("none"), name_count("Three.")
     ('12', '0', 'three.')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eyechart.catalogue.entry import Apart, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.registry import scorer
-from eyechart.score.lmms import gqa, gqa_lmms, lmms_scorer, score_short
+from eyechart.score.lmms import gqa, gqa_lmms, reading_scorer, score_short
 from eyechart.score.text import get_answers, list_accepted
 from eyechart.types import Reply, Sample, Score
 
@@ -38,8 +38,7 @@ def score_gqa(reply: Reply, sample: Sample) -> Score:
     return score_short(reply, sample, value, reply.text.strip(), "gqa")
 
 
-@lmms_scorer("gqa-lmms", version="2")
-def score_gqa_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("gqa-lmms", version="2", matches=gqa_lmms, is_whole=True)
+def read_gqa_lmms(reply: str) -> str:
     """lmms-eval's exact match: case and ASCII punctuation are deleted, so ``light-blue`` is ``lightblue``."""
-    hit = any(gqa_lmms(reply.text, gold) for gold in sample.golds)
-    return score_short(reply, sample, float(hit), reply.text.strip(), "gqa-lmms")
+    return reply.strip()

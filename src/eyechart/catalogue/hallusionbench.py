@@ -14,7 +14,7 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
 from eyechart.score.judges import get_fact, give, official_judged
-from eyechart.score.lmms import cut_reasoning, lmms_scorer, score_short
+from eyechart.score.lmms import cut_reasoning, reading_scorer
 from eyechart.types import CannotAggregate, JudgeCall, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
@@ -83,11 +83,10 @@ def read_agreement(said: str) -> str:
 # -- lmms-eval without a judge
 
 
-@lmms_scorer("hallusion-yes-lmms", version="2")
-def score_hallusion_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("hallusion-yes-lmms", version="2", is_whole=True)
+def read_hallusion_lmms(reply: str) -> str:
     """lmms-eval's HallusionBench without a judge: yes anywhere in the reply, else no."""
-    read = "Yes" if "yes" in reply.text.lower() else "No"
-    return score_short(reply, sample, float(read in sample.golds), read, "hallusion-yes-lmms")
+    return "Yes" if "yes" in reply.lower() else "No"
 
 
 # -- The official numbers

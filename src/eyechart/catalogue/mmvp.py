@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
-from eyechart.score.lmms import lmms_scorer, score_letter
-from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.score.lmms import reading_scorer
+from eyechart.types import CannotAggregate, MetricTable, ScoredRow
 
 Entry(
     "mmvp",
@@ -44,15 +43,11 @@ _MMVP = tuple(
 )  # fmt: skip
 
 
-@lmms_scorer("mmvp-lmms", version="2")
-def score_mmvp_lmms(reply: Reply, sample: Sample) -> Score:
-    """lmms-eval's MMVP: A or B alone, at the start, after "answer is" or "option", or at a word's end."""
-    golds = tuple(read_mmvp_gold(gold) for gold in sample.golds)
-    return score_letter(reply, replace(sample, golds=golds), read_mmvp(reply.text), "mmvp-lmms")
-
-
+@reading_scorer("mmvp-lmms", version="2", matches=lambda read, gold: read == read_mmvp_gold(gold))
 def read_mmvp(reply: str) -> str | None:
-    """A or B; None without one. As published, a word that ends in a or b counts.
+    """lmms-eval's MMVP: A or B alone, at the start, after "answer is" or "option", or at a word's end.
+
+    As published, a word that ends in a or b counts.
 
     >>> read_mmvp("(a) Open"), read_mmvp("grab it"), read_mmvp("**B**")
     ('A', 'B', None)

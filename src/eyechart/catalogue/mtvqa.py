@@ -8,10 +8,8 @@ from typing import Any
 from eyechart.catalogue.entry import Entry
 from eyechart.data.files.rows import read_literal
 from eyechart.prompt.published import ask
-from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.lmms import score_short
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import reading_scorer
 
 
 def list_pairs(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -47,13 +45,6 @@ Entry(
 ).register()
 
 
-@scorer("mtvqa", version="1", parity="official")
-def score_mtvqa(reply: Reply, sample: Sample) -> Score:
-    """MTVQA: the answer occurs in the reply, without case and full stops. The same in both kits."""
-    hit = any(mtvqa(reply.text, gold) for gold in sample.golds)
-    return score_short(reply, sample, float(hit), reply.text.strip(), "mtvqa", is_whole=False)
-
-
 def mtvqa(reply: str, answer: str) -> bool:
     """Whether the answer occurs in the reply.
 
@@ -62,6 +53,12 @@ def mtvqa(reply: str, answer: str) -> bool:
     """
     text, gold = (one.strip().lower().replace(".", "") for one in (reply, answer))
     return gold in text
+
+
+@reading_scorer("mtvqa", version="1", matches=mtvqa, cut=None)
+def read_mtvqa(reply: str) -> str:
+    """MTVQA: the answer occurs in the reply, without case and full stops. The same in both kits."""
+    return reply.strip()
 
 
 declare_means("mtvqa", "accuracy by language", lambda row: (get_column(row, "category"),))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_in_place, choose
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.lmms import is_same_text, lmms_scorer, read_leading, score_text
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import is_same_text, read_leading, reading_scorer
 
 Entry(
     "muirbench",
@@ -25,10 +24,10 @@ Entry(
 ).register()
 
 
-@lmms_scorer("muirbench-lmms", version="2")
-def score_muirbench_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("muirbench-lmms", version="2", matches=is_same_text)
+def read_muirbench(reply: str) -> str:
     """lmms-eval's MuirBench: ``B.`` at the start, or a reply that is the letter. ``(B)`` is wrong."""
-    return score_text(reply, sample, read_leading(reply.text), "muirbench-lmms", is_same_text)
+    return read_leading(reply)
 
 
 declare_means("muirbench", "accuracy by task", lambda row: (get_column(row, "task", "category"),))

@@ -6,9 +6,8 @@ import re
 
 from eyechart.catalogue.entry import VLMEVALKIT, Entry, Kit, read_letter
 from eyechart.prompt.published import ask_with, choose
-from eyechart.registry import scorer
-from eyechart.score.lmms import score_letter
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import reading_scorer
+from eyechart.types import Sample
 
 _OMNISPATIAL = """
 You are a spatial-reasoning assistant.
@@ -89,14 +88,9 @@ Entry(
 _ANSWER_LINE = re.compile(r"answer\s*:\s*([A-D])\b", re.IGNORECASE)
 
 
-@scorer("omnispatial", version="1", parity="official")
-def score_omnispatial(reply: Reply, sample: Sample) -> Score:
-    """OmniSpatial's own rule: the letter of the last ``Answer: X``. As published, none is A; here, unread."""
-    return score_letter(reply, sample, read_answer_line(reply.text), "omnispatial")
-
-
+@reading_scorer("omnispatial", version="1", cut=None)
 def read_answer_line(reply: str) -> str | None:
-    """The letter of the last ``Answer: X``.
+    """OmniSpatial's own rule: the letter of the last ``Answer: X``. As published, none is A; here, unread.
 
     >>> read_answer_line("Answer: A? No. Answer: b"), read_answer_line("It is B.")
     ('B', None)

@@ -6,8 +6,7 @@ import re
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry
 from eyechart.prompt.published import ask
-from eyechart.score.lmms import lmms_scorer, score_short
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import reading_scorer
 
 Entry(
     "pixmo-count",
@@ -29,14 +28,10 @@ Entry(
 _DIGITS = re.compile(r"\d+")
 
 
-@lmms_scorer("pixmo-count-lmms", version="2")
-def score_pixmo_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer(
+    "pixmo-count-lmms", version="2", matches=lambda read, gold: read == find_digits(gold), is_whole=True
+)
+def find_digits(text: str) -> str:
     """lmms-eval's PixMo-Count: the first digits of the reply, or all of a reply without any."""
-    read = _find_digits(reply.text)
-    hit = any(read == _find_digits(gold) for gold in sample.golds)
-    return score_short(reply, sample, float(hit), read, "pixmo-count-lmms")
-
-
-def _find_digits(text: str) -> str:
     found = _DIGITS.search(text)
     return found[0] if found else text.strip()

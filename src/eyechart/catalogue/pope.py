@@ -9,8 +9,8 @@ from functools import partial
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
-from eyechart.score.lmms import lmms_scorer, score_short
-from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.score.lmms import is_same_text, reading_scorer
+from eyechart.types import MetricTable, ScoredRow
 
 Entry(
     "pope",
@@ -34,12 +34,10 @@ Entry(
 ).register()
 
 
-@lmms_scorer("pope-lmms", version="2")
-def score_pope_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("pope-lmms", version="2", matches=is_same_text, is_whole=True)
+def read_pope(reply: str) -> str:
     """lmms-eval's POPE: the whole reply is yes or no. As published, ``Yes.`` is wrong."""
-    read = reply.text.lower().strip()
-    hit = read in {gold.lower().strip() for gold in sample.golds}
-    return score_short(reply, sample, float(hit), read, "pope-lmms")
+    return reply.lower().strip()
 
 
 # -- The official number: F1 of yes. A row whose category lists several counts in each.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry, Kit, read_letter
 from eyechart.prompt.published import LETTER, ask_with, list_options
-from eyechart.score.lmms import is_same_text, lmms_scorer, score_text
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import is_same_text, reading_scorer
+from eyechart.types import Sample
 
 
 def ask_scienceqa(sample: Sample) -> str:
@@ -29,9 +29,8 @@ Entry(
 ).register()
 
 
-@lmms_scorer("scienceqa-lmms", version="2")
-def score_scienceqa_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("scienceqa-lmms", version="2", matches=is_same_text)
+def read_scienceqa(reply: str) -> str:
     """lmms-eval's ScienceQA: the whole reply is the letter, or it begins with the capital and a full stop."""
-    text = reply.text.strip()
-    letter = text[0] if text[:1].isupper() and text[1:2] == "." else text
-    return score_text(reply, sample, letter, "scienceqa-lmms", is_same_text)
+    text = reply.strip()
+    return text[0] if text[:1].isupper() and text[1:2] == "." else text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.lmms import is_same_text, lmms_scorer, score_text
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import is_same_text, reading_scorer
 
 Entry(
     "seedbench-img",
@@ -45,10 +44,10 @@ Entry(
 ).register()
 
 
-@lmms_scorer("seedbench-lmms", version="2")
-def score_seedbench_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("seedbench-lmms", version="2", matches=is_same_text)
+def read_seedbench(reply: str) -> str:
     """lmms-eval's SEED-Bench and SEED-Bench-2-Plus: the first character. "Because" is B."""
-    return score_text(reply, sample, reply.text.strip()[:1], "seedbench-lmms", is_same_text)
+    return reply.strip()[:1]
 
 
 declare_means(

@@ -10,7 +10,7 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
 from eyechart.score.judges import ask_judge, give, official_judged, parse_json
-from eyechart.score.lmms import lmms_scorer, normalise_lmms, score_short
+from eyechart.score.lmms import normalise_lmms, reading_scorer
 from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
@@ -81,12 +81,12 @@ def name_verdict(told: Any) -> str | None:
     return _VERDICTS.get(text)
 
 
-@lmms_scorer("simplevqa-lmms", version="2")
-def score_simplevqa_lmms(reply: Reply, sample: Sample) -> Score:
+@reading_scorer(
+    "simplevqa-lmms", version="2", matches=lambda read, gold: read == normalise_lmms(gold), is_whole=True
+)
+def read_simplevqa_lmms(reply: str) -> str:
     """lmms-eval's SimpleVQA, without a judge: equal in the form of VQA accuracy."""
-    read = normalise_lmms(reply.text)
-    hit = any(read == normalise_lmms(gold) for gold in sample.golds)
-    return score_short(reply, sample, float(hit), read, "simplevqa-lmms")
+    return normalise_lmms(reply)
 
 
 # -- The official number: F1 of the share of right answers and that among the attempted

@@ -8,7 +8,7 @@ from eyechart.catalogue.entry import GROUPS, Apart, Entry, Kit
 from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
-from eyechart.score.lmms import FOUR, lmms_scorer, score_letter
+from eyechart.score.lmms import FOUR, reading_scorer, score_letter
 from eyechart.types import Reply, Sample, Score
 
 Entry(
@@ -118,14 +118,9 @@ _VISULOGIC = tuple(
 )  # fmt: skip
 
 
-@lmms_scorer("visulogic-lmms", version="2")
-def score_visulogic_lmms(reply: Reply, sample: Sample) -> Score:
-    """lmms-eval's VisuLogic: the last letter in a tag, a box, after "answer" or "option", or in brackets."""
-    return score_letter(reply, sample, read_visulogic_lmms(reply.text), "visulogic-lmms")
-
-
+@reading_scorer("visulogic-lmms", version="2")
 def read_visulogic_lmms(reply: str) -> str | None:
-    r"""A letter from A to D; None without one.
+    r"""lmms-eval's VisuLogic: the last letter in a tag, a box, after "answer" or "option", or in brackets.
 
     >>> read_visulogic_lmms(r"\boxed{a} or \boxed{b}"), read_visulogic_lmms("C.")
     ('B', 'C')

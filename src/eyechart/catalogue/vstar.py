@@ -6,8 +6,7 @@ import re
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
-from eyechart.score.lmms import FOUR, lmms_scorer, score_letter
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import FOUR, reading_scorer
 
 Entry(
     "vstar-vlmevalkit",
@@ -38,14 +37,11 @@ _VSTAR = tuple(
 )  # fmt: skip
 
 
-@lmms_scorer("vstar-lmms", version="2")
-def score_vstar_lmms(reply: Reply, sample: Sample) -> Score:
-    """lmms-eval's V*: a reply that begins with A to D, else the letter after "answer", in brackets, alone."""
-    return score_letter(reply, sample, read_vstar(reply.text), "vstar-lmms")
-
-
+@reading_scorer("vstar-lmms", version="2")
 def read_vstar(reply: str) -> str | None:
-    """A letter from A to D; None without one. As published, "Because" is B.
+    """lmms-eval's V*: a reply that begins with A to D, else the letter after "answer", in brackets, alone.
+
+    As published, "Because" is B.
 
     >>> read_vstar("the answer is: c"), read_vstar("Because"), read_vstar("none")
     ('C', 'B', None)

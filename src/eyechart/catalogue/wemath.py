@@ -8,10 +8,9 @@ from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, frame
-from eyechart.registry import scorer
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide, get_column
-from eyechart.score.lmms import LETTERS, score_letter
-from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.score.lmms import LETTERS, reading_scorer
+from eyechart.types import MetricTable, ScoredRow
 
 _OPTION_MARK = re.compile(r"(?:^|;)\s*([A-Z])\.\s*")
 _WEMATH_HINT = (
@@ -67,14 +66,9 @@ Entry(
 _MARKS = re.compile(r"[><:.]")
 
 
-@scorer("wemath", version="1", parity="official")
-def score_wemath(reply: Reply, sample: Sample) -> Score:
-    """VLMEvalKit's rule without a judge: the first character after the last ``Answer``, if it is A to H."""
-    return score_letter(reply, sample, read_wemath(reply.text), "wemath")
-
-
+@reading_scorer("wemath", version="1", cut=None)
 def read_wemath(reply: str) -> str | None:
-    """The letter after the last "Answer"; None if no letter from A to H comes first there.
+    """VLMEvalKit's rule without a judge: the first character after the last ``Answer``, if it is A to H.
 
     >>> read_wemath("<<Answer>>: B"), read_wemath("the answer is B")
     ('B', None)

@@ -8,9 +8,7 @@ from decimal import Decimal
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask
-from eyechart.registry import scorer
-from eyechart.score.lmms import lmms_scorer, score_short
-from eyechart.types import Reply, Sample, Score
+from eyechart.score.lmms import reading_scorer
 
 ZEROBENCH = Entry(
     "zerobench",
@@ -52,12 +50,10 @@ _WHITE = re.compile(r"\s+")
 _DECIMAL = re.compile(r"-?(?:\d+\.\d+|\d+|\.\d+)")
 
 
-@scorer("zerobench", version="1", parity="official")
-def score_zerobench(reply: Reply, sample: Sample) -> Score:
+@reading_scorer("zerobench", version="1", matches=lambda read, gold: gold.strip().lower() in read, cut=None)
+def read_zerobench(reply: str) -> str:
     """VLMEvalKit's ZEROBench: the last braces of the reply contain the answer."""
-    read = find_last_braces(reply.text.strip().lower()) or ""
-    hit = any(gold.strip().lower() in read for gold in sample.golds)
-    return score_short(reply, sample, float(hit), read, "zerobench", is_whole=False)
+    return find_last_braces(reply.strip().lower()) or ""
 
 
 def find_last_braces(text: str) -> str | None:
@@ -74,13 +70,6 @@ def find_last_braces(text: str) -> str | None:
     return found
 
 
-@lmms_scorer("zerobench-lmms", version="2")
-def score_zerobench_lmms(reply: Reply, sample: Sample) -> Score:
-    """lmms-eval's ZEROBench: equal as numbers, or as texts without case, quotation marks and a full stop."""
-    hit = any(zerobench_lmms(reply.text, gold) for gold in sample.golds)
-    return score_short(reply, sample, float(hit), reply.text.strip(), "zerobench-lmms")
-
-
 def zerobench_lmms(reply: str, gold: str) -> bool:
     """Whether the two are the same number or the same text.
 
@@ -92,6 +81,12 @@ def zerobench_lmms(reply: str, gold: str) -> bool:
     if all(_DECIMAL.fullmatch(text) for text in plain):
         return Decimal(plain[0]) == Decimal(plain[1])
     return texts[0] == texts[1]
+
+
+@reading_scorer("zerobench-lmms", version="2", matches=zerobench_lmms, is_whole=True)
+def read_zerobench_lmms(reply: str) -> str:
+    """lmms-eval's ZEROBench: equal as numbers, or as texts without case, quotation marks and a full stop."""
+    return reply.strip()
 
 
 def _tidy_zerobench(text: str) -> str:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import eq
 from string import punctuation
+from typing import TypeVar
 
 from eyechart.registry import ScoreFunction, scorer
 from eyechart.score.reading import score_official
@@ -44,6 +46,31 @@ def cut_reasoning(text: str) -> str:
 def lmms_scorer(name: str, *, version: str) -> Callable[[ScoreFunction], ScoreFunction]:
     """Declare an official scorer that sees what lmms-eval 0.7.3 leaves of a reply."""
     return scorer(name, version=version, parity="official", cut=cut_reasoning)
+
+
+ReadText = TypeVar("ReadText", bound=Callable[[str], str | None])
+
+
+def reading_scorer(
+    name: str, *, version: str, matches: Callable[[str, str], bool] = eq, is_whole: bool = False,
+    cut: Callable[[str], str] | None = cut_reasoning,
+) -> Callable[[ReadText], ReadText]:  # fmt: skip
+    """Declare an official scorer by what it reads in a reply; the reader stays callable.
+
+    It is right if what was read `matches` a gold. `is_whole`: the reply is the answer and nothing else.
+    """
+
+    def record(read: ReadText) -> ReadText:
+        def score(reply: Reply, sample: Sample) -> Score:
+            found = read(reply.text)
+            hit = found is not None and any(matches(found, gold) for gold in sample.golds)
+            return score_short(reply, sample, float(hit), found, name, is_whole=is_whole)
+
+        score.__doc__ = read.__doc__  # for eyechart score --list
+        scorer(name, version=version, parity="official", cut=cut)(score)
+        return read
+
+    return record
 
 
 # -- Letters
@@ -147,14 +174,6 @@ def read_leading(reply: str) -> str:
 def is_same_text(text: str, gold: str) -> bool:
     """Equality but for case and outer white space."""
     return text.lower().strip() == gold.lower().strip()
-
-
-def score_text(
-    reply: Reply, sample: Sample, read: str, route: str, compare: Callable[[str, str], bool]
-) -> Score:
-    """Right if what was read compares to a gold."""
-    hit = any(compare(read, gold) for gold in sample.golds)
-    return score_official(reply, sample, value=float(hit), read=read or None, route=route)
 
 
 # -- Short answers
