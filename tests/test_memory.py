@@ -155,7 +155,7 @@ def test_who_gives_up_while_it_waits_for_room_leaves_nothing_behind(loop: str, b
         async with serving(saying(answer(LONG))) as served:
             http = Http(served.url, {})
             asking = asyncio.create_task(http.post([b"?"]))
-            while not budget._waiting:  # noqa: ASYNC110
+            while not budget.waiting:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -163,7 +163,7 @@ def test_who_gives_up_while_it_waits_for_room_leaves_nothing_behind(loop: str, b
             await http.close()
 
     run(loop, work())
-    assert not budget._waiting
+    assert not budget.waiting
     holder.release()
     assert budget.n_bytes == 0
 

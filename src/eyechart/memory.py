@@ -23,80 +23,40 @@ LARGE_BYTES = 2**20
 
 
 class MemoryBudget:
-    """A budget of bytes. Thread-safe."""
+    """A budget of bytes, and the claims that wait for a part of it. Thread-safe."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self.n_bytes = 0
-        self._lock = threading.Lock()
-        self._n_busy: dict[ClaimKind, int] = {"image": 0, "answer": 0}
-        self._waiting: deque[tuple[Claim, int, Callable[[], None]]] = deque()
+        self.lock = threading.Lock()
+        self.n_busy: dict[ClaimKind, int] = {"image": 0, "answer": 0}
+        self.waiting: deque[tuple[Claim, int, Callable[[], None]]] = deque()
 
-    @property
-    def has_room(self) -> bool:
-        return self.n_bytes < self.max_bytes
-
-    def acquire(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
-        """Add bytes to a claim; False: it has to wait, and `granted` is called later."""
-        with self._lock:
-            # A busy claim gets more at once: two that wait for each other would deadlock.
-            is_next = not any(waiting.kind == claim.kind for waiting, _, _ in self._waiting)
-            if claim.is_busy or (is_next and self._fits(claim, n_bytes)):
-                self._grant(claim, n_bytes)
-                return True
-            claim.waits_since = time.monotonic()
-            self._waiting.append((claim, n_bytes, granted))
-            return False
-
-    def release(self, claim: Claim, n_bytes: int) -> None:
-        """Subtract bytes; without any left, the claim is over and stops waiting."""
-        with self._lock:
-            if n_bytes >= claim.n_bytes:
-                n_bytes = claim.n_bytes
-                self._waiting = deque(entry for entry in self._waiting if entry[0] is not claim)
-                claim.stop_waiting()
-                self._set_idle(claim)
-            claim.n_bytes -= n_bytes
-            self.n_bytes -= n_bytes
-        self._grant_waiting()
-
-    def mark_idle(self, claim: Claim) -> None:
-        """The claim keeps its bytes but waits for something else: others get their turn."""
-        with self._lock:
-            self._set_idle(claim)
-        self._grant_waiting()
-
-    def _set_idle(self, claim: Claim) -> None:
-        if claim.is_busy:
-            claim.is_busy = False
-            self._n_busy[claim.kind] -= 1
-
-    def _fits(self, claim: Claim, n_bytes: int) -> bool:
-        is_first = not self._n_busy[claim.kind]
+    def fits(self, claim: Claim, n_bytes: int) -> bool:
+        is_first = not self.n_busy[claim.kind]
         return is_first or self.n_bytes + n_bytes <= self.max_bytes
 
-    def _grant(self, claim: Claim, n_bytes: int) -> None:
+    def grant(self, claim: Claim, n_bytes: int) -> None:
         claim.stop_waiting()
         claim.n_bytes += n_bytes
         self.n_bytes += n_bytes
-        if not claim.is_busy:
-            claim.is_busy = True
-            self._n_busy[claim.kind] += 1
+        self.n_busy[claim.kind] += not claim.is_busy
+        claim.is_busy = True
 
-    def _grant_waiting(self) -> None:
+    def grant_waiting(self) -> None:
         """Grant waiting claims, of each kind in order of arrival."""
         granted: list[Callable[[], None]] = []
         left: deque[tuple[Claim, int, Callable[[], None]]] = deque()
         held_up: set[ClaimKind] = set()
-        with self._lock:
-            for claim, n_bytes, call in self._waiting:
-                if claim.kind not in held_up and self._fits(claim, n_bytes):
-                    self._grant(claim, n_bytes)
+        with self.lock:
+            for claim, n_bytes, call in self.waiting:
+                if claim.kind not in held_up and self.fits(claim, n_bytes):
+                    self.grant(claim, n_bytes)
                     granted.append(call)
                 else:
                     held_up.add(claim.kind)
                     left.append((claim, n_bytes, call))
-            self._waiting = left
+            self.waiting = left
         for call in granted:  # outside of the lock
             call()
 
@@ -114,7 +74,16 @@ class Claim:
 
     def acquire(self, n_bytes: int, granted: Callable[[], None]) -> bool:
         """Add bytes; False: wait until `granted` is called, from any thread."""
-        return self._budget.acquire(self, n_bytes, granted)
+        budget = self._budget
+        with budget.lock:
+            # A busy claim gets more at once: two that wait for each other would deadlock.
+            is_next = not any(waiting.kind == self.kind for waiting, _, _ in budget.waiting)
+            if self.is_busy or (is_next and budget.fits(self, n_bytes)):
+                budget.grant(self, n_bytes)
+                return True
+            self.waits_since = time.monotonic()
+            budget.waiting.append((self, n_bytes, granted))
+            return False
 
     def acquire_blocking(self, n_bytes: int) -> None:
         """Add bytes, blocking until there is room. Not for an event loop."""
@@ -135,19 +104,33 @@ class Claim:
             await event.wait()
 
     def shrink(self, n_bytes: int) -> None:
-        """Hold at most so many bytes."""
-        if n_bytes < self.n_bytes:
-            self._budget.release(self, self.n_bytes - n_bytes)
+        """Hold at most so many bytes; without any left, the claim is over and stops waiting."""
+        budget = self._budget
+        if n_bytes >= self.n_bytes and (n_bytes or self.waits_since is None):
+            return
+        with budget.lock:
+            if not n_bytes:
+                budget.waiting = deque(entry for entry in budget.waiting if entry[0] is not self)
+                self.stop_waiting()
+                self._set_idle()
+            budget.n_bytes -= self.n_bytes - n_bytes
+            self.n_bytes = n_bytes
+        budget.grant_waiting()
+
+    def release(self) -> None:
+        """Release everything, and stop waiting."""
+        self.shrink(0)
 
     def mark_idle(self) -> None:
         """Keep the bytes while waiting for a model, and let waiting claims proceed."""
         if self.is_busy:
-            self._budget.mark_idle(self)
+            with self._budget.lock:
+                self._set_idle()
+            self._budget.grant_waiting()
 
-    def release(self) -> None:
-        """Release everything, and stop waiting."""
-        if self.n_bytes or self.waits_since is not None:
-            self._budget.release(self, self.n_bytes)
+    def _set_idle(self) -> None:
+        self._budget.n_busy[self.kind] -= self.is_busy
+        self.is_busy = False
 
     def stop_waiting(self) -> None:
         self.waited_s = self.total_wait_s()
