@@ -1,7 +1,6 @@
 import base64
 import hashlib
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -255,14 +254,13 @@ def test_what_an_image_takes_is_counted_while_it_is_prepared(monkeypatch: pytest
     budget = memory.MemoryBudget()
     monkeypatch.setattr(memory, "MEMORY_BUDGET", budget)
     most: list[int] = []
-    acquire = budget.acquire
+    grant = budget.grant
 
-    def watched(claim: memory.Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
-        is_granted = acquire(claim, n_bytes, granted)
+    def watched(claim: memory.Claim, n_bytes: int) -> None:
+        grant(claim, n_bytes)
         most.append(budget.n_bytes)
-        return is_granted
 
-    monkeypatch.setattr(budget, "acquire", watched)
+    monkeypatch.setattr(budget, "grant", watched)
     data = picture(size=(2000, 1000))
     for loader in (ImageLoader(max_side=100), ImageLoader(jpeg_quality=80)):
         most.clear()

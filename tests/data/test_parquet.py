@@ -82,6 +82,11 @@ def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(DataError, match="not a Parquet file"):
         open_source(tmp_path / "a.parquet")
+    damaged = bytearray(write(tmp_path / "c.parquet", {"question": ["?"]}).read_bytes())
+    damaged[-13] ^= 0xFF  # in the description of the columns
+    (tmp_path / "c.parquet").write_bytes(damaged)
+    with pytest.raises(DataError, match="not a Parquet file"):
+        open_source(tmp_path / "c.parquet")
     path = write(tmp_path / "b.parquet", {"question": ["?"], "image": [b""]})
     ref = next(iter(open_source(path))).images[0]
     with pytest.raises(ImageError, match="no image in column 'image'"):

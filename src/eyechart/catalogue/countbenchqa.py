@@ -46,9 +46,7 @@ def read_countbenchqa(reply: str) -> str:
     return reply.strip()
 
 
-@reading_scorer(
-    "countbench-lmms", version="2", matches=lambda read, gold: read == name_count(gold), is_whole=True
-)
+@reading_scorer("countbench-lmms", version="2", reads_golds=True, is_whole=True)
 def name_count(text: str) -> str:
     """lmms-eval's CountBench: the whole reply is the number, in digits or as a word to twenty.
 

@@ -9,7 +9,7 @@ from functools import partial
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
-from eyechart.score.lmms import is_same_text, reading_scorer
+from eyechart.score.lmms import reading_scorer
 from eyechart.types import MetricTable, ScoredRow
 
 Entry(
@@ -34,7 +34,7 @@ Entry(
 ).register()
 
 
-@reading_scorer("pope-lmms", version="2", matches=is_same_text, is_whole=True)
+@reading_scorer("pope-lmms", version="2", reads_golds=True, is_whole=True)
 def read_pope(reply: str) -> str:
     """lmms-eval's POPE: the whole reply is yes or no. As published, ``Yes.`` is wrong."""
     return reply.lower().strip()

@@ -81,9 +81,7 @@ def name_verdict(told: Any) -> str | None:
     return _VERDICTS.get(text)
 
 
-@reading_scorer(
-    "simplevqa-lmms", version="2", matches=lambda read, gold: read == normalise_lmms(gold), is_whole=True
-)
+@reading_scorer("simplevqa-lmms", version="2", reads_golds=True, is_whole=True)
 def read_simplevqa_lmms(reply: str) -> str:
     """lmms-eval's SimpleVQA, without a judge: equal in the form of VQA accuracy."""
     return normalise_lmms(reply)

@@ -52,18 +52,22 @@ ReadText = TypeVar("ReadText", bound=Callable[[str], str | None])
 
 
 def reading_scorer(
-    name: str, *, version: str, matches: Callable[[str, str], bool] = eq, is_whole: bool = False,
-    cut: Callable[[str], str] | None = cut_reasoning,
+    name: str, *, version: str, matches: Callable[[str, str], bool] = eq, reads_golds: bool = False,
+    is_whole: bool = False, cut: Callable[[str], str] | None = cut_reasoning,
 ) -> Callable[[ReadText], ReadText]:  # fmt: skip
     """Declare an official scorer by what it reads in a reply; the reader stays callable.
 
-    It is right if what was read `matches` a gold. `is_whole`: the reply is the answer and nothing else.
+    It is right if what was read `matches` a gold; with `reads_golds`, what is read in a gold in the same way.
+    `is_whole`: the reply is the answer and nothing else.
     """
 
     def record(read: ReadText) -> ReadText:
         def score(reply: Reply, sample: Sample) -> Score:
             found = read(reply.text)
-            hit = found is not None and any(matches(found, gold) for gold in sample.golds)
+            golds: Sequence[str] = (
+                [read(gold) or "" for gold in sample.golds] if reads_golds else sample.golds
+            )
+            hit = found is not None and any(matches(found, gold) for gold in golds)
             return score_short(reply, sample, float(hit), found, name, is_whole=is_whole)
 
         score.__doc__ = read.__doc__  # for eyechart score --list

@@ -48,7 +48,7 @@ def _parquet_file(path: Path) -> Any:
 
     try:
         return pq.ParquetFile(path)
-    except (pa.ArrowException, UnicodeDecodeError) as err:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as err:
         why = shorten(str(err))
         hint = "was the download interrupted?"
         raise DataError(f"{path.name}: not a Parquet file ({why})", hint=hint) from err

@@ -237,7 +237,7 @@ def reencode(
     """Decode the first frame, crop to `box`, resize, and save in a format that endpoints accept.
 
     JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG. With
-    `jpeg_quality` everything becomes JPEG of that quality, see `_encode_jpeg`.
+    `jpeg_quality` everything becomes JPEG of that quality, see `_crop_and_save`.
     """
     header = inspect(data, what)
     name, image = open_image(data, what)
@@ -259,9 +259,10 @@ def reencode(
         resized = size != (right - left, bottom - top)
         if is_huge and resized:
             image = _reduce_in_strips(image, size)
-        if jpeg_quality is not None:
-            return _encode_jpeg(image, corners, size, jpeg_quality, resized=resized)
-        return _crop_and_save(image, corners, size, _choose_format(header, corners), resized=resized)
+        is_webp = header.format == "WEBP" and not header.is_animated and corners is None
+        format = header.format if header.format == "JPEG" or is_webp else "PNG"
+        format = format if jpeg_quality is None else "JPEG"
+        return _crop_and_save(image, corners, size, format, quality=jpeg_quality, resized=resized)
     except (OSError, ValueError, MemoryError) as err:  # a mode that Pillow reads but cannot convert
         raise ImageError(
             f"{what}: cannot crop, resize or save {name} of mode {image.mode} ({shorten_reason(err)})",
@@ -291,45 +292,34 @@ def _reduce_in_strips(image: PilImage, size: tuple[int, int]) -> PilImage:
     return rough
 
 
-def _choose_format(header: Header, corners: _Corners | None) -> str:
-    is_webp = header.format == "WEBP" and not header.is_animated and corners is None
-    return header.format if header.format == "JPEG" or is_webp else "PNG"
-
-
 def _crop_and_save(
-    image: PilImage, corners: _Corners | None, size: tuple[int, int], format: str, *, resized: bool
+    image: PilImage,
+    corners: _Corners | None,
+    size: tuple[int, int],
+    format: str,
+    *,
+    quality: int | None,
+    resized: bool,
 ) -> Encoded:
-    orientation = read_orientation(image)
-    profile = image.info.get("icc_profile")
-    if corners is not None:
-        with suppress_warnings():  # about crops above half of our limit
-            image = image.crop(corners)
-    if resized:
-        from PIL.Image import Resampling
+    """Crop, resize and save.
 
-        image = _smooth(image).resize(size, Resampling.LANCZOS)
-    return Encoded(_save(image, format, orientation, profile), format, *image.size, resized)
-
-
-def _encode_jpeg(
-    image: PilImage, corners: _Corners | None, size: tuple[int, int], quality: int, *, resized: bool
-) -> Encoded:
-    """InSight-o3's steps: RGB, Lanczos, Pillow's default JPEG, without orientation and colour profile.
-
-    The bytes are what Pillow gives for these steps. One difference: 16-bit grey is scaled to 8 bits first,
-    where Pillow would clip everything above 255 to white.
+    With a `quality` by InSight-o3's steps: RGB, Lanczos, Pillow's default JPEG, without orientation and
+    colour profile. The bytes are what Pillow gives for these steps. One difference: 16-bit grey is scaled to
+    8 bits first, where Pillow would clip everything above 255 to white.
     """
     from PIL.Image import Resampling
 
+    orientation, profile = read_orientation(image), image.info.get("icc_profile")
     with suppress_warnings():  # about large crops, and about palettes whose transparency is dropped
         image = image if corners is None else image.crop(corners)
-        grey = _smooth(image) if image.mode.startswith("I") else image
-        image = grey if grey.mode == "RGB" else grey.convert("RGB")  # which would copy
+        if quality is not None:
+            orientation, profile = 1, None
+            image = _smooth(image) if image.mode.startswith("I") else image
+            image = image if image.mode == "RGB" else image.convert("RGB")  # which would copy
     if resized:
-        image = image.resize(size, Resampling.LANCZOS)
-    out = BytesIO()
-    image.save(out, "JPEG", quality=quality)
-    return Encoded(out.getvalue(), "JPEG", *size, resized)
+        image = _smooth(image).resize(size, Resampling.LANCZOS)
+    data = _save(image, format, orientation, profile, _JPEG_QUALITY if quality is None else quality)
+    return Encoded(data, format, *image.size, resized)
 
 
 def clip_box(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
@@ -366,7 +356,7 @@ def _smooth(image: PilImage) -> PilImage:
     return image
 
 
-def _save(image: PilImage, format: str, orientation: int, profile: Any) -> bytes:
+def _save(image: PilImage, format: str, orientation: int, profile: Any, quality: int) -> bytes:
     from PIL.Image import Exif
 
     extra: dict[str, Any] = {"icc_profile": profile} if profile else {}
@@ -379,7 +369,7 @@ def _save(image: PilImage, format: str, orientation: int, profile: Any) -> bytes
     if image.mode not in (_JPEG_MODES if format == "JPEG" else _PNG_MODES):
         image = image.convert("RGBA" if "A" in image.getbands() and format != "JPEG" else "RGB")
     if format != "PNG":
-        extra["quality"] = _JPEG_QUALITY
+        extra["quality"] = quality
     out = BytesIO()
     image.save(out, format, **extra)
     return out.getvalue()
