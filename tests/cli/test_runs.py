@@ -108,3 +108,19 @@ def test_runs_that_differ_in_their_scorer_say_so(questions: Path) -> None:
     eyechart("score", first.folder, "--scorer", "text", cwd=folder)
     told = [run["selection"] for run in eyechart("runs", "--json", cwd=folder).json["runs"]]
     assert sorted(told) == ["limit 2, scorer default", "scorer default", "scorer default", "scorer text"]
+
+
+def test_arguments_may_stand_behind_flags(folder: Path) -> None:
+    """argparse alone gives up on them where an earlier one was optional or repeatable."""
+    sample = eyechart("show", "baseline-r", "--json", "#1", cwd=folder).json
+    assert sample["id"] == eyechart("show", "baseline-r", "#1", "--json", cwd=folder).json["id"]
+    compared = eyechart("compare", "baseline-r", "--json", "baseline-m", cwd=folder)
+    assert (compared.code, compared.json["n"]) == (0, 4)
+    for words in (
+        ("show", "baseline-r", "#1", "--json", "#2"),
+        ("gate", "baseline-r", "--at-least", "9", "x"),
+    ):
+        refused = eyechart(*words, cwd=folder)
+        assert (refused.code, f"unrecognized arguments: {words[-1]}" in refused.err) == (2, True)
+    deleted = eyechart("runs", "rm", "--yes", "baseline-r", "baseline-m", cwd=folder)
+    assert (deleted.code, deleted.err.count("deleted ")) == (0, 2)

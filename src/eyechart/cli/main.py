@@ -92,6 +92,23 @@ class Parser(argparse.ArgumentParser):
             hint = f"did you mean {' or '.join(near)}? See: {self.prog} --help"
             raise UsageError(str(err), hint=hint) from err
 
+    def take_rest(self, args: argparse.Namespace, rest: Sequence[str]) -> None:
+        """Give what stands behind a flag (``show RUN --json SAMPLE``) to the arguments that are still open.
+
+        argparse leaves it over. What is no argument is refused.
+        """
+        if any(text.startswith("-") for text in rest):
+            self.unrecognized(rest)
+        left = list(rest)
+        for action in self._get_positional_actions():
+            if action.nargs == "?" and left and getattr(args, action.dest) == action.default:
+                setattr(args, action.dest, self._get_values(action, [left.pop(0)]))
+            elif action.nargs in ("*", "+"):
+                setattr(args, action.dest, [*getattr(args, action.dest), *left])
+                left = []
+        if left:
+            self.unrecognized(rest)
+
     def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse unknown arguments and suggest the nearest flag."""
         flags = sorted({flag for one in self._actions for flag in one.option_strings if flag[:2] == "--"})
@@ -164,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words = [*words[1:2], "--help"]
         args, unknown = build_parser(_verb(*words)).parse_known_args(words)
         if unknown:
-            args.parser.unrecognized(unknown)
+            args.parser.take_rest(args, unknown)
         return int(args.execute(args))
     except EyechartError as err:
         return _end(err, err.exit_code, words)
