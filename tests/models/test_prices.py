@@ -58,6 +58,7 @@ def test_the_table_says_when_and_where_its_prices_were_so() -> None:
         ("openai/gpt-4o-2024-08-06", 10.0),
         ("openai/gpt-4o-2024-05-13", 15.0),  # a dated version of its own price
         ("openai/gpt-4o-mini", 0.6),
+        ("openai/gpt-5.5", 30.0),
         ("openai/gpt-4o-mini-2024-07-18", 0.6),
         ("openai/gpt-4.1", 8.0),
         ("openai/gpt-4.1-nano-2025-04-14", 0.4),
