@@ -324,7 +324,7 @@ class Unread:
         return f"{which} have no answer that {self.rule} reads and count 0 ({kinds}): {'; '.join(self.help)}"
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "line": self.line}
+        return {**asdict(self), "help": list(self.help), "line": self.line}
 
 
 def find_unread(
