@@ -32,8 +32,6 @@ from eyechart.stats.sequential import SequentialTest
 from eyechart.types import Failure, Result, Score
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from eyechart.runs.plan import Plan
     from eyechart.store.reader import Task
 
@@ -260,10 +258,6 @@ class Watch:
     def order(self) -> Sequence[int]:
         """The positions of the samples, as they should be asked."""
         return list(itertools.chain.from_iterable(self._groups))
-
-    @property
-    def n_clusters(self) -> int:
-        return len(self._groups)
 
     def until_decided(self, tasks: Iterator[Task]) -> Iterator[Task]:
         """The tasks, until the test has a result."""

@@ -90,7 +90,9 @@ def write_check_sheet(
     run = Run(folder)
     file = Path(path) if path is not None else run.folder / FILE_NAME
     _check_place(file)
-    scored = [(name, trial) for name, trial, score, _ in run.scores() if score.outcome != "unscored"]
+    scored = [
+        (one.sample.id, one.trial) for one in run.counted() if one.score and one.score.outcome != "unscored"
+    ]
     if not scored:
         raise UsageError(
             f"{run.folder} has no scored reply to check", hint="score it first: eyechart score RUN"

@@ -42,7 +42,7 @@ from eyechart.runs.options import Options
 from eyechart.runs.plugins import find_exporter
 from eyechart.store.folder import REPORT_NAME, SUMMARY_NAME, prepare_folder, write_json
 from eyechart.store.journal import FILE_NAME, Journal
-from eyechart.types import Export, Reply, Result, Score, Usage
+from eyechart.types import Export, Reply, Result, Usage
 
 if TYPE_CHECKING:
     from eyechart.store.reader import Call, JudgeTotals, Verdict
@@ -365,11 +365,6 @@ class Run:
             is_brief=is_brief,
             clusters=self.clusters if sample is None else {},
         )
-
-    def scores(self) -> Iterator[tuple[str, int, Score, bool]]:
-        """Sample, trial and score of every reply, in order, and whether the score waits for a judge."""
-        scorer, version = self._find_version()
-        return self.journal.scores(scorer, version=version, trials=self.trials)
 
     def _find_version(self, scorer: str | None = None) -> tuple[str, str]:
         """A scorer of the run, or the run's own, with its version."""

@@ -349,13 +349,12 @@ def combine_means(groups: Sequence[Interval], *, overlap: float = 1.0, confidenc
         raise ValueError("no groups are given")
     n = len(groups)
     mean = math.fsum(group.mean for group in groups) / n
-    sizes = [group.n_effective or _invert_wilson(group, compute_z(confidence)) for group in groups]
-    centres = [(group.mean * size + 0.5) / (size + 1) for group, size in zip(groups, sizes, strict=True)]
-    variances = [c * (1 - c) / size for c, size in zip(centres, sizes, strict=True)]
+    centres = [(group.mean * group.n_effective + 0.5) / (group.n_effective + 1) for group in groups]
+    variances = [c * (1 - c) / group.n_effective for c, group in zip(centres, groups, strict=True)]
     variance = math.fsum(variances) / n**2 * overlap
     centre = math.fsum(centres) / n
     effective = centre * (1 - centre) / variance
-    if all(group.method == "wilson" or not group.n_effective for group in groups):
+    if all(group.method == "wilson" for group in groups):
         quantile = compute_z(confidence)
     else:  # Welch and Satterthwaite's degrees of freedom
         parts = (v**2 / max(1, group.n_clusters - 1) for v, group in zip(variances, groups, strict=True))
@@ -392,22 +391,6 @@ def measure_overlap(groups: Iterable[Moments]) -> float:
             shared[cluster] = shared.get(cluster, 0.0) + influence
     apart = math.fsum(squares)
     return max(1.0, math.fsum(one**2 for one in shared.values()) / apart) if apart else 1.0
-
-
-def _invert_wilson(group: Interval, z: float) -> float:
-    """The n of which Wilson's interval at the mean is the given one, for groups whose n is not stated.
-
-    >>> low, high = compute_wilson(30, 40)
-    >>> found = Interval(mean=0.75, low=low, high=high, n=40, n_clusters=40, method="wilson")
-    >>> round(_invert_wilson(found, compute_z()), 9)
-    40.0
-    """
-    # The ends are the roots of (1 + z²/n) p² - (2 mean + z²/n) p + mean²: their product gives n. At low means
-    # that of 1 - p does, with more digits.
-    mean, product = group.mean, group.low * group.high
-    if mean < 0.5:
-        mean, product = 1 - mean, (1 - group.low) * (1 - group.high)
-    return z * z * product / max(mean**2 - product, 1e-12)
 
 
 def add_in_order(values: Iterable[float]) -> float:

@@ -113,27 +113,17 @@ def tally_outcomes(
     journal: JournalReader, manifest: Mapping[str, Any]
 ) -> tuple[dict[str, int], float | None]:
     """Sample-trials by outcome, those not asked yet included, and the mean of the scored ones so far."""
-    sql = f"SELECT outcome, count(*), total(value) FROM ({_ENTRIES}) GROUP BY outcome"  # noqa: S608 - constants
-    with _rows(journal, manifest, sql) as rows:
-        found = {str(outcome): (int(n), float(total)) for outcome, n, total in rows}
-    counts = {outcome: n for outcome, (n, _) in found.items()}
-    if journal.has_weights():
-        total, weight = _sum_weighted(journal, manifest)
-    else:
-        scored = [one for outcome, one in found.items() if outcome not in _NOT_SCORED]
-        weight, total = sum(n for n, _ in scored), sum(total for _, total in scored)
-    return counts, total / weight if weight else None
-
-
-def _sum_weighted(journal: JournalReader, manifest: Mapping[str, Any]) -> tuple[float, float]:
     sql = f"""
-        SELECT total(value * weight), total(weight) FROM (
-          SELECT e.outcome, e.value, coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1) AS weight
-          FROM ({_ENTRIES}) e JOIN samples s ON s.position = e.position)
-        WHERE outcome NOT IN {_NOT_SCORED}"""  # noqa: S608
+        SELECT outcome, count(*), total(value * weight), total(weight) FROM (
+          SELECT e.*, coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1) AS weight
+          FROM ({_ENTRIES}) e JOIN samples s USING (position))
+        GROUP BY outcome"""  # noqa: S608 - constants
     with _rows(journal, manifest, sql) as rows:
-        total, weight = next(iter(rows))
-        return float(total), float(weight)
+        found = {str(outcome): (int(n), total, weight) for outcome, n, total, weight in rows}
+    scored = [one for outcome, one in found.items() if outcome not in _NOT_SCORED]
+    weight = sum(weight for _, _, weight in scored)
+    mean = sum(total for _, total, _ in scored) / weight if weight else None
+    return {outcome: n for outcome, (n, _, _) in found.items()}, mean
 
 
 _ENTRIES = f"""

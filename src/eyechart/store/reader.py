@@ -433,11 +433,6 @@ class JournalReader:
         seconds, sent, retried, cached = self._first(sql)
         return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
 
-    def has_weights(self) -> bool:
-        """Whether samples are worth different points."""
-        sql = """SELECT EXISTS (SELECT 1 FROM samples WHERE instr(body, CAST('"weight":1.0' AS BLOB)) = 0)"""
-        return bool(self._first(sql)[0])
-
     def read_starts(self) -> tuple[float, float]:
         """When the run was first and last started, in seconds since 1970; 0 if it never was."""
         first, last = self._first("SELECT min(started_at), max(started_at) FROM sessions")
