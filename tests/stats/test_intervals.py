@@ -3,7 +3,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart import stats
@@ -212,6 +212,7 @@ def test_a_clustered_interval_holds_its_mean_and_stays_a_share(rows: list[tuple[
     assert found.n_effective > 0
 
 
+@example([(0.0, 1.5), *[(0.0, 4.875)] * 3, (0.0, 13.75), (0.0, 0.5)])
 @given(weighted)
 def test_clusters_of_one_sample_are_no_clusters(rows: list[tuple[float, float]]) -> None:
     values, weights = zip(*rows, strict=True)

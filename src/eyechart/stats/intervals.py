@@ -216,17 +216,21 @@ class Moments:
         """What is known of the independent units: the clusters, and the samples that have none."""
         weight, total = self._add_up()
         n_samples = self.n
-
-        def scale(w: int, wx: int, times: int = 1) -> tuple[float, float, int]:
-            """The weight, 1 on average; how far the value is from the mean times the weight; how often."""
-            return w * n_samples / weight, (wx * weight - w * total) * n_samples / (weight**2 * _WHOLE), times
-
-        samples, units = [], [scale(w, wx) for w, wx in self._clusters.values()]
+        counted, counted_units = Counter[tuple[int, int]](), Counter(self._clusters.values())
         for (x, one, is_alone), times in self._counts.items():
             w = int(one * _UNIT)
-            samples.append(scale(w, w * int(x * _UNIT), times))
+            counted[w, w * int(x * _UNIT)] += times
             if is_alone:
-                units.append(samples[-1])
+                counted_units[w, w * int(x * _UNIT)] += times
+
+        def scale(counts: Counter[tuple[int, int]]) -> list[tuple[float, float, int]]:
+            """The weight, 1 on average; how far the value is from the mean times the weight; how often."""
+            return [
+                (w * n_samples / weight, (wx * weight - w * total) * n_samples / (weight**2 * _WHOLE), times)
+                for (w, wx), times in counts.items()
+            ]
+
+        samples, units = scale(counted), scale(counted_units)
         n = sum(times for _, _, times in units)
         weights_2 = math.fsum(w * w * times for w, _, times in units)
         weights_3 = math.fsum(w**3 * times for w, _, times in units)
