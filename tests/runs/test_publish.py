@@ -29,6 +29,9 @@ def mmstar(tmp_path: Path) -> Run:
     return run("mmstar", StubModel(), settings=settings, out=tmp_path / "runs", progress=False)
 
 
+KEY = "sk-secret-of-mine"
+
+
 def read(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -132,8 +135,9 @@ def test_a_shared_run_holds_nothing_of_this_machine(tmp_path: Path) -> None:
     """Its page has no path, no key, no address and no image, wherever they may hide."""
     (tmp_path / "a.png").write_bytes(picture())
     row = {"question": "Which?", "image": str(tmp_path / "a.png"), "answer": "A", "file": f"{tmp_path}/a.doc",
-           "category": f"{tmp_path}/animals", "more": {"at": [f"{tmp_path}/b.doc"]}}  # fmt: skip
-    key = "sk-secret-of-mine"
+           "category": f"{tmp_path}/animals", "more": {"at": [f"{tmp_path}/b.doc"]},
+           "note": f"from {tmp_path}/c.doc, http://me:{KEY}@example.org/"}  # fmt: skip
+    key = KEY
 
     def answer(asked: Asked) -> Answer | str:
         refused = Answer(status=400, body=f"{key} refused at {tmp_path}/server.py".encode())

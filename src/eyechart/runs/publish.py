@@ -21,6 +21,7 @@ import yaml
 from eyechart.data.files.hub import HubSpec, is_hub, parse_hub
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import atomic_write
+from eyechart.models.specs import strip_password
 from eyechart.option import list_options
 from eyechart.report.conditions import describe_conditions, hide_folders, name_run
 from eyechart.runs.listing import tell_selection
@@ -31,6 +32,7 @@ from eyechart.types import OUTCOMES, Result
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 _URL = re.compile(r"\w+://[^\s'\"<>]+")
+_PATH = re.compile(r"""(?<![\w.:/~\\])(?:file://|~)?/[^\s'"()<>]+""")
 # The first folder of a path on another machine; on this one, any that exists.
 _TOPS = frozenset({"data", "home", "media", "mnt", "opt", "root", "scratch", "srv", "tmp", "usr", "var",
                    "Users", "Volumes", "private"})  # fmt: skip
@@ -173,28 +175,34 @@ class SharedRun(Run):
 
 
 def clean(value: Any) -> Any:
-    r"""A value of a column without folders of this machine and without images.
+    r"""A value of a column without folders of this machine, passwords in addresses, and images.
 
     >>> clean({"file": "/home/me/a.png", "also": [r"C:\me\b.png", "data:image/png;base64,AAAA", "/m/01g"]})
     {'file': 'a.png', 'also': ['b.png', '(image)', '/m/01g']}
+    >>> clean("a copy of /home/me/a.png from https://me:secret@example.org/home/a.png")
+    'a copy of a.png from https://example.org/home/a.png'
     """
     if isinstance(value, Mapping):
-        return {key: clean(one) for key, one in value.items()}
+        return {clean(key): clean(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [clean(one) for one in value]
     if not isinstance(value, str):
         return value
     if value.startswith("data:image/"):
         return "(image)"
-    if value.startswith(("~/", "file://")) or _is_path(value):
+    if re.match(r"[A-Za-z]:\\", value):
+        return PureWindowsPath(value).name
+    if _is_path(value):
         return PurePosixPath(value).name
-    return PureWindowsPath(value).name if re.match(r"[A-Za-z]:\\", value) else value
+    known = strip_password(value)
+    return _PATH.sub(lambda found: PurePosixPath(found[0]).name if _is_path(found[0]) else found[0], known)
 
 
 def _is_path(text: str) -> bool:
     """Whether a text is an absolute path, and not a name such as ``/m/01g317``."""
     top, below, _ = text[1:].partition("/")
-    return text.startswith("/") and bool(top and below) and (top in _TOPS or Path(f"/{top}").is_dir())
+    is_known = text.startswith("/") and bool(top and below) and (top in _TOPS or Path(f"/{top}").is_dir())
+    return is_known or text.startswith(("~/", "file://"))
 
 
 def find_data_set(run: Run) -> HubSpec:
