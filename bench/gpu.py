@@ -31,7 +31,6 @@ from transformers import AutoConfig, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalG
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 import eyechart as ec
-from eyechart.models.hf import weights
 from eyechart.models.hf.decode import Decoder, Row
 from eyechart.models.hf.engine import BatchLimits, Engine
 from eyechart.models.hf.model import HfModel
@@ -246,7 +245,7 @@ def measure_watch(
             Path(place, "ckpt", f"step-{k + 1}").symlink_to(Path(place, "ab"[k % 2]))
         kind = f"hf,device={device},max_tokens={NEW_TOKENS}" + ",compile=true" * is_compiled
         with (
-            mock.patch.object(weights, "open_checkpoint", open_here),
+            mock.patch("eyechart.models.hf.model.open_checkpoint", open_here),
             mock.patch.object(Decoder, "start", note_begin),
             mock.patch.object(HfModel, "_finish", note_finish),
         ):
