@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.pipelines.insight_o3.benchmark import AnnotationSource
 from eyechart.pipelines.insight_o3.report import write_insight_o3
-from eyechart.pipelines.insight_o3.score import score_insight_o3
+from eyechart.pipelines.insight_o3.score import InsightScorer
 from eyechart.types import Failure, Reply, Result, Sample, answer_calls
 from support.files import jsonl
 from support.insight_o3 import E2E, expected, scripted, stub_judge
@@ -26,7 +26,7 @@ def evaluated(sample: Sample, position: int, trial: int) -> Result:
         return Result(sample=sample, position=position, trial=trial, failure=failure)
     choice = said["choices"][trial]
     reply = Reply(text=choice["content"], finish_reason=choice["finish_reason"])
-    score = answer_calls(score_insight_o3(reply, sample), lambda call: stub_judge(call.values["answer"]))
+    score = answer_calls(InsightScorer().steps(reply, sample), lambda call: stub_judge(call.values["answer"]))
     return Result(sample=sample, position=position, trial=trial, reply=reply, score=score)
 
 
@@ -107,7 +107,7 @@ def test_types_and_groups_are_those_of_the_official_loader(tmp_path: Path) -> No
     found = []
     for position, sample in enumerate(source):
         reply = Reply(text="A")
-        score = answer_calls(score_insight_o3(reply, sample), lambda call: "A")
+        score = answer_calls(InsightScorer().steps(reply, sample), lambda call: "A")
         found.append(Result(sample=sample, position=position, reply=reply, score=score))
     files = export(tmp_path, found, trials=1)
     first, second = records(files["trial_0/eval_records.jsonl"])
@@ -120,7 +120,7 @@ def test_types_and_groups_are_those_of_the_official_loader(tmp_path: Path) -> No
 @pytest.mark.parametrize("text", ["\ud800 half", "图 \u2028", "\x00"])
 def test_any_reply_can_be_written(tmp_path: Path, text: str) -> None:
     sample = Sample(id="1", question="What?", golds=("x",))
-    score = answer_calls(score_insight_o3(Reply(text=text), sample), lambda call: text)
+    score = answer_calls(InsightScorer().steps(Reply(text=text), sample), lambda call: text)
     files = export(
         tmp_path, [Result(sample=sample, position=0, reply=Reply(text=text), score=score)], trials=1
     )
