@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import eyechart
 from eyechart.errors import ModelError, rename_flags, translate_errors, translate_hint
-from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, rename_flags_in_hint
+from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, KNOWN_FLAGS
 from eyechart.pipelines.multi import cli as multi_cli
 from eyechart.pipelines.vlmevalkit.evalscope import job
 from eyechart.pipelines.vlmevalkit.vlmeval import command
@@ -82,10 +82,12 @@ def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
         ("--output_dir names another folder", "--output_dir names another folder"),
         ("name it with --judge MODEL", "name it with --judge_model MODEL"),
         ("--judge-prompts FILE; --judge-param N=V", "--judge_prompts FILE"),
+        ("is it running? --base-url names another", "is it running? --api_base_url names another"),
+        ("run the same command again; --give-up-after N tries for longer", "run the same command again"),
     ],
 )
 def test_at_the_door_of_insight_o3(said: str, meant: str) -> None:
-    assert rename_flags_in_hint(said) == meant
+    assert translate_hint(said, FLAG_NAMES, KNOWN_FLAGS) == meant
 
 
 @cache

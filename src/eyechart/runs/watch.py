@@ -69,8 +69,7 @@ class Watch:
             raise UsageError(f"{self.points} points", hint="give a number of percentage points above 0")
         options = Options.of(self.options)
         self.out = Path(options.out)
-        asked = [self.source, self.model, options.list_given("data", "request", "score")]
-        digest = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:6]
+        digest = _hash([self.source, self.model, options.list_given("data", "request", "score")])[:6]
         self._file = self.out / f"watch-{make_file_name(self.folder.absolute().name)}-{digest}.json"
         self.page = self._file.with_suffix(".html")
         self._settled = SettledCheckpoints(self.folder, self.marker)
@@ -131,12 +130,13 @@ class Watch:
             raise
         if self.is_interrupted:
             return False
-        self._write(_Evaluated(checkpoint.step, name, _hash_signature(signature), runs))
+        self._write(_Evaluated(checkpoint.step, name, _hash(signature), runs))
         return True
 
     def _evaluate(self, checkpoint: Checkpoint) -> dict[str, str]:
         # A class is identified by its arguments, not by what is in the folder: nothing old may count.
-        is_new = not self.model.startswith("python:") or checkpoint.path.name not in self._list_names()
+        known = {one.name for one in self.read()}
+        is_new = not self.model.startswith("python:") or checkpoint.path.name not in known
         given = self.options if is_new else {**self.options, "fresh": True}
         [(chosen, options)] = choose_models([name_checkpoint(self.model, checkpoint.path)], given)
         runs = {}
@@ -161,12 +161,8 @@ class Watch:
         found = [one for one in state.checkpoints if all(Path(run).is_dir() for run in one.runs.values())]
         return sorted(found, key=lambda one: (one.step, one.name))
 
-    def _list_names(self) -> list[str]:
-        return [one.name for one in self.read()]
-
     def _is_known(self, checkpoint: Checkpoint, signature: Signature) -> bool:
-        found = {one.name: one.signature for one in self.read()}
-        return found.get(checkpoint.path.name) == _hash_signature(signature)
+        return (checkpoint.path.name, _hash(signature)) in {(one.name, one.signature) for one in self.read()}
 
     def _write(self, new: _Evaluated) -> None:
         prepare_folder(self.out)
@@ -174,7 +170,7 @@ class Watch:
         with atomic_write(self._file) as place:
             place.write_bytes(msgspec.json.encode(_State([*others, new])))
         with contextlib.suppress(EyechartError):  # the runs may not be comparable: `curves` says so
-            self.write_page()
+            write_watch_page(self.page, self.folder.absolute().name, self.curves())
 
     def curves(self) -> list[WatchedCurve]:
         """A curve per benchmark, over the checkpoints that were evaluated on it."""
@@ -216,10 +212,6 @@ class Watch:
             n_clusters=len(set(shared.clusters)) if shared.clusters else len(shared.ids),
         )
 
-    def write_page(self) -> None:
-        """Write the page that renews itself."""
-        write_watch_page(self.page, self.folder.absolute().name, self.curves())
-
     def to_json(self) -> dict[str, Any]:
         """The curves, and which checkpoints wait."""
         return {
@@ -229,8 +221,8 @@ class Watch:
         }
 
 
-def _hash_signature(signature: Signature) -> str:
-    return hashlib.sha256(repr(signature).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def _hash(value: object) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def name_checkpoint(model: str, folder: Path) -> str:
@@ -309,7 +301,7 @@ def watch(
 # -- Checkpoints in a folder
 
 
-MARKERS = ("trainer_state.json",)  # of transformers' Trainer, written after weights and optimizer
+MARKER = "trainer_state.json"  # of transformers' Trainer, written after weights and optimizer
 _STEP = re.compile(r"(\d+)\D*$")
 _UNFINISHED = re.compile(r"(^|[-_.])(tmp|temp|part|partial|incomplete)([-_.]|$)", re.IGNORECASE)
 _MOST_HEADER = 100 * 2**20  # bytes, as the format's own library allows
@@ -352,41 +344,36 @@ def find_fault(checkpoint: Checkpoint, marker: str = "") -> str:
     """Why a checkpoint cannot be read yet; empty if it is complete.
 
     It needs its configuration and its weights in full: every file of weights that an index names, as long as
-    its own header says; and the file that a trainer writes last (`MARKERS`), if it or a folder beside it has
-    one.
+    its own header says; and the file that a trainer writes last (`MARKER`), if a folder beside it has one.
     """
     folder = checkpoint.path
     try:
-        for name in [marker] if marker else _list_markers(folder):
-            if not (folder / name).is_file():
-                return f"{name} is missing"
+        last = marker or (MARKER if any(folder.parent.glob(f"*/{MARKER}")) else "")
+        if last and not (folder / last).is_file():
+            return f"{last} is missing"
         if not {"config.json", "adapter_config.json"} & {path.name for path in folder.iterdir()}:
             return "config.json is missing"
-        weights = list(_list_weights(folder))
-        return next((fault for path in weights if (fault := _check_weights(path))), "") or (
-            "" if weights or _has_old_weights(folder) else "there are no weights"
-        )
+        if weights := _list_weights(folder):
+            return next((fault for path in weights if (fault := _check_weights(path))), "")
+        # Older formats do not tell how long they are: the two looks must do.
+        old = (path for pattern in _OLD_FORMATS for path in folder.glob(pattern))
+        return "" if any(path.stat().st_size for path in old) else "there are no weights"
     except (OSError, ValueError) as err:  # a file that is half there, or gone since
         return f"it cannot be read: {err}"
 
 
-def _list_markers(folder: Path) -> Iterator[str]:
-    """The last files of a trainer, if a checkpoint here has them."""
-    for name in MARKERS:
-        if any(folder.parent.glob(f"*/{name}")):
-            yield name
+class _Index(msgspec.Struct, frozen=True):
+    weight_map: dict[str, str]
 
 
-def _list_weights(folder: Path) -> Iterator[Path]:
+def _list_weights(folder: Path) -> list[Path]:
     """The files of weights: those that the index names, or all."""
     for index in sorted(folder.glob("*.safetensors.index.json")):
-        content = read_json(index, dict[str, object])
-        named = content.get("weight_map") if content else None
-        if not isinstance(named, dict) or not named:
+        content = read_json(index, _Index)
+        if content is None or not content.weight_map:
             raise ValueError(f"{index.name} names no files")
-        yield from (folder / Path(str(name)).name for name in sorted(set(named.values())))
-        return
-    yield from sorted(folder.glob("*.safetensors"))
+        return [folder / Path(name).name for name in sorted(set(content.weight_map.values()))]
+    return sorted(folder.glob("*.safetensors"))
 
 
 def _check_weights(path: Path) -> str:
@@ -401,11 +388,6 @@ def _check_weights(path: Path) -> str:
         header = json.loads(file.read(length))
     ends = [one["data_offsets"][1] for name, one in header.items() if name != "__metadata__"]
     return "" if 8 + length + max(ends, default=0) == size else f"{path.name} is not complete"
-
-
-def _has_old_weights(folder: Path) -> bool:
-    """Weights of formats that do not tell how long they are: the two looks must do."""
-    return any(path.stat().st_size for pattern in _OLD_FORMATS for path in folder.glob(pattern))
 
 
 class SettledCheckpoints:

@@ -8,7 +8,6 @@ Current release: `question_id`, `question_type_id`, `question` (options inside),
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from eyechart.data.columns.choices import LETTERS, label_choices, read_lettered_choices
 from eyechart.data.columns.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
@@ -217,9 +218,9 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
 
 def read_choices(value: Any, where: str) -> tuple[dict[str, str], str]:
     """Options by letter, and as they are printed: one per line."""
+    value = _read_list(value)
     if isinstance(value, str):
-        listed = read_literal(value)
-        value = listed if listed is not None else [value] if value.strip() else None
+        value = [value] if value.strip() else None
     if _is_missing(value):
         return {}, ""
     if isinstance(value, dict):
@@ -235,11 +236,16 @@ def read_choices(value: Any, where: str) -> tuple[dict[str, str], str]:
 
 
 def _first_text(value: Any) -> str:
-    if isinstance(value, str) and isinstance(listed := read_literal(value), list):
-        value = listed
+    value = _read_list(value)
     if isinstance(value, list):
         value = value[0] if value else None
     return "" if isinstance(value, Blob | ImageRef) else to_text(value)
+
+
+def _read_list(value: Any) -> Any:
+    """A list that is written as text; other values as they are."""
+    listed = read_literal(value) if isinstance(value, str) else None
+    return value if listed is None else listed
 
 
 def _broken_lines(text: str) -> str:
@@ -288,8 +294,7 @@ class ChartImages:
         return (*charts, *crops, *(replace(charts[0], box=box) for box in boxes))
 
     def _read(self, value: Any, row: int, column: str, where: str) -> tuple[ImageRef, ...]:
-        if isinstance(value, str) and isinstance(listed := read_literal(value), list):
-            value = listed
+        value = _read_list(value)
         if value is None or value in ("", []):
             return ()
         try:
@@ -353,10 +358,9 @@ def tidy_url(text: str) -> str:
 
 
 def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
+    value = _read_list(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return ()
-    if isinstance(value, str) and (listed := read_literal(value)) is not None:
-        value = listed
     if not isinstance(value, list | tuple):
         raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is not a list of [x, y, width, height]")
     is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)
@@ -364,12 +368,10 @@ def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
 
 
 def _box(value: Any, where: str) -> tuple[int, int, int, int]:
-    numbers = value if isinstance(value, list | tuple) else ()
-    is_valid = len(numbers) == 4 and all(
-        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-        for number in numbers
-    )
-    x, y, width, height = (round(number) for number in numbers) if is_valid else (-1, -1, 0, 0)
+    try:
+        x, y, width, height = map(round, msgspec.convert(value, tuple[float, float, float, float]))
+    except (msgspec.ValidationError, ValueError, OverflowError):  # other values, NaN, infinity
+        x = y = width = height = -1
     if min(x, y) < 0 or min(width, height) < 1:
         raise DataError(
             f"{where}, {BOXES}: {str(value)[:60]} is not a crop",

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.errors import DataError, UsageError, translate_hint
+from eyechart.errors import DataError, UsageError
 from eyechart.models.redact import redact_parameters
 from eyechart.option import REQUIRED, argument, check_limits
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH
@@ -225,14 +225,3 @@ FLAG_NAMES: Mapping[str, str] = {
     "--out": "--output_dir",
 }
 KNOWN_FLAGS = frozenset(f"--{name}" for name in Arguments.__dataclass_fields__)
-
-
-def rename_flags_in_hint(hint: str) -> str:
-    """A hint with the authors' flags, without clauses about flags that this command lacks.
-
-    >>> rename_flags_in_hint("is the server running? --base-url names another address")
-    'is the server running? --api_base_url names another address'
-    >>> rename_flags_in_hint("run the same command again; --give-up-after N tries for longer")
-    'run the same command again'
-    """
-    return translate_hint(hint, FLAG_NAMES, KNOWN_FLAGS)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
-from eyechart.errors import DataError, StoreError, UsageError, translate_errors
+from eyechart.errors import DataError, StoreError, UsageError, translate_errors, translate_hint
 from eyechart.pipelines.insight_o3.arguments import (
     DEFAULT_FIELDS,
     FLAG_NAMES,
@@ -28,7 +28,6 @@ from eyechart.pipelines.insight_o3.arguments import (
     Arguments,
     check_arguments,
     check_seconds,
-    rename_flags_in_hint,
 )
 from eyechart.pipelines.insight_o3.benchmark import AnnotationSource, render_question, render_think_question
 from eyechart.pipelines.insight_o3.report import (
@@ -72,7 +71,7 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> InsightEvaluatio
                 (arguments.folder / _ARGUMENTS).unlink(missing_ok=True)
             raise
         if done.trouble is not None:
-            done.trouble.hint = rename_flags_in_hint(done.trouble.hint)
+            done.trouble.hint = translate_hint(done.trouble.hint, FLAG_NAMES, KNOWN_FLAGS)
         export = Export(
             folder=arguments.folder,
             manifest=done.manifest,
@@ -133,16 +132,16 @@ def plan_evaluation(arguments: Arguments, *, progress: bool) -> Plan:
 
 
 def _benchmark(arguments: Arguments) -> Benchmark:
-    prompts = {"model_default": render_question, "think": render_think_question}
+    thinks = arguments.sys_prompt == "think"
     images = Path(arguments.img_dir).absolute()
     return Benchmark(
         name=arguments.eval_name,
         source=AnnotationSource(
             name=arguments.eval_name, path=Path(arguments.ann_file).absolute(), image_roots=(images,)
         ),
-        prompt=prompts[arguments.sys_prompt],
+        prompt=render_think_question if thinks else render_question,
         group_by=("category",),
-        settings={"image_root": str(images), "think": arguments.sys_prompt == "think"},
+        settings={"image_root": str(images), "think": thinks},
         about="InSight-o3's evaluation of single images",
     )
 
