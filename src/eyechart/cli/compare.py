@@ -15,8 +15,10 @@ from eyechart.console import (
     print_rich,
 )
 from eyechart.errors import UsageError
-from eyechart.option import read_count
+from eyechart.option import add_option, read_count
 from eyechart.registry import Execute, command
+from eyechart.runs.listing import ROOT
+from eyechart.runs.options import Options
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
@@ -48,25 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--baseline", metavar="RUN", help="compare all others with this run: its folder or its model"
     )
-    parser.add_argument(
-        "--by",
-        action="append",
-        metavar="KEY",
-        help="compare within each value of this column; repeatable; none: no groups (default: the "
-        "benchmark's own groups)",
-    )
-    parser.add_argument("--scorer", metavar="NAME", help="compare under a scorer that scored every run")
+    add_option(parser, Options, "scorer", help="compare under a scorer that scored every run")
+    for name in ("by", "cluster", "track", "plugins", "out"):
+        add_option(parser, Options, name)
     parser.add_argument(
         "--correction",
         choices=("holm", "bh", "none"),
         default="holm",
         help="how p-values are corrected for several tests: Holm (default), Benjamini-Hochberg, or not",
-    )
-    parser.add_argument(
-        "--cluster",
-        metavar="KEY",
-        help="questions with the same value in this column count as one cluster; none: all are independent "
-        "(default: as in the runs, such as questions on one image)",
     )
     parser.add_argument(
         "--flips", type=read_count(), default=0, metavar="N", help="list N samples that flipped"
@@ -84,22 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     shape.add_argument("--latex", action="store_true", help="print the tables as LaTeX (booktabs)")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what reply files answer: a file or a catalogue name"
-    )
-    parser.add_argument(
-        "--track",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="report to a tracker: mlflow, wandb, or a callback of a --plugin",
-    )
-    parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE.py", help="run this file first"
-    )
-    parser.add_argument(
-        "--out",
-        default="runs",
-        metavar="DIR",
-        help="parent of the run folders of reply files (default: runs)",
     )
     return execute
 
@@ -121,7 +96,7 @@ def execute(args: argparse.Namespace) -> int:
     check_targets(args.csv)
     check_targets(args.html, full_images=args.full_images)
     load_dotenv()
-    for file in args.plugin:
+    for file in args.plugins or ():
         load_plugin(file)
     found = compare_all(
         args.runs,
@@ -131,8 +106,8 @@ def execute(args: argparse.Namespace) -> int:
         correction=args.correction,
         cluster=args.cluster,
         benchmark=args.benchmark,
-        out=args.out,
-        track=args.track,
+        out=args.out or ROOT,
+        track=args.track or (),
     )
     if args.noise:
         found = [replace(one, noise=measure_noise(one)) for one in found]

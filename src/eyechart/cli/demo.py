@@ -13,8 +13,9 @@ from rich.text import Text
 from eyechart.cli.run import evaluate_all
 from eyechart.console import JSON_HELP, note, print_rich, print_runs
 from eyechart.errors import UsageError
-from eyechart.option import read_count
+from eyechart.option import add_option, read_given_options
 from eyechart.registry import Execute, command
+from eyechart.runs.options import Options
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
@@ -52,19 +53,15 @@ CHOICES = (
 @command("demo", "a first run: no key, no GPU, no download", description=DESCRIPTION)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument(
-        "--out", default="runs", metavar="DIR", help="parent of the run folders (default: runs)"
-    )
-    parser.add_argument("--limit", type=read_count(1), metavar="N", help="only the first N questions")
+    for name in ("out", "limit", "fresh", "progress"):
+        add_option(parser, Options, name)
     parser.add_argument(
         "--files",
         metavar="DIR",
         help="run nothing; write the files of the quickstart and the tutorials: mine.jsonl, mine.tsv, "
         "questions.xlsx and their images",
     )
-    parser.add_argument("--fresh", action="store_true", help="start over instead of resuming")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     return execute
 
 
@@ -74,10 +71,8 @@ def execute(args: argparse.Namespace) -> int:
         return _write_files(Path(args.files))
     from eyechart.baselines import has_numpy
 
-    options = {"out": args.out, "limit": args.limit, "fresh": args.fresh, "progress": not args.quiet}
-    said = {name: value for name, value in options.items() if value is not None}
     models = BASELINES if has_numpy() else BASELINES[:-1]
-    runs = list(evaluate_all(["demo"], models, said))
+    runs = list(evaluate_all(["demo"], models, read_given_options(Options, args)))
     print_runs(runs, as_json=args.json)
     if models != BASELINES:
         note("baseline/look, which reads the images, was left out: pip install 'eyechart[ocr]'")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 
-from eyechart.console import JSON_HELP, load_dotenv, note, print_json, print_rich, reserve_stdout
+from eyechart.console import JSON_HELP, RUN_HELP, load_dotenv, note, print_json, print_rich, reserve_stdout
 from eyechart.errors import UsageError
-from eyechart.option import read_limit, read_points
+from eyechart.option import add_option, read_points
 from eyechart.registry import Execute, command
 from eyechart.report.compare import format_points
 from eyechart.report.table import PlainTable, format_percent
 from eyechart.runs.evaluate import continue_run
 from eyechart.runs.gate import gate
 from eyechart.runs.listing import find_run
+from eyechart.runs.options import Options
 from eyechart.runs.results import Run
 from eyechart.terminal import print_text, to_one_line
 
@@ -40,15 +41,9 @@ _ANNOTATIONS = {"passed": "notice", "failed": "error", "unclear": "warning"}
 @command("gate", "is a run good enough? the exit code says", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
-    parser.add_argument("run", metavar="RUN", help="a run: see eyechart runs")
-    parser.add_argument("--at-least", type=read_limit, metavar="P", help="the score to reach, in points")
-    parser.add_argument("--baseline", metavar="RUN", help="the run to compare with, on the questions of both")
-    parser.add_argument(
-        "--max-drop",
-        type=read_points,
-        metavar="P",
-        help="how many points worse than the baseline is allowed (default: 0, the run has to be better)",
-    )
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+    for name in ("at_least", "baseline", "max_drop"):
+        add_option(parser, Options, name)
     parser.add_argument(
         "--max-failed",
         type=read_points,

@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 
 from eyechart.console import JSON_HELP, note, print_runs, reserve_stdout
+from eyechart.option import add_option
 from eyechart.registry import Execute, command
 from eyechart.runs.listing import find_run
+from eyechart.runs.options import Options
 
 DESCRIPTION = """\
 Combine all shards of a run into one run. The merged run equals that of a single process and has the same
@@ -30,9 +32,7 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="shards, or folders that hold them")
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for run folders (default: beside the shards, else runs)"
-    )
+    add_option(parser, Options, "out", help="folder for run folders (default: beside the shards, else runs)")
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute
 

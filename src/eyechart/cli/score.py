@@ -80,9 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="FILE",
         help="JSONL, JSON, CSV, TSV, XLSX, or another tool's log; repeatable",
     )
-    parser.add_argument("--out", metavar="DIR", help="parent of the run folders (default: runs)")
+    for name in ("out", "progress"):
+        add_option(parser, Options, name)
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
     add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_NOT_JUDGES)
     shorten_help(parser, Options, without=("circular",))
@@ -105,13 +105,13 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("nothing to score", hint="give a run folder, or --benchmark NAME --replies FILE")
     load_dotenv()
     said = read_given_options(Options, args)
-    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_JUDGE_OPTIONS, "plugins"}):
+    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_JUDGE_OPTIONS, "plugins", "progress"}):
         raise UsageError(
             f"{', '.join(stray)}: no effect, because the run already holds its questions",
             hint="scoring a run takes the options for scoring, requests and cost only",
         )
     _refuse_without_effect(said, is_file=False)
-    progress = None if args.quiet else make_counter("replies scored")
+    progress = None if args.progress is False else make_counter("replies scored")
     done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said), progress)
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
