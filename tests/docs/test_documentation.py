@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from docs.markdown import PAGES, ROOT, TUTORIALS, Command, anchors, blocks, commands, flat, is_shown, links
 from docs.workspace import answer, prepare
@@ -359,6 +360,13 @@ def test_every_column_is_on_its_page_and_the_rule_of_every_scorer_is_listed(tmp_
     ours = {name for name in scorers.names() if scorers.is_built_in(name)}  # tests declare others
     said = dict(re.findall(r"^  (\S+) +\(version [^)]*\) +(\S.*)$", listed, re.MULTILINE))
     assert not {name for name in ours if len(said.get(name, "")) < 20}
+
+
+def test_yaml_in_the_pages_is_yaml() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            if block.language == "yaml":
+                assert yaml.safe_load(block.text), f"{page}: line {block.line}"
 
 
 def test_nothing_of_this_machine_is_in_the_pages() -> None:
