@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import eyechart as ec
-from eyechart.runs.comparison_pages import write_comparison_html
+from eyechart.runs.pages import write_comparison_html
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLOURS = 256  # of a picture: text and plots need no more, and the file is a third as large

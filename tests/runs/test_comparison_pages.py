@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.runs.comparison import compare
-from eyechart.runs.comparison_pages import write_comparison_html
+from eyechart.runs.pages import write_comparison_html
 from support.command import eyechart
 from support.files import choice_tsv
 from support.pages import list_images, read_blocks

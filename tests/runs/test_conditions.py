@@ -11,8 +11,8 @@ import eyechart as ec
 from eyechart.option import list_options
 from eyechart.report.conditions import describe_briefly, describe_conditions
 from eyechart.runs.comparison import compare_runs
-from eyechart.runs.comparison_pages import write_comparison_html
 from eyechart.runs.options import Options
+from eyechart.runs.pages import write_comparison_html
 from eyechart.view.library import Library
 from eyechart.view.pages import Choice, Pages
 from support.command import eyechart

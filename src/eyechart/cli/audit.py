@@ -129,7 +129,7 @@ def execute(args: argparse.Namespace) -> int:
     if found is None:
         return 0
     if args.html:
-        from eyechart.runs.comparison_pages import write_audit_html
+        from eyechart.runs.pages import write_audit_html
 
         write_audit_html(found, args.html, full_images=args.full_images)
         note(f"wrote {args.html}")

@@ -89,8 +89,8 @@ def execute(args: argparse.Namespace) -> int:
         write_samples,
     )
     from eyechart.runs.comparison import compare_all
-    from eyechart.runs.comparison_pages import write_comparison_html
     from eyechart.runs.noise import measure_noise
+    from eyechart.runs.pages import write_comparison_html
     from eyechart.runs.plugins import load_plugin
 
     check_targets(args.csv)

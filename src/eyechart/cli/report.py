@@ -22,9 +22,9 @@ from eyechart.registry import Execute, command
 from eyechart.report import export
 from eyechart.report.export import require_parquet, write_json
 from eyechart.report.table import make_run_table
-from eyechart.runs.comparison_pages import write_runs_html
 from eyechart.runs.listing import find_runs
 from eyechart.runs.options import Options
+from eyechart.runs.pages import write_runs_html
 from eyechart.runs.publish import write_hub_results, write_model_index
 from eyechart.runs.rescore import compare_scorers
 from eyechart.runs.results import Run

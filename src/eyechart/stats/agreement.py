@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -72,14 +72,11 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def compute_krippendorff_alpha(
-    ratings: Iterable[Sequence[Any]], *, level: Literal["nominal", "interval"] = "nominal"
-) -> float | None:
+def compute_krippendorff_alpha(ratings: Iterable[Sequence[Any]]) -> float | None:
     """Krippendorff's alpha of several judges: 1 for full agreement, 0 for what chance gives.
 
-    One row per reply, one value per judge, None where a judge gave none. ``nominal`` compares verdicts as
-    equal or not; ``interval`` takes squared differences of numbers. None if no reply has two values, or if
-    only one value occurs.
+    One row per reply, one verdict per judge, None where a judge gave none. Verdicts are compared as equal or
+    not. None if no reply has two verdicts, or if only one verdict occurs.
 
     >>> compute_krippendorff_alpha([["a", "a"], ["b", "b"], ["a", None]])
     1.0
@@ -98,20 +95,9 @@ def compute_krippendorff_alpha(
     for (one, _), count in coincidences.items():
         totals[one] += count
     n = math.fsum(totals.values())
-    distance = _square if level == "interval" else _differ
-    observed = math.fsum(count * distance(*pair) for pair, count in coincidences.items())
-    expected = math.fsum(
-        totals[one] * totals[other] * distance(one, other) for one in totals for other in totals
-    )
+    observed = math.fsum(count for (one, other), count in coincidences.items() if one != other)
+    expected = math.fsum(totals[one] * totals[other] for one in totals for other in totals if one != other)
     return 1 - (n - 1) * observed / expected if expected else None
-
-
-def _differ(one: Any, other: Any) -> float:
-    return float(one != other)
-
-
-def _square(one: Any, other: Any) -> float:
-    return float(one - other) ** 2
 
 
 def correct_by_person(

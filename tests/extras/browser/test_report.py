@@ -15,7 +15,7 @@ from extras.browser.conftest import find_violations
 from eyechart.report.conditions import hide_folders
 from eyechart.runs.api import run
 from eyechart.runs.comparison import compare
-from eyechart.runs.comparison_pages import write_audit_html, write_comparison_html, write_runs_html
+from eyechart.runs.pages import write_audit_html, write_comparison_html, write_runs_html
 from eyechart.runs.results import Run
 from eyechart.types import Message
 from support.files import jsonl, picture
