@@ -339,8 +339,9 @@ class _JoinedRuns:
         self.digests: list[bytes] = []
         self.weights = array("d")
         self.groups: dict[str, list[str]] = {key: [] for key in keys}
-        self.values = [array("d") for _ in range(n_runs)]
-        self.failed: list[dict[int, tuple[float, float]]] = [{} for _ in range(n_runs)]  # by row: worst, best
+        # By run: the value, and the least and the most that it is with what failed.
+        self.values, self.worst, self.best = ([array("d") for _ in range(n_runs)] for _ in range(3))
+        self.has_failed = False
         self.clusters: list[dict[int, str]] = [{} for _ in range(n_runs)]  # by row, of samples not alone
         self.missing: list[Counter[str]] = [Counter() for _ in range(n_runs)]  # why a run has no value
         self.has_fields = False  # some reply was scored field by field
@@ -356,39 +357,34 @@ class _JoinedRuns:
             for key, values in self.groups.items():
                 values.append(find_group(sample, key))
         scored = [value for result in trials if (value := compute_credit(result)) is not None]
-        own = self.values[place]
-        own.extend([math.nan] * (row + 1 - len(own)))
-        if scored:
-            own[row] = math.fsum(scored) / len(scored)
-        else:
+        if not scored:
             self.missing[place][trials[0].outcome or "pending"] += 1
-        bounds = bound_credit(trials)
-        if bounds is not None and bounds[0] < bounds[1]:
-            self.failed[place][row] = bounds
+        mean = math.fsum(scored) / len(scored) if scored else math.nan
+        worst, best = bound_credit(trials) or (math.nan, math.nan)
+        self.has_failed |= worst < best
+        for column, value in ((self.values, mean), (self.worst, worst), (self.best, best)):
+            own = column[place]
+            own.extend([math.nan] * (row + 1 - len(own)))
+            own[row] = value
         if trials[0].cluster:
             self.clusters[place][row] = trials[0].cluster
         return row
 
     def close(self, n_samples: Sequence[int]) -> None:
         """After the last sample of the last run; `n_samples`: how many each run has."""
-        n = len(self.rows)
-        for values, missing, own in zip(self.values, self.missing, n_samples, strict=True):
-            values.extend([math.nan] * (n - len(values)))
-            if own < n:
-                missing["not asked"] = n - own
+        for values in (*self.values, *self.worst, *self.best):
+            values.extend([math.nan] * (len(self.rows) - len(values)))
+        for missing, own in zip(self.missing, n_samples, strict=True):
+            if own < len(self.rows):
+                missing["not asked"] = len(self.rows) - own
 
     def share(self, runs: Sequence[Run]) -> SharedQuestions:
         """The questions that every run scored; those that earn no points are left out."""
         folders = [str(run.folder) for run in runs]
         shared = self._select(folders, self.values)
-        if not shared.ids or not any(self.failed):
+        if not shared.ids or not self.has_failed:
             return shared
-        ends = [[array("d", values) for values in self.values] for _ in range(2)]
-        for place, failed in enumerate(self.failed):
-            for row, bounds in failed.items():
-                for end, value in zip(ends, bounds, strict=True):
-                    end[place][row] = value
-        worst, best = (self._select(folders, end) for end in ends)
+        worst, best = (self._select(folders, ends) for ends in (self.worst, self.best))
         return msgspec.structs.replace(shared, worst=worst, best=best)
 
     def _select(self, folders: Sequence[str], given: Sequence[Sequence[float]]) -> SharedQuestions:

@@ -113,20 +113,11 @@ class Estimate:
         return self.text_tokens + self.image_tokens
 
     def to_json(self) -> dict[str, Any]:
+        plain = "run benchmark model n trials answered batched failing bytes images image_rule"
         return {
-            "run": self.run,
-            "benchmark": self.benchmark,
-            "model": self.model,
-            "n": self.n,
-            "trials": self.trials,
-            "answered": self.answered,
-            "batched": self.batched,
-            "failing": self.failing,
+            **{name: getattr(self, name) for name in plain.split()},
             "reasons": list(self.reasons),
             "requests": {"sent": self.requests, "judge": list(self.judge_requests)},
-            "bytes": self.bytes,
-            "images": self.images,
-            "image_rule": self.image_rule,
             "tokens": {
                 "prompt": self.prompt_tokens,
                 "text": self.text_tokens,

@@ -13,7 +13,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -70,8 +70,7 @@ class Gate:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
-        told = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**told, "ci95": list(self.ci95) if self.ci95 else None}
+        return {**asdict(self), "ci95": self.ci95 and list(self.ci95)}
 
 
 def gate(

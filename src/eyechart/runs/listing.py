@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -68,19 +68,11 @@ class ListedRun:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
-        shown = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        at, changed = (
-            datetime.fromtimestamp(one, UTC).isoformat(timespec="seconds") if one else None
-            for one in (self.at, self.changed)
-        )
-        return {
-            **shown,
-            "folder": str(self.folder),
-            "ci95": list(self.ci95) if self.ci95 else None,
-            "outcomes": dict(self.outcomes),
-            "at": at,
-            "changed": changed,
+        times = {
+            name: datetime.fromtimestamp(one, UTC).isoformat(timespec="seconds") if one else None
+            for name, one in (("at", self.at), ("changed", self.changed))
         }
+        return {**asdict(self), "folder": str(self.folder), "ci95": self.ci95 and list(self.ci95), **times}
 
 
 # -- Finding folders

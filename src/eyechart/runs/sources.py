@@ -324,22 +324,9 @@ def _open_file(source: str | Path, options: Options) -> Source:
     # A file that is read without any benchmark's rules and scored by an official scorer, as by a task.
     scorer = options.scorer or ""
     is_official = options.read_as == PLAIN and scorer in scorers.names() and bool(scorers.get(scorer).parity)
-    chosen = SourceOptions(
-        format=options.format,
-        fields=options.fields,
-        encoding=options.encoding,
-        cells=options.cells or "text",
-        image_root=options.image_root,
-        allow_urls=options.allow_urls,
-        delimiter=options.delimiter,
-        sheet=options.sheet,
-        decimal=options.decimal,
-        first_option=options.first_option,
-        keeps_golds=is_official,
-        schema=options.schema,
-        ask=options.ask,
-    )
-    return open_source(source, chosen)
+    names = SourceOptions.__dataclass_fields__.keys() & Options.__dataclass_fields__.keys()
+    chosen = {name: getattr(options, name) for name in names} | {"cells": options.cells or "text"}
+    return open_source(source, SourceOptions(**chosen, keeps_golds=is_official))
 
 
 def _is_picture_folder(path: Path) -> bool:
