@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eyechart.data.images.texts import IMAGE_PATHS
+from eyechart.data.files.json_files import read_bytes
+from eyechart.data.images.texts import IMAGE_PATHS, read_caption_lines
 from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi import files
@@ -141,18 +142,19 @@ def open_multi(options: MultiOptions) -> MultiSource:
     remarks: list[str] = []
     subset = None
     if listed is not None:
-        names = files.read_hard_list(listed)
-        subset = frozenset(names)
-        known = {question.id for question in questions}
-        if not options.allow_unknown_ids:
-            refuse_unknown_ids(names, known, file=listed.name, of=file.name)
-        elif unknown := [name for name in dict.fromkeys(names) if name not in known]:
-            what = f"{len(unknown)} unknown id{'s' * (len(unknown) != 1)}"
-            remarks.append(f"{listed.name}: {what}, e.g. {unknown[0]}; ignored, as published")
+        subset = frozenset(names := files.read_hard_list(listed))
+        try:
+            refuse_unknown_ids(names, {question.id for question in questions}, file=listed.name, of=file.name)
+        except DataError as err:
+            if not options.allow_unknown_ids:
+                raise
+            remarks.append(f"{err.message}; ignored, as published")
     choice = select_questions(questions, options, subset)
     if questions and not choice.asked:
         refuse_empty_choice(choice, options, file=file.name)
-    captions = files.read_captions(captioned) if options.input_type == 1 and captioned else None
+    captions = None
+    if options.input_type == 1 and captioned:
+        captions = read_caption_lines(read_bytes(captioned), captioned.name)
     knowledge = files.read_knowledge(known_from) if known_from else {}
     source = MultiSource("multi", options, choice.asked, knowledge, captions)
     remarks += [choice.remark(options), *_list_remarks(source, problems)]
@@ -295,15 +297,13 @@ def select_questions(
         name: [] for name in ("subset", "questions_type", "subject", "image_type", "eval_num", "")
     }
     for question in questions:
-        if subset is not None and question.id not in subset:
-            reason = "subset"
-        elif names.index(question.type) not in types:
-            reason = "questions_type"
-        elif options.subject not in ("", question.subject):
-            reason = "subject"
-        else:
-            reason = "" if question.image_type in image_types else "image_type"
-        by_reason[reason].append(question)
+        left_out_by = {
+            "subset": subset is not None and question.id not in subset,
+            "questions_type": names.index(question.type) not in types,
+            "subject": options.subject not in ("", question.subject),
+            "image_type": question.image_type not in image_types,
+        }
+        by_reason[next((name for name, is_so in left_out_by.items() if is_so), "")].append(question)
     asked = by_reason.pop("")
     if options.random:
         random.Random(options.seed).shuffle(asked)  # noqa: S311 - an order, not a secret
@@ -419,19 +419,16 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
     if others:
         known = {sample.id for sample in everything}
         refuse_unknown_ids(others, known, file=path.name, of=Path(chosen.origin).name)
-    answered = []
-    for sample in samples:
-        number = predictions[sample.id].question_image_number
-        if number is not None:
+    for place, sample in enumerate(samples):
+        if (number := predictions[sample.id].question_image_number) is not None:
             counted = {"question_image_number": number, "image_class": files.classify_images(number)}
-            sample = replace(sample, meta={**sample.meta, **counted})
-        answered.append(sample)
+            samples[place] = replace(sample, meta={**sample.meta, **counted})
     return Replies(
         by_id={
             name: Reply.read(one.text, earlier=one.earlier)
             for name, one in predictions.items()
             if name in meant
         },
-        source=MemorySource(chosen.name, chosen.origin, tuple(answered)),
+        source=MemorySource(chosen.name, chosen.origin, tuple(samples)),
         skipped=dict.fromkeys(others, "not among the selected questions"),
     )

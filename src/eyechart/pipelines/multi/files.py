@@ -19,7 +19,6 @@ import msgspec
 
 from eyechart.data.files.json_files import read_bytes, read_row_texts, translate_json_errors
 from eyechart.data.files.rows import PathRules
-from eyechart.data.images.texts import read_caption_lines
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.score import KINDS, TypeName
 from eyechart.types import ImageRef
@@ -68,21 +67,17 @@ def read_problems(path: Path) -> dict[str, Problem]:
     for problem_id, row in read_rows(path, "problem", "problem_id", hint="in a list, every row needs it"):
         where = f"{path.name}: problem {problem_id!r}"
         problem = convert_row(row, Problem, where, hint=f"question types: {', '.join(KINDS)}")
-        _check(problem, problem_id, path)
+        n = len(problem.problem_content_list)
+        for name in ("problem_type_list", "problem_answer_list"):
+            given = getattr(problem, name)
+            if given is not None and len(given) != n:
+                raise DataError(
+                    f"{where}: {name} has {len(given)} entr{'y' if len(given) == 1 else 'ies'}, but "
+                    f"problem_content_list has {n}",
+                    hint="one entry per question; leave out problem_answer_list if there are no answers",
+                )
         problems[problem_id] = replace(problem, problem_id=problem_id)
     return problems
-
-
-def _check(problem: Problem, problem_id: str, path: Path) -> None:
-    n = len(problem.problem_content_list)
-    for name in ("problem_type_list", "problem_answer_list"):
-        given = getattr(problem, name)
-        if given is not None and len(given) != n:
-            raise DataError(
-                f"{path.name}: problem {problem_id!r}: {name} has {len(given)} "
-                f"entr{'y' if len(given) == 1 else 'ies'}, but problem_content_list has {n}",
-                hint="one entry per question; leave out problem_answer_list if there are no answers",
-            )
 
 
 def read_knowledge(path: Path) -> dict[str, Knowledge]:
@@ -290,11 +285,3 @@ def _spellings(path: str) -> list[str]:
     tail = inside[inside.index("images") :]
     own = [] if parts[0] == ".." else [parts]
     return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
-
-
-# -- Captions and OCR texts
-
-
-def read_captions(path: Path) -> dict[str, str]:
-    """Captions by image path, as problem files write it; the last line of an image counts."""
-    return read_caption_lines(read_bytes(path), path.name)

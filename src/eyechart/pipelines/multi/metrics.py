@@ -79,11 +79,10 @@ def compute_metrics(
     scored = _score_files(labels, predictions, answer_position)
     notes = _notes(scored, predictions, labels)
     folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
-    for name in ("score.json", "detail.json", "statistics.csv", "summary.md"):
-        if (folder / f"{prefix}{name}").resolve() == labels.resolve():
-            raise UsageError(
-                f"the results would overwrite the labels, {labels}", hint="choose another output folder"
-            )
+    if labels.resolve() in [(folder / f"{prefix}{name}").resolve() for name in report.FILES[2:6]]:
+        raise UsageError(
+            f"the results would overwrite the labels, {labels}", hint="choose another output folder"
+        )
     files = report.write_scores(folder, scored.rows, scored.details, prefix)
     if detail:
         files += report.write_summary(folder, scored.rows, prefix, notes)
@@ -147,9 +146,9 @@ def _score_files(labels: Path, predictions: Path, answer_position: str) -> Score
 
 
 def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[str]:
-    said = {name: entry.get("prediction") for name, entry in scored.details.items()}
-    missing = [name for name in said if said[name] is None]
-    failed = [name for name in said if said[name] == "" and scored.details[name].get("feedback")]
+    said = scored.details
+    missing = [name for name, entry in said.items() if entry.get("prediction") is None]
+    failed = [name for name, entry in said.items() if entry.get("prediction") == "" and entry.get("feedback")]
     notes = []
     educations = {row.question_id: row.education for row in scored.rows}
     if levels := describe_unknown_educations(educations, "questions"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -54,7 +54,7 @@ _MESSAGES = ("input_message", "input_message_list")  # where an evaluator class 
 def export_multi(export: Export) -> Sequence[Path]:
     """Write MULTI's files; with several trials, one folder per trial."""
     n_trials = int(export.manifest.get("trials") or 1)
-    several = [_trial_folder(export.folder, trial) for trial in range(n_trials)] if n_trials > 1 else []
+    several = [export.folder / f"trial-{trial}" for trial in range(n_trials)] if n_trials > 1 else []
     written: list[Path] = []
     for trial, folder in enumerate(several or [export.folder]):
         make_folder(folder)
@@ -64,12 +64,8 @@ def export_multi(export: Export) -> Sequence[Path]:
         written += found
     if several:
         remove_files(export.folder, FILES)  # of an earlier run with a single trial
-    remove_trials(len(several), lambda trial: [_trial_folder(export.folder, trial) / name for name in FILES])
+    remove_trials(len(several), lambda trial: [export.folder / f"trial-{trial}" / name for name in FILES])
     return written
-
-
-def _trial_folder(folder: Path, trial: int) -> Path:
-    return folder / f"trial-{trial}"
 
 
 def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result]) -> list[Path]:
@@ -138,8 +134,7 @@ def _input_messages(result: Result) -> dict[str, Any]:
     """
     evidence = result.reply.evidence if result.reply else {}
     told = evidence.get(RETURNED, evidence)
-    found = {name: told[name] for name in _MESSAGES if name in told}
-    if found or not result.asked:
+    if (found := {name: told[name] for name in _MESSAGES if name in told}) or not result.asked:
         return found
     turns = [turn for turn in result.asked if turn["role"] != "assistant"]
     texts = ["\n".join(part["text"] for part in turn["parts"] if "text" in part) for turn in turns]
@@ -147,25 +142,17 @@ def _input_messages(result: Result) -> dict[str, Any]:
     if n_rounds == len(turns):
         return {"input_message_list": texts} if n_rounds > 1 else {"input_message": "".join(texts)}
     images = iter(_list_images(result.sample))
-    messages: list[dict[str, Any]] = [
-        {"role": turn["role"], "content": _write_content(turn["parts"], text, images)}
-        for turn, text in zip(turns, texts, strict=True)
-    ]
+    messages: list[dict[str, Any]] = []
+    for turn, text in zip(turns, texts, strict=True):
+        parts = [  # as the API takes them
+            {"type": "text", "text": part["text"]}
+            if "text" in part
+            else {"type": "image_url", "image_url": {"url": next(images, "")}}
+            for part in turn["parts"]
+        ]
+        has_image = any("image_url" in part for part in parts)
+        messages.append({"role": turn["role"], "content": parts if has_image else text})
     return {"input_message_list" if n_rounds > 1 else "input_message": messages}
-
-
-def _write_content(
-    parts: Sequence[Mapping[str, Any]], text: str, images: Iterator[str]
-) -> str | list[dict[str, Any]]:
-    """A text, or the list of texts and images as the API takes it."""
-    if all("text" in part for part in parts):
-        return text
-    return [
-        {"type": "text", "text": part["text"]}
-        if "text" in part
-        else {"type": "image_url", "image_url": {"url": next(images, "")}}
-        for part in parts
-    ]
 
 
 def _list_images(sample: Sample) -> list[str]:
@@ -187,20 +174,19 @@ def make_row(result: Result) -> QuestionScore:
     sample, verdict = result.sample, result.score
     meta = sample.meta
     kind = read_kind(str(meta.get("question_type", "other")) if sample.golds else UNLABELLED_TYPE)
-    earned: float
-    total: float
+    earned, total = score("", sample.golds[0] if sample.golds else None, kind)
     if verdict is not None and {"score", "total"} <= set(verdict.detail):
         earned, total = verdict.detail["score"], verdict.detail["total"]
     elif verdict is not None and sample.golds:  # of a scorer that does not count points
         earned, total = verdict.value * sample.weight, sample.weight
-    elif sample.golds:
-        earned, total = score("", sample.golds[0], kind)
-    else:
-        earned, total = 0, 0
+    # Whole points as int; 0.0 stays, as open questions write it.
+    earned, total = (
+        int(points) if points and points == int(points) else points for points in (earned, total)
+    )
     return QuestionScore(
         question_id=sample.id,
-        score=_whole(earned),
-        total=_whole(total),
+        score=earned,
+        total=total,
         kind=kind,
         level=str(meta.get("level", "Other")),
         subject=str(meta.get("subject", "")),
@@ -210,11 +196,6 @@ def make_row(result: Result) -> QuestionScore:
         answer=sample.golds[0].strip() if sample.golds else "",
         analysis=str(sample.withheld.get("analysis", "")),
     )
-
-
-def _whole(points: float) -> float:
-    """Whole points as int; 0.0 stays, as open questions write it."""
-    return int(points) if points and points == int(points) else points
 
 
 def write_scores(
@@ -320,12 +301,6 @@ class Tally:
     total: float = 0
     score: float = 0
 
-    def add(self, row: QuestionScore) -> None:
-        self.count += 1
-        self.correct += row.score == row.total
-        self.total += row.total
-        self.score += row.score
-
     @property
     def ratio(self) -> float | None:
         """Points earned, in percent; None if there were none to earn."""
@@ -366,7 +341,11 @@ def _tally(
 ) -> dict[K, Tally]:
     tallies = {name: Tally() for name in names}
     for row in rows:
-        tallies.setdefault(key(row), Tally()).add(row)
+        tally = tallies.setdefault(key(row), Tally())
+        tally.count += 1
+        tally.correct += row.score == row.total
+        tally.total += row.total
+        tally.score += row.score
     return tallies
 
 
@@ -443,11 +422,12 @@ def format_tables(rows: Sequence[QuestionScore]) -> dict[str, list[str]]:
 def make_summary(rows: Sequence[QuestionScore]) -> dict[str, Any]:
     """The JSON block at the end of summary.md: percentages with one decimal."""
     levels = _ratios(group_by_level(rows))
+    groups = group_by_type(rows)
     types: dict[str, float] = {}
-    for name, tally in group_by_type(rows).items():
-        types |= _ratios({name: tally})
-        if name == "MA" and tally.total:
-            types["MAAcc"] = round(tally.accuracy, 1)
+    for name, ratio in _ratios(groups).items():
+        types[name] = ratio
+        if name == "MA":
+            types["MAAcc"] = round(groups[name].accuracy, 1)
     overall = _total(rows).ratio
     return {
         "Overall": overall and round(overall, 1),

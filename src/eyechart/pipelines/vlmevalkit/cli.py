@@ -154,7 +154,7 @@ def add_evalscope_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute_evalscope(args: argparse.Namespace) -> int:
     """Make the task of the flags and run it."""
     from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
-    from eyechart.pipelines.vlmevalkit.evalscope.job import name_keys_in_errors, run_and_print
+    from eyechart.pipelines.vlmevalkit.evalscope.job import name_keys_in_errors, run
 
     load_dotenv()
     flags = (*_EVALSCOPE_FLAGS, *_EVALSCOPE_SWITCHES, *_EVALSCOPE_OTHERS, "collect-perf")
@@ -163,7 +163,7 @@ def execute_evalscope(args: argparse.Namespace) -> int:
     for name in given.keys() & {"generation_config", "model_args"}:
         given[name] = _read_pairs(given[name])
     with name_keys_in_errors():
-        return 1 if run_and_print(read_task(given)).n_failed else 0
+        return 1 if run(read_task(given), is_printing=True).n_failed else 0
 
 
 def _read_pairs(text: str) -> Any:
@@ -211,7 +211,6 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
         name_keys_in_errors,
         plan_only,
         run,
-        run_and_print,
         run_several,
     )
     from eyechart.runs.estimate import estimate
@@ -230,7 +229,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
             if is_list:
                 results = run_several(tasks, is_printing=not args.json)
             else:
-                results = [run(tasks[0]) if args.json else run_and_print(tasks[0])]
+                results = [run(tasks[0], is_printing=not args.json)]
     except TaskFailed as err:
         if args.json:
             print_json({"tasks": err.of_tasks} if isinstance(err, TasksFailed) else err.results)
@@ -247,10 +246,10 @@ def _read_flags(path: str, args: argparse.Namespace) -> dict[str, Any]:
     options = read_given_options(Options, args)
     if args.models:
         raise _refusal("--model", f"write it into {path}: model")
-    for name in sorted(options.keys() - _BESIDE):
-        own = f"without the task: eyechart run DATA -m openai/NAME {_flag(name)} …"
-        key = KEYS.get(_flag(name), "").removesuffix(":")
-        raise _refusal(_flag(name), f"write it into {path}: {key}" if key else own)
+    for flag in map(_flag, sorted(options.keys() - _BESIDE)):
+        key = KEYS.get(flag, "").removesuffix(":")
+        own = f"without the task: eyechart run DATA -m openai/NAME {flag} …"
+        raise _refusal(flag, f"write it into {path}: {key}" if key else own)
     return options
 
 
@@ -268,11 +267,13 @@ def _flag(option: str) -> str:
 
 def _apply_flags(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:
     """The task with the flags applied."""
-    said: dict[str, Any] = {name: options[name] for name in ("limit", "concurrency") if name in options}
-    judging = {"nproc": said["concurrency"]} if "concurrency" in said else {}
+    judging = {"nproc": options["concurrency"]} if "concurrency" in options else {}
     task = replace(
         task,
-        options={**task.options, **said},
+        options={
+            **task.options,
+            **{name: options[name] for name in options.keys() & {"limit", "concurrency"}},
+        },
         flags={name: value for name, value in options.items() if name not in ("out", "progress")},
         judging={**task.judging, **judging},
         progress=bool(options.get("progress", True)),

@@ -50,14 +50,15 @@ EVAL_KEYS: Mapping[str, Any] = {
 _NO_VIDEOS = "only images are supported, not videos"
 _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("fps", "nframe", "pack", "use_subtitle", "video_llm"), _NO_VIDEOS),
-    "use_vllm": "eyechart calls served models and starts none",
-    "use_verifier": "there is no local verifier",
-    "custom_prompt": "the class of the dataset makes the prompt",
+    "use_vllm": "eyechart calls served models and starts none; serve it: vllm serve NAME",
+    "use_verifier": "there is no local verifier; judge: NAME is a served model that reads replies",
+    "custom_prompt": "the class of the dataset makes the prompt; eyechart run has --prompt-template",
     "local_media": "images are sent inside the request",
 }
 _NO_EFFECT: Mapping[str, str] = {
     **dict.fromkeys(("ignore", "thinker"), "it is deprecated and unused"),
     "monitor_interval": "the progress line is always live",
+    "api_mode": "requests and scoring always overlap",
 }
 _LISTED = {"config": "eval_config itself names models and data"}
 _SERVED_KEYS = (
@@ -79,7 +80,6 @@ def read_eval_config(given: Any) -> Task:
     values.refuse(_REFUSED)
     values.refuse(_LISTED, hint="eyechart vlmeval --config FILE runs it")
     values.note(_NO_EFFECT)
-    values.truth("api_mode")  # requests are always asynchronous
     if "base_url" not in values:
         values.refuse(_FOR_A_BASE_URL, hint="write it into the model's entry")
     retry = values.whole("retry", least=1)

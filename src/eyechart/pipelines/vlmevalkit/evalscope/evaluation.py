@@ -10,8 +10,8 @@ from __future__ import annotations
 import inspect
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,7 +39,7 @@ from eyechart.runs.sources import list_settings, make_benchmark
 from eyechart.store.folder import find_siblings
 from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import print_note
-from eyechart.types import Benchmark, Export, JudgedScorer, Message, Result, Sample
+from eyechart.types import Benchmark, Export, JudgedScorer, Message, Sample
 
 if TYPE_CHECKING:
     from eyechart.runs.results import Run
@@ -141,7 +141,9 @@ def plan_evaluation(
     predictions: Path | None,
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
-    scoring.choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
+    # Both raise on a bad value, before the first request.
+    scoring.choose_accuracy_format()
+    predictions_format = scoring.choose_format("PRED_FORMAT", folders.FORMATS)
     data = questions.entry.name
     status = folders.StatusFile(folder, model.name, task)
     is_fresh = task.asks_anew and not task.reuse and status.is_done(data)
@@ -151,17 +153,15 @@ def plan_evaluation(
         questions=questions,
         folder=folder,
         options=_options(task, model, questions, folder, is_fresh=is_fresh),
-        predictions=predictions or folder / f"{model.name}_{data}.{output.choose_prediction_format()}",
+        predictions=predictions or folder / f"{model.name}_{data}.{predictions_format}",
         status=status,
     )
-    is_changed = questions.dataset is not None
-    if is_changed:
+    if questions.dataset is not None:
         _check_class(one)
     if predictions is not None:
         return one
     try:
-        source = _keep_errors(questions.source, one.prompt_errors) if is_changed else questions.source
-        plan = make_plan(source, model.spec, one.options)
+        plan = make_plan(_keep_errors(one), model.spec, one.options)
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
@@ -198,12 +198,11 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
 def _check_class(one: Evaluation) -> None:
     """Refuse an `evaluate` that VLMEvalKit could not call, and several trials."""
     if one.task.mode != "infer":
-        signature = None
-        with suppress(TypeError, ValueError):  # a callable without a signature
-            signature = inspect.signature(one.questions.dataset.evaluate)
         try:
-            if signature is not None:
-                signature.bind(str(one.predictions), **one.task.judging)
+            signature = inspect.signature(one.questions.dataset.evaluate)
+            signature.bind(str(one.predictions), **one.task.judging)
+        except ValueError:  # a callable without a signature
+            pass
         except TypeError as err:
             raise UsageError(
                 f"dataset {one.data}: evaluate cannot be called with the file and judge arguments: {err}",
@@ -217,17 +216,18 @@ def _check_class(one: Evaluation) -> None:
         )
 
 
-def _keep_errors(benchmark: Benchmark, errors: list[EyechartError]) -> Benchmark:
-    """The same benchmark, whose prompt also collects the errors of the user's method."""
+def _keep_errors(one: Evaluation) -> Any:
+    """The source of the questions; a user's method for prompts also collects its errors."""
+    source = one.questions.source
 
     def prompt(sample: Sample) -> list[Message]:
         try:
-            return list(benchmark.prompt(sample))
+            return list(source.prompt(sample))
         except EyechartError as err:
-            errors.append(err)
+            one.prompt_errors.append(err)
             raise
 
-    return replace(benchmark, prompt=prompt)
+    return source if one.questions.dataset is None else replace(source, prompt=prompt)
 
 
 def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
@@ -265,7 +265,7 @@ def run_evaluation(one: Evaluation) -> EvaluationOutcome:
         # Earlier accuracies are no longer valid, whatever happens now.
         for path in (*scoring.list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
-        return _run_by_rules(one) if one.questions.dataset is None else _run_by_class(one)
+        return _run_and_score(one)
     except EvaluationFailed as err:
         return replace(err.counted or EvaluationOutcome(), failure=err)
     except EyechartError as err:
@@ -291,16 +291,27 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
     return replace(outcome, result=read_report(one.report_file))
 
 
-def _run_by_rules(one: Evaluation) -> EvaluationOutcome:
-    """Run the model, write the predictions, score them by eyechart's scorers."""
-    done = _run(one)
+def _run_and_score(one: Evaluation) -> EvaluationOutcome:
+    """Run the model, write the predictions, score them."""
+    done, dataset = _run(one), one.questions.dataset
+    if one.prompt_errors:
+        err = one.prompt_errors[0]
+        raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
     if one.plan is not None:
-        output.write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
+        if dataset is None:
+            output.write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
+        else:
+            dump(bridge.make_predictions(dataset, done.list_for_files()), one.predictions)
         output.drop_other_formats(one.predictions)
     outcome = _count(one, done)
     if one.task.mode == "infer":
         return outcome
     one.say("eval")
+    return (_score_by_rules if dataset is None else _score_by_class)(one, done, outcome)
+
+
+def _score_by_rules(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
+    """Score the replies by eyechart's scorers."""
     outcome = _count_unjudged(one, done, outcome)
     _write_accuracies(one, done)
     lines = scoring.read_accuracies(one.folder, one.stem)
@@ -365,17 +376,21 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
     for result in done.samples():
         n += 1
         n_without_gold += not result.sample.golds
+        said = result.reply.content if result.reply else ""
         if result.reply is None:
             n_failed += 1
-            n_left += result.failure is None
-            first = first or f"{result.sample.id}: {_reason(result, one)}"
-            if (
-                result.failure is not None and not remedy
-            ):  # that of its own error, or for failures of its kind
-                own = result.failure.reason.partition("\n")[2].strip().removeprefix("hint: ")
+            why, _, own = (
+                result.failure.reason.partition("\n") if result.failure else ("not requested", "", "")
+            )
+            if one.plan is None:
+                why = f"no prediction in {one.predictions.name}"
+            first, said = first or f"{result.sample.id}: {why}", f"failed: {why}"
+            if result.failure is None:
+                n_left += 1
+            elif not remedy:  # that of its own error, or for failures of its kind
+                own = own.strip().removeprefix("hint: ")
                 remedy = f"{own}; then {AGAIN}" if own else result.failure.remedy
         if one.task.is_verbose:
-            said = result.reply.content if result.reply else f"failed: {_reason(result, one)}"
             print_note(f"{one.data} {result.sample.id}: {said}")
     found = EvaluationOutcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
     if done.trouble is not None and n_left and one.plan is not None:  # no accuracy of a part
@@ -403,30 +418,11 @@ def _count_unjudged(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> E
     return outcome
 
 
-def _reason(result: Result, one: Evaluation) -> str:
-    if one.plan is None:
-        return f"no prediction in {one.predictions.name}"
-    return result.failure.reason.partition("\n")[0] if result.failure else "not requested"
-
-
 # -- With a class that a script has changed
 
 
-def _run_by_class(one: Evaluation) -> EvaluationOutcome:
-    """As `_run_by_rules`, but by the methods `build_prompt` and `evaluate` of the class."""
-    done = _run(one)
-    if one.prompt_errors:
-        err = one.prompt_errors[0]
-        raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
-    if one.plan is not None:
-        frame = bridge.make_predictions(one.questions.dataset, done.list_for_files())
-        frame = frame.assign(prediction=[str(text).strip() for text in frame["prediction"]])
-        dump(frame, str(one.predictions))
-        output.drop_other_formats(one.predictions)
-    outcome = _count(one, done)
-    if one.task.mode == "infer":
-        return outcome
-    one.say("eval")
+def _score_by_class(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
+    """Score the replies by the method `evaluate` of the class."""
     if outcome.n_failed and one.plan is None:
         print_note(f"{one.stem}: {outcome.n_failed} of {outcome.n} questions got no reply")
     set_seeds(one.task.seed)
@@ -442,12 +438,8 @@ def _run_by_class(one: Evaluation) -> EvaluationOutcome:
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
         raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
-    lines = scoring.read_accuracies(one.folder, one.stem)
-    if not lines:
-        rows: Iterable[Mapping[str, Any]] = [result] if isinstance(result, Mapping) else ()
-        lines = tuple(
-            scoring.to_texts(row) for row in (output.read_frame(result) if is_frame(result) else rows)
-        )
+    rows = output.read_frame(result) if is_frame(result) else [result] if isinstance(result, Mapping) else ()
+    lines = scoring.read_accuracies(one.folder, one.stem) or tuple(map(scoring.to_texts, rows))
     if not lines:
         print_note(f"{one.stem}: evaluate returned no accuracies and wrote no {one.stem}_acc.csv")
     outcome = replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))

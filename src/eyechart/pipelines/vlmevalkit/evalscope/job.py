@@ -66,7 +66,7 @@ def run_task(task_cfg: Any) -> Any:
     """
     with name_keys_in_errors():
         tasks = read_tasks(task_cfg)
-        return run_several(tasks) if isinstance(tasks, list) else run_and_print(tasks)
+        return run_several(tasks) if isinstance(tasks, list) else run(tasks, is_printing=True)
 
 
 def name_keys_in_errors() -> AbstractContextManager[None]:
@@ -74,18 +74,13 @@ def name_keys_in_errors() -> AbstractContextManager[None]:
     return translate_errors(KEYS)
 
 
-def run_and_print(task: Task) -> TaskResults:
-    """Run a task and print its accuracies, if there are any."""
-    results = run(task)
-    if results:
+def run(task: Task, *, is_printing: bool = False) -> TaskResults:
+    """Run a task, and return and print its accuracies, if there are any."""
+    with _prepare(task) as start:
+        results = start()
+    if results and is_printing:
         print_text(str(results))
     return results
-
-
-def run(task: Task) -> TaskResults:
-    """Run a task and return its accuracies."""
-    with _prepare(task) as start:
-        return start()
 
 
 def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[TaskResults]:
@@ -98,9 +93,12 @@ def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Task
                 found.append(start())
                 if is_printing and found[-1]:
                     print_text(str(found[-1]))
+            except TaskFailed as err:
+                failures += err.failures
+                found.append(TaskResults(err.results))
             except EyechartError as err:
-                failures += err.failures if isinstance(err, TaskFailed) else [err]
-                found.append(TaskResults(err.results if isinstance(err, TaskFailed) else {}))
+                failures.append(err)
+                found.append(TaskResults())
     if failures:
         raise TasksFailed(failures, found) from failures[0].__cause__
     return found
@@ -132,8 +130,8 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
         return
     set_seeds(task.seed)
     questions = [open_questions(entry) for entry in task.data]
-    for one in filter(None, (one.remark for one in questions)):
-        print_note(one)
+    for one in questions:
+        print_note(one.remark) if one.remark else None
     if task.mode == "eval":
         yield lambda: _run_all(_plan_all(task, questions, None))
         return

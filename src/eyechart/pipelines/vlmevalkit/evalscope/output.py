@@ -28,7 +28,6 @@ from eyechart.pipelines.vlmevalkit.report import (
     survey_results,
     write_trials,
 )
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import choose_format
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import CUT_HINT, is_frame, to_json_value
 from eyechart.registry import exporter
 from eyechart.report.export import open_sheet
@@ -201,11 +200,6 @@ HOW_TO_FILL = "mode: all requests them, in a work_dir of another name if eyechar
 _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as `eyechart.report.export.fit` writes it
 
 
-def choose_prediction_format() -> str:
-    """The format of prediction files: ``PRED_FORMAT``, else xlsx."""
-    return choose_format("PRED_FORMAT", FORMATS)
-
-
 def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file: Path | None) -> None:
     """Write the questions with their replies, in the format of the path's ending.
 
@@ -231,23 +225,6 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
             json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
 
 
-def is_cut(prediction: str) -> bool:
-    """Whether a prediction was cut, by the mark at its end.
-
-    >>> is_cut("A long tale… [cut: 40,000 characters]"), is_cut("A")
-    (True, False)
-    """
-    return _CUT.search(prediction) is not None
-
-
-def make_cut_error(path: Path, name: str) -> DataError:
-    """The error for a file with a cut prediction: the missing part may hold the answer."""
-    return DataError(
-        f"{path.name}: the prediction of {name} was cut at the limit of a cell",
-        hint="PRED_FORMAT=tsv with mode: all and reuse: true writes the whole text, without new requests",
-    )
-
-
 def drop_other_formats(path: Path) -> None:
     """Remove earlier files of the same predictions in other formats: there must be one file."""
     for ending in FORMATS:
@@ -266,9 +243,12 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
         meant, _ = choose_benchmark(source, options)
         beyond = {sample.id for sample in every.source} - {sample.id for sample in meant.source}
     found = {name: reply.content for name, reply in read_replies(path).by_id.items()}
-    said = {name: text for name, text in found.items() if not is_failure(text) and name not in beyond}
-    if cut := next((name for name, text in said.items() if is_cut(text)), None):
-        raise make_cut_error(path, cut)
+    said = {name: text for name, text in found.items() if API_FAILURE not in text and name not in beyond}
+    if cut := next((name for name, text in said.items() if _CUT.search(text)), None):
+        raise DataError(  # the missing part may hold the answer
+            f"{path.name}: the prediction of {cut} was cut at the limit of a cell",
+            hint="PRED_FORMAT=tsv with mode: all and reuse: true writes the whole text, without new requests",
+        )
     if not said:
         raise DataError(f"{path.name} holds no reply", hint=HOW_TO_FILL)
     make_folder(kept.parent)
@@ -276,8 +256,3 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
         for name, text in said.items():
             file.write(json.dumps({"index": name, "prediction": text}, ensure_ascii=False) + "\n")
     return kept
-
-
-def is_failure(prediction: str) -> bool:
-    """Whether a prediction marks a failed request."""
-    return API_FAILURE in prediction

@@ -97,7 +97,7 @@ def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> sm
     A failed request has the text that makes VLMEvalKit repeat it.
     """
     said = {
-        result.sample.id: result.reply.content if result.reply else NO_ANSWER
+        result.sample.id: result.reply.content.strip() if result.reply else NO_ANSWER
         for result in results
         if result.trial == 0
     }

@@ -57,28 +57,8 @@ _refused = partial(option, group=REFUSED, help=SUPPRESS)
 OF_A_MODEL = (
     "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "extra_body", "timeout",
 )  # fmt: skip
-# Flags with the name and meaning of a key in EvalScope's `eval_config`.
-SHARED = (
-    "mode", "limit", "reuse", "reuse_aux", "api_nproc", "retry", "verbose", "keep_failed", "judge",
-    "judge_args", "judge_base_url", "judge_key", "judge_api_nproc", "judge_retry", "judge_timeout",
-    "allow_private_urls", "thinking",
-)  # fmt: skip
-_NO_EFFECT: Mapping[str, str] = {
-    "stream": "replies are read whole; the text is the same",
-    "api_mode": "requests and scoring always overlap",
-    "monitor_interval": "the progress line is always live",
-}
-# Why a flag is refused; and the hint.
-_WHY_REFUSED: Mapping[str, str] = {
-    "use_vllm": "eyechart does not load VLMEvalKit's own models; serve the model (vllm serve NAME) and give "
-    "its --base-url",
-    "use_verifier": "there is no local verifier; --judge names a served model that reads replies",
-    "video_llm": "only images are supported, not videos; leave it out",
-    "local_media": "images are sent inside the request, not as paths on the server; leave it out",
-    "custom_prompt": "prompts of single models are not built in; write one: eyechart run --prompt-template "
-    "FILE",
-    "data_config": "datasets are given by --data or --config; write them into a --config FILE",
-}
+# Other flags that are no keys of EvalScope's `eval_config`, or not with the same meaning.
+_OWN = ("data", "model", "config", "work_dir", "base_url", "stream", "data_config")
 # Flags of `eyechart run` that have another name here.
 _NAMES: Mapping[str, str] = {
     "--api-key": "--key", "--judge-api-key": "--judge-key", "--concurrency": "--api-nproc",
@@ -180,9 +160,9 @@ class Flags:
 
     def check(self) -> None:
         """Refuse flags that are not supported or contradict each other."""
-        for name in self.select(_WHY_REFUSED):
-            why, _, hint = _WHY_REFUSED[name].partition("; ")
-            raise UsageError(f"{format_flag(name)} is not possible: {why}", hint=hint)
+        if self.data_config is not None:
+            what = "--data-config is not possible: datasets are given by --data or --config"
+            raise UsageError(what, hint="write them into a --config FILE")
         if self.config is None:
             for name in ("data", "model"):
                 if not getattr(self, name):
@@ -217,19 +197,19 @@ def make_task(flags: Flags, environment: Mapping[str, str]) -> Task:
     """Check the flags and make the task that they describe. Nothing is written or sent."""
     flags.check()
     try:
+        # The flags of the run itself are read as keys of an `eval_config`, where they mean the same.
+        shared = flags.select(name for name in Flags.__dataclass_fields__ if name not in (*_OWN, *OF_A_MODEL))
+        task = read_eval_config({**shared, "model": "baseline/random", "data": "replaced below"})
         if flags.config:
             models, data = _read_config_entries(flags, environment)
         else:
             models = [_read_model(name, flags, environment) for name in flags.model or ()]
             data = read_data(flags.data)
-        # The flags of the run itself are read as keys of an `eval_config`, where they mean the same.
-        said = {**flags.select(SHARED), "model": models[0].spec, "data": data[0].source}
-        task = read_eval_config(said)
     except UsageError as err:
         raise UsageError(rewrite_text(err.message), hint=rewrite_hint(err.hint)) from err
     refuse_duplicates([one.name for one in models], "model")
     refuse_duplicates([one.name for one in data], "dataset")
-    remarks = [f"{format_flag(name)} has no effect: {_NO_EFFECT[name]}" for name in flags.select(_NO_EFFECT)]
+    remarks = ["--stream has no effect: replies are the same, streamed or whole"] * flags.stream
     return replace(
         task,
         models=tuple(replace(one, notes=tuple(map(rewrite_text, one.notes))) for one in models),
