@@ -113,7 +113,7 @@ def remove_draft(draft: Path) -> None:
     with suppress(OSError):
         handle = os.open(draft, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         try:
-            if _lock(handle, wait=False):
+            if lock_handle(handle, wait=False):
                 draft.unlink()
         finally:
             os.close(handle)
@@ -138,7 +138,7 @@ def _make_draft(place: Path) -> tuple[Path, int]:
         draft = place.with_name(f".{place.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}.part")
         handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
         try:
-            _lock(handle, wait=True)
+            lock_handle(handle, wait=True)
             if draft.exists():  # else another process removed it before it was locked
                 return draft, handle
         except BaseException:
@@ -148,7 +148,7 @@ def _make_draft(place: Path) -> tuple[Path, int]:
         os.close(handle)
 
 
-def _lock(handle: int, *, wait: bool) -> bool:
+def lock_handle(handle: int, *, wait: bool) -> bool:
     """Whether the file is locked now; False where locks are not supported."""
     try:
         import fcntl

@@ -33,6 +33,7 @@ from eyechart.errors import (
 )
 from eyechart.files import suppress_warnings
 from eyechart.pipelines.vlmevalkit.benchmark import open_mmbench
+from eyechart.pipelines.vlmevalkit.vlmeval import smp
 from eyechart.report.export import MAX_ROWS, open_sheet
 
 if TYPE_CHECKING:
@@ -101,11 +102,7 @@ class MMBenchDataset:
     def load_from_df(self, idx: SupportsIndex, key: str) -> Any:
         """One cell; None if it is empty or the column is missing."""
         if self._frame is not None or key == "image":
-            cells = self.df.iloc[operator.index(idx)]
-            value: Any = cells.get(key)
-            if callable(getattr(value, "item", None)):  # a number of numpy
-                value = value.item()
-            return None if value is None or value != value else value
+            return smp.to_plain(self.df.iloc[operator.index(idx)].get(key))
         sample = self._rows[self._position(idx)]
         known = {
             **sample.meta,
@@ -413,12 +410,6 @@ def _cell(value: Any) -> str | int | float | None:
     >>> _cell(float("nan")), _cell(7), _cell(True), _cell(["a"])
     (None, 7, 'True', "['a']")
     """
-    if isinstance(value, str):
-        return value
-    if value is None or (isinstance(value, float) and value != value) or str(value) in ("<NA>", "NaT"):
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    if callable(getattr(value, "item", None)) and not getattr(value, "shape", ()):  # a number of numpy
-        return _cell(value.item())
-    return str(value)
+    plain = smp.to_plain(value)
+    is_cell = plain is None or (isinstance(plain, str | int | float) and not isinstance(plain, bool))
+    return plain if is_cell else str(plain)

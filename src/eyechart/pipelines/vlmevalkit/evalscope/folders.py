@@ -23,7 +23,7 @@ import msgspec
 import yaml
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
-from eyechart.files import atomic_write, read_json
+from eyechart.files import atomic_write, lock_handle, read_json
 from eyechart.option import list_option_names
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 from eyechart.runs.options import Options
@@ -65,7 +65,7 @@ class TaskFolder:
 def take_folder(task: Task) -> Iterator[TaskFolder]:
     """Make or find the folder of a task, and lock it against other processes."""
     root = _root(task)
-    if task.use_cache is not None or not task.is_stamped:
+    if _is_named(task):
         if task.use_cache is not None and not root.is_dir():
             raise UsageError(f"use_cache: no such folder: {root}", hint="give the folder of an earlier task")
         prepare_folder(root)
@@ -95,7 +95,7 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
     for place in find_folders(task):
         if path := next(find_prediction_files(place / model, stem), None):
             return path
-    between = "" if task.use_cache is not None or not task.is_stamped else "*/"
+    between = "" if _is_named(task) else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
     hint = "mode: infer or mode: all writes them"
     if any((place / model / f"{stem}.pkl").is_file() for place in find_folders(task)):
@@ -106,7 +106,12 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
 def find_folders(task: Task) -> list[Path]:
     """The folders that may hold the files of a task, the newest first."""
     root = _root(task)
-    return [root] if task.use_cache is not None or not task.is_stamped else list(_stamped(root))
+    return [root] if _is_named(task) else _stamped(root)
+
+
+def _is_named(task: Task) -> bool:
+    """Whether the files go into the folder that the task names, not into one named after the time."""
+    return task.use_cache is not None or not task.is_stamped
 
 
 def find_prediction_files(folder: Path, stem: str) -> Iterator[Path]:
@@ -126,11 +131,11 @@ def _select_lasting(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sorted(options.items()) if name not in _PACE}
 
 
-def _stamped(root: Path) -> Iterator[Path]:
+def _stamped(root: Path) -> list[Path]:
     """The folders of earlier tasks, the newest first."""
-    if root.is_dir():
-        found = [one for one in root.iterdir() if _STAMP.fullmatch(one.name) and one.is_dir()]
-        yield from sorted(found, key=lambda one: one.name, reverse=True)
+    return sorted(
+        (one for one in root.glob("*") if _STAMP.fullmatch(one.name) and one.is_dir()), reverse=True
+    )
 
 
 def _earlier(root: Path, identity: str, stack: ExitStack, *, with_done: bool) -> Path | None:
@@ -227,34 +232,29 @@ class StatusFile:
 
     def is_done(self, data: str) -> bool:
         """Whether a dataset is done since an earlier run."""
-        said = _read_datasets(read_json(self._path, dict[str, Any]) or {}).get(data)
-        return isinstance(said, Mapping) and said.get("status") == "done"
+        return (read_json(self._path, _Status) or _Status()).datasets.get(data, {}).get("status") == "done"
 
     def say(self, data: str, status: State, **fields: Any) -> None:
         """Write the progress of a dataset."""
         if error := fields.get("error_message"):
             fields["error_message"] = hide_keys(str(error), self._task)
         prepare_folder(self._path.parent)
-        with _alone(self._path.parent):
-            earlier = read_json(self._path, dict[str, Any]) or {}
-            kept = {name: earlier[name] for name in ("eval_id", "created_at") if earlier.get(name)}
+        with self._path.with_name(_LOCK_NAME).open("wb") as file:
+            # Where locks are not supported, the file is valid, but may lack what another process wrote.
+            lock_handle(file.fileno(), wait=True)
+            earlier = read_json(self._path, _Status) or _Status()
+            kept = {name: said for name in ("eval_id", "created_at") if (said := getattr(earlier, name))}
             line = {"status": status, **_USUAL, **fields, "updated_at": _now()}
-            datasets = {**_read_datasets(earlier), data: line}
+            datasets = {**earlier.datasets, data: line}
             write_json(self._path, {**self._head, **kept, "updated_at": _now(), "datasets": datasets})
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the lock of the folder's status file."""
-    try:
-        import fcntl
-    except ImportError:  # not POSIX: the file is valid, but may lack what another process wrote
-        yield
-        return
-    with (folder / _LOCK_NAME).open("wb") as file:
-        with suppress(OSError):  # no locks on this file system: as above
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+class _Status(msgspec.Struct):
+    """What is kept of an existing file."""
+
+    eval_id: str = ""
+    created_at: str = ""
+    datasets: dict[str, dict[str, Any]] = {}
 
 
 def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
@@ -275,11 +275,6 @@ def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
                 except (TypeError, ValueError):
                     continue
     return found
-
-
-def _read_datasets(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = said.get("datasets")
-    return found if isinstance(found, Mapping) else {}
 
 
 def _now() -> str:

@@ -558,16 +558,17 @@ class _Stderr(logging.StreamHandler[TextIO]):
         return escape_controls(super().format(record))
 
 
-def get_logger(name: str, log_file: str | None = None, log_level: int = logging.INFO) -> logging.Logger:
-    """A logger that writes to stderr and optionally to a file."""
+def get_logger(
+    name: str, log_file: str | None = None, log_level: int = logging.INFO, *, file_mode: str = "a"
+) -> logging.Logger:
+    """A logger that writes to stderr and optionally to a file, the first that is named."""
     logger = logging.getLogger(name)
-    if not logger.handlers:
-        handlers: list[logging.Handler] = [_Stderr()]
-        if log_file is not None:
-            handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
-        for handler in handlers:
-            handler.setFormatter(logging.Formatter("[%(asctime)s] %(levelname)s - %(name)s: %(message)s"))
-            logger.addHandler(handler)
-        logger.propagate = False
+    handlers: list[logging.Handler] = [] if logger.handlers else [_Stderr()]
+    if log_file is not None and not any(isinstance(one, logging.FileHandler) for one in logger.handlers):
+        handlers.append(logging.FileHandler(log_file, mode=file_mode, encoding="utf-8"))
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("[%(asctime)s] %(levelname)s - %(name)s: %(message)s"))
+        logger.addHandler(handler)
+    logger.propagate = False
     logger.setLevel(log_level)
     return logger

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.compat.evalscope.utils import get_logger
+from eyechart.compat.evalscope import get_logger
 
 
 def test_one_logger_on_stderr_and_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
