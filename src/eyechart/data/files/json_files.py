@@ -64,7 +64,9 @@ def _without_nan(line: bytes, blobs: Collection[str]) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise msgspec.ValidationError("Expected `object`")
     return {
-        name: Blob(value.encode()) if name in blobs and isinstance(value, str) and value else value
+        name: Blob(value.encode(errors="backslashreplace"))
+        if name in blobs and isinstance(value, str) and value
+        else value
         for name, value in record.items()
     }
 

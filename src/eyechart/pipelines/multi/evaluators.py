@@ -84,6 +84,11 @@ def read_prediction(answered: Any) -> Any:
         raise ModelError(f"{NO_PREDICTION}{answered['feedback']}")
     if not isinstance(prediction, str):
         return prediction
+    counts = {
+        name: n
+        for name in ("prompt_tokens", "completion_tokens")
+        if type(n := answered.get(name)) is int and 0 <= n <= 2**53
+    }
     returned = {
         str(name): _plain(value)
         for name, value in answered.items()
@@ -91,7 +96,7 @@ def read_prediction(answered: Any) -> Any:
     }
     return Reply.read(
         replace_surrogates(prediction),
-        usage=_usage(answered),
+        usage=Usage(**counts) if counts else None,
         earlier=_earlier(answered),
         evidence={RETURNED: returned} if returned else {},
     )
@@ -117,12 +122,6 @@ def _plain(value: Any, depth: int = 0) -> Any:
             with contextlib.suppress(Exception):
                 return _plain(to_list(), depth + 1)
     return replace_surrogates(str(value)[:_LONGEST_DATA_URL])
-
-
-def _usage(answered: Mapping[str, Any]) -> Usage | None:
-    counts = {name: answered.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    known = {name: n for name, n in counts.items() if type(n) is int and 0 <= n <= 2**53}
-    return Usage(**known) if known else None
 
 
 def _earlier(answered: Mapping[str, Any]) -> tuple[str, ...]:

@@ -201,7 +201,10 @@ class Inference:
             tell(f"{known.why}: {_KEPT}")
             # The cache must not serve one endpoint's replies for another.
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
-        self._begin()
+        prepare_folder(self.folder / FOLDER)
+        prepare_folder(ours)
+        with lock_folder(ours):  # never overwrite the files of a run in progress
+            write_arguments(self.arguments, self.folder)
         plan = replace(plan, folder=ours, earlier=self._earlier_runs(plan))
         with write_checkpoints(ours, self.folder, self.arguments.save_every):
             done = evaluate(plan, notes_shown={*self.notes})
@@ -221,12 +224,6 @@ class Inference:
             return ()
         found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
         return tuple(path for path in found if path.parent.parent != self.folder)
-
-    def _begin(self) -> None:
-        prepare_folder(self.folder / FOLDER)
-        prepare_folder(self.folder / OURS)
-        with lock_folder(self.folder / OURS):  # never overwrite the files of a run in progress
-            write_arguments(self.arguments, self.folder)
 
 
 # -- Arguments as the original changes them before a run

@@ -65,7 +65,8 @@ class MultiPrompt:
         words, kind = self.words, self._kind(sample)
         begin = words[f"instruction_{kind}"]
         if not self.options.no_background:
-            role = words["role"].replace("{type}", _asked_as(sample))
+            name = str(sample.meta["type_name"])
+            role = words["role"].replace("{type}", name if name in _PIECES else _OPEN)
             begin = f"{role.replace('{subject}', str(sample.meta.get('knowledge', '')))}\n{begin}"
         example = ""
         if self.options.few_shot and kind != "op":
@@ -107,12 +108,7 @@ class MultiPrompt:
 
     @staticmethod
     def _kind(sample: Sample) -> str:
-        return _PIECES[_asked_as(sample)]
-
-
-def _asked_as(sample: Sample) -> str:
-    name = str(sample.meta["type_name"])
-    return name if name in _PIECES else _OPEN
+        return _PIECES.get(str(sample.meta["type_name"]), "op")
 
 
 def _number(sample: Sample, name: str) -> int:

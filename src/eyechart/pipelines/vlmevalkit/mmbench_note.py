@@ -15,10 +15,10 @@ import types
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TextIO
 
+from eyechart.data.files.formats import guess_format
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.pixels import decode, open_image
 from eyechart.errors import (
@@ -26,7 +26,6 @@ from eyechart.errors import (
     DataError,
     EyechartError,
     ImageError,
-    MissingExtra,
     StoreError,
     UsageError,
     translate_errors,
@@ -174,12 +173,7 @@ class MMBenchDataset:
         return wanted
 
     def _read_frame(self) -> Any:
-        from eyechart.data.files.formats import guess_format
-
-        try:
-            pandas: Any = import_module("pandas")
-        except ImportError as err:
-            raise MissingExtra.named("pandas", needed_for="MMBenchDataset.df") from err
+        pandas = smp.import_pandas("MMBenchDataset.df")
         format, _ = guess_format(Path(self.data_file))
         if format in ("tsv", "csv"):
             frame = pandas.read_csv(self.data_file, sep="\t" if format == "tsv" else ",")

@@ -330,6 +330,11 @@ def test_questions_without_an_answer_are_left_out(server: Server, capsys: pytest
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "an image_url has no url"),
         ({"messages": [{"role": "user", "content": "<video 1> what?"}]}, "only images can be sent, no video"),
         ({"messages": [{"role": "user", "content": 7}]}, "the content of a message is int"),
+        ({**VQA[1], "image_1": "a sentence, not a path. " * 50}, "File name too long"),
+        (
+            {**VQA[1], "image_1": "half a character: \ud800", "note": float("nan")},
+            "1 of 1 questions got no reply",
+        ),
     ],
 )
 def test_bad_rows_are_refused_before_a_request(server: Server, row: dict[str, Any], message: str) -> None:
@@ -377,6 +382,7 @@ def test_options_must_be_a_list(server: Server, options: Any) -> None:
         ({"args": {"metric_list": ["BLEU"]}}, "metric_list has no Rouge"),
         ({"args": {"filters": {"upper": 1}}}, "unknown filter 'upper'"),
         ({"args": {"filters": {"extract": "("}}}, "the filter extract cannot be applied"),
+        ({"args": {"filters": {"extract": ["(a)", "x"]}}}, "the filter extract cannot be applied"),
         ({"args": {"subset_list": "mine"}}, "subset_list is the text 'mine'"),
         ({"args": {"colour": "red"}}, "dataset_args of general_vqa has no key 'colour'"),
         ({"judge": {"strategy": "llm"}}, "judge: no models are given"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.pipelines.vlmevalkit.evalscope.output import format_table, write_evalscope
+from eyechart.pipelines.vlmevalkit.evalscope.output import format_result, format_table, write_evalscope
 from eyechart.pipelines.vlmevalkit.report import Line
 from eyechart.types import Outcome, Result
 from support.results import export_of, result
@@ -68,6 +68,11 @@ def test_names_from_a_file_cannot_move_the_cursor() -> None:
 def test_wide_characters_are_counted_as_they_are_shown() -> None:
     lines = format_table([{"split": "none", "Overall": 1.0, "图像": 0.5}]).splitlines()
     assert lines[3] == "图像     0.5"
+
+
+@pytest.mark.parametrize("cell", [None, [1, 2], 10**400])
+def test_what_an_evaluate_returns_is_printed_whatever_it_is(cell: object) -> None:
+    assert repr(cell) in format_result([{"Overall": cell}])
 
 
 def written(folder: Path, results: list[Result]) -> dict[str, str]:

@@ -191,7 +191,6 @@ def read_task(given: Any) -> Task:
                 hint="remove it; eval_config holds what this backend reads",
             )
         said["eval_config"] = _read_eval_config(values.raw("eval_config"))
-    _refuse_hidden(said)
     filled = _fill_keys(said)
     task = read_native(filled) if is_native else read_eval_config(filled["eval_config"])
     seed = values.whole("seed")
@@ -203,7 +202,7 @@ def read_task(given: Any) -> Task:
         seed=TASK_KEYS["seed"] if seed is None else seed,
         is_verbose=task.is_verbose or values.truth("debug"),
         is_dry_run=values.truth("dry_run"),
-        described=_name_keys(_decode_texts(said)),
+        described=_name_keys(said),
     )
 
 
@@ -304,17 +303,30 @@ _HIDDEN = (HIDDEN, "**********")  # what eyechart and EvalScope save in place of
 _ENV = "_env"  # `key_env: NAME` instead of `key`: the key is in the environment variable NAME
 
 
-def _fill_keys(value: Any, who: str = "the task") -> Any:
-    """A copy of a configuration with the keys of the environment in place of `key_env`."""
+def _fill_keys(value: Any, place: str = "") -> Any:
+    """A copy of a configuration with the keys of the environment in place of `key_env`.
+
+    The placeholder of a key that was hidden when this configuration was saved is refused.
+    """
     if isinstance(value, list | tuple):
-        return [_fill_keys(one, who) for one in value]
+        return [_fill_keys(one, place) for one in value]
+    if isinstance(value, str) and (mark := next((mark for mark in _HIDDEN if mark in value), "")):
+        raise UsageError(
+            f"{place} holds {mark}, which stands for a key that was not saved",
+            hint="write the key there, or the name of an environment variable: key_env: NAME instead of key, "
+            "likewise judge_key_env, api_key_env",
+        )
     if not isinstance(value, Mapping):
         return value
-    filled = {name: _fill_keys(one, str(name)) for name, one in value.items()}
+    filled = {
+        name: one if name == "system_prompt" else _fill_keys(one, f"{place}.{name}".lstrip("."))
+        for name, one in value.items()
+    }
     for name in _KEYS:
         variable = filled.pop(f"{name}{_ENV}", None)
         if variable is None:
             continue
+        who = place or "the task"
         if filled.get(name) is not None:
             raise UsageError(f"{who}: {name} and {name}{_ENV} are both given", hint="leave one out")
         filled[name] = os.environ.get(str(variable))
@@ -326,29 +338,17 @@ def _fill_keys(value: Any, who: str = "the task") -> Any:
     return filled
 
 
-def _refuse_hidden(value: Any, place: str = "the task") -> None:
-    """Refuse the placeholder of a key that was hidden when this configuration was saved."""
-    if isinstance(value, Mapping):
-        for name, one in value.items():
-            if name != "system_prompt":
-                _refuse_hidden(one, str(name) if place == "the task" else f"{place}.{name}")
-    elif isinstance(value, list | tuple):
-        for one in value:
-            _refuse_hidden(one, place)
-    elif isinstance(value, str) and any(mark in value for mark in _HIDDEN):
-        mark = next(mark for mark in _HIDDEN if mark in value)
-        raise UsageError(
-            f"{place} holds {mark}, which stands for a key that was not saved",
-            hint="write the key there, or the name of an environment variable: key_env: NAME instead of key, "
-            "likewise judge_key_env, api_key_env",
-        )
-
-
 def _name_keys(value: Any, whose: str = "MODEL") -> Any:
     """A configuration as it can be saved and run again, with environment variables in place of keys.
 
-    Whatever else may be a key by its name is hidden, and refused when read.
+    Whatever else may be a key by its name is hidden, and refused when read. JSON texts are decoded: they may
+    hold keys.
     """
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        try:
+            value = decode_json(value, "it")
+        except UsageError:
+            return HIDDEN
     if isinstance(value, list | tuple):
         return [_name_keys(one, whose) for one in value]
     if not isinstance(value, Mapping):
@@ -357,7 +357,9 @@ def _name_keys(value: Any, whose: str = "MODEL") -> Any:
     whose = named if isinstance(named, str) and whose not in ("JUDGE", "") else whose
     shown: dict[str, Any] = {}
     for name, one in value.items():
-        if name == "extra_body":
+        if name == "system_prompt":
+            shown[name] = one
+        elif name == "extra_body":
             shown[name] = _name_keys(one, "")
         elif whose and name in _KEYS and isinstance(one, str) and one and one != NO_KEY:
             shown[f"{name}{_ENV}"] = _variable(one, whose if name in ("key", "api_key") else "JUDGE")
@@ -366,20 +368,6 @@ def _name_keys(value: Any, whose: str = "MODEL") -> Any:
         else:
             shown[name] = _name_keys(one, "JUDGE" if str(name).startswith("judge") else whose)
     return shown
-
-
-def _decode_texts(value: Any) -> Any:
-    """A value with the JSON texts in it decoded, at any depth: they may hold keys."""
-    if isinstance(value, Mapping):
-        return {name: one if name == "system_prompt" else _decode_texts(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_decode_texts(one) for one in value]
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
-        return value
-    try:
-        return _decode_texts(decode_json(value, "it"))
-    except UsageError:
-        return HIDDEN  # it may hold a key
 
 
 def _variable(key: str, whose: str) -> str:

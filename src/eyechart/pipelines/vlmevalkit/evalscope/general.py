@@ -11,6 +11,7 @@ import ast
 import contextlib
 import hashlib
 import json
+import os
 import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -243,8 +244,8 @@ class _Reading:
 
 def _find_image(roots: Sequence[Path], place: str) -> ImageRef:
     """The image at a path, from the current folder as in EvalScope, or from the folder of the file."""
-    found = [root / place for root in roots]
-    return ImageRef(kind="file", location=str(next(filter(Path.exists, found), found[0])))
+    found = [str(root / place) for root in roots]
+    return ImageRef(kind="file", location=next(filter(os.path.exists, found), found[0]))
 
 
 class _Taking:

@@ -137,11 +137,11 @@ def _extract(text: str, given: Any) -> str:
     names = ("regex_pattern", "group_select", "fallback")
     listed = given if isinstance(given, list) else [given]
     said = given if isinstance(given, Mapping) else dict(zip(names, listed, strict=False))
-    fallback = str(said.get(names[2], "[invalid]"))
+    fallback, number = str(said.get(names[2], "[invalid]")), int(said.get(names[1], 0))
     found = re.findall(str(said[names[0]]), text)
     if not found:
         return fallback
-    one = found[int(said.get(names[1], 0))]
+    one = found[number]
     return (next(filter(None, one), fallback) if isinstance(one, tuple) else str(one)).strip()
 
 

@@ -170,7 +170,7 @@ def format_table(lines: Sequence[Line]) -> str:
 
 def _column(values: Sequence[str | float]) -> list[str]:
     """Cells of one width. Numbers in a column of numbers have six digits and aligned points."""
-    with suppress(ValueError):  # it holds a text
+    with suppress(ValueError, TypeError, OverflowError):  # it holds a text, or what an `evaluate` put there
         if not any("_" in str(value) for value in values):  # which Python reads as a number
             cells = [f"{float(value):g}" for value in values]
             decimals = [_decimals(cell) for cell in cells]

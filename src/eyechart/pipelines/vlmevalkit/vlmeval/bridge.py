@@ -300,23 +300,15 @@ class ScriptJudge:
 
     def make_model(self, **parameters: Any) -> Model:
         """The model; `UsageError` for bad settings."""
-        settings = ModelSettings(
-            base_url=self.settings.base_url,
-            api_key=self.settings.api_key,
-            parameters=scoring.fill_judge_params(self.spec, {**self.settings.parameters, **parameters}),
-            timeout_s=self.settings.timeout_s,
-        )
-        return make_model(self.spec, settings)
+        said = scoring.fill_judge_params(self.spec, {**self.settings.parameters, **parameters})
+        return make_model(self.spec, replace(self.settings, parameters=said))
 
     def generate(self, message: Any, dataset: str | None = None, **parameters: Any) -> str:
         """The reply to a text or a list of parts; raises `ModelError` if there is none."""
-        rules = PathRules([str(Path().absolute())])
-        turns, loader = (
-            [Message("system", (self.system_prompt,))] if self.system_prompt else [],
-            ImageLoader(),
-        )
+        rules, load = PathRules([str(Path().absolute())]), ImageLoader().load
+        turns = [Message("system", (self.system_prompt,))] if self.system_prompt else []
         for turn in to_messages(message, rules, "the judge's prompt"):
-            parts = (loader.load(part) if isinstance(part, ImageRef) else part for part in turn.parts)
+            parts = (load(part) if isinstance(part, ImageRef) else part for part in turn.parts)
             turns.append(Message(turn.role, tuple(parts)))
         return asyncio.run(self._ask(self.make_model(**parameters), turns)).content
 

@@ -345,6 +345,10 @@ _SERVED: Mapping[str, tuple[str, str]] = {
     "CustomAPIModel": ("OPENAI_API_BASE", ""),
     "LMDeployAPI": ("LMDEPLOY_API_BASE", "LMDEPLOY_API_KEY"),
 }
+_CLASSES = (
+    f'"class" is one of {", ".join(_SERVED)}, "api_base" the URL of any OpenAI-compatible server; '
+    "serve local weights first (vllm serve NAME)"
+)
 _OFFICIAL = "OFFICIAL"  # as an entry may write OpenAI's own URL
 # Its dataset classes without rules of their own. Here the columns of a file decide its kind.
 _KINDS = (
@@ -391,7 +395,7 @@ def _label_entries(entries: Mapping[str, dict[str, Any]], name: str, path: str) 
     for label, said in entries.items():
         kind = said.pop("class", "")
         if not isinstance(kind, str) or (said and not kind):
-            hint = _classes() if name == "model" else ""
+            hint = _CLASSES if name == "model" else ""
             raise UsageError(f'--config {path}: {name} {label!r} has no "class"', hint=hint)
         found.append(Labelled(label, kind, said))
     return found
@@ -401,18 +405,14 @@ def make_served_entry(
     one: Labelled, environment: Mapping[str, str], *, base_url: str | None = None, key: str | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """A model of the file as an entry of EvalScope, with URL and key, and remarks on it."""
+    who = f"--config: model {one.label!r}"
     if one.kind not in _SERVED:
-        raise UsageError(
-            f"--config: model {one.label!r} has the class {one.kind}, which eyechart cannot run",
-            hint=suggest_name(one.kind, list(_SERVED), otherwise=_classes(), at_most=1),
-        )
+        hint = suggest_name(one.kind, list(_SERVED), otherwise=_CLASSES, at_most=1)
+        raise UsageError(f"{who} has the class {one.kind}, which eyechart cannot run", hint=hint)
     said = {name: value for name, value in one.said.items() if name not in ("model", "verbose")}
     kind = one.said.get("model")
     if not isinstance(kind, str) or not kind:
-        raise UsageError(
-            f"--config: model {one.label!r} names no served model",
-            hint='"model": "NAME", as the server calls it',
-        )
+        raise UsageError(f"{who} names no served model", hint='"model": "NAME", as the server calls it')
     base_variable, key_variable = _SERVED[one.kind]
     base = said.pop("api_base", None) or base_url or environment.get(base_variable)
     said |= {"api_base": OpenAI.official_url if base == _OFFICIAL else base} if base else {}
@@ -426,8 +426,8 @@ def make_served_entry(
             said["key"] = environment[key_variable]
         else:
             notes.append(
-                f"--config: model {one.label!r}: ${key_variable} is not sent to a URL that the "
-                f"environment does not name; if it belongs to that server, give it with --key"
+                f"{who}: ${key_variable} is not sent to a URL that the environment does not name; if it "
+                "belongs to that server, give it with --key"
             )
     return {"name": "CustomAPIModel", "type": kind, **said}, notes
 
@@ -452,33 +452,20 @@ def _is_for(base: Any, own_base: str | None, key_variable: str) -> bool:
 
 def read_data_source(one: Labelled) -> str:
     """The name or path of a dataset of the file."""
-    for name in _VIDEO:
-        if one.said.get(name):
-            raise UsageError(
-                f"--config: data {one.label!r} is a video dataset ({name})", hint="only images are supported"
-            )
+    who = f"--config: data {one.label!r}"
     for name in one.said:
         if name not in ("dataset", *_VIDEO):
-            raise UsageError(
-                f"--config: data {one.label!r} has the unknown key {name}",
-                hint='"dataset" names the file; its columns decide its kind',
-            )
+            hint = '"dataset" names the file; its columns decide its kind'
+            raise UsageError(f"{who} has the unknown key {name}", hint=hint)
+        if name in _VIDEO and one.said[name]:
+            raise UsageError(f"{who} is a video dataset ({name})", hint="only images are supported")
     source = one.said.get("dataset", one.label)
     if not isinstance(source, str) or not source.strip():
-        raise UsageError(f'--config: data {one.label!r}: "dataset" must be a name or a path')
+        raise UsageError(f'{who}: "dataset" must be a name or a path')
     if one.kind not in ("", *_KINDS) and find_published_benchmark(Path(source.strip()).stem) is None:
         hint = suggest_name(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
-        raise UsageError(
-            f"--config: data {one.label!r} has the class {one.kind}, whose rules are not built in", hint=hint
-        )
+        raise UsageError(f"{who} has the class {one.kind}, whose rules are not built in", hint=hint)
     return source.strip()
-
-
-def _classes() -> str:
-    return (
-        f'"class" is one of {", ".join(_SERVED)}, "api_base" the URL of any OpenAI-compatible server; '
-        "serve local weights first (vllm serve NAME)"
-    )
 
 
 # -- Existing predictions

@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from operator import index as as_position
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, ClassVar, Literal
@@ -142,11 +141,7 @@ class ImageBaseDataset:
 
 def get_row(dataset: ImageBaseDataset, line: smp.Row | int) -> smp.Row:
     """The row, which may be given by its position."""
-    try:
-        position = as_position(line)
-    except TypeError:
-        return line
-    return dataset.data.iloc[position]
+    return dataset.data.iloc[line] if hasattr(line, "__index__") else line
 
 
 def make_parts(dataset: ImageBaseDataset, line: smp.Row, text: str) -> list[Part]:

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from operator import itemgetter
 from pathlib import Path
@@ -329,10 +329,8 @@ def write_accuracies(lines: Sequence[report.Line], folder: Path, stem: str) -> P
 
 def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
     """The rows of the file as texts; empty without a file."""
-    for path in list_accuracy_files(folder, stem):
-        if path.is_file():
-            return _read_csv(path) if path.suffix == ".csv" else _read_json(path)
-    return ()
+    path = next(filter(Path.is_file, list_accuracy_files(folder, stem)), None)
+    return tuple(map(to_texts, _read_rows(path))) if path else ()
 
 
 def list_accuracy_files(folder: Path, stem: str) -> list[Path]:
@@ -350,18 +348,14 @@ def to_texts(row: Mapping[Any, Any]) -> dict[str, str]:
     return {str(name): "" if value is None else str(value) for name, value in row.items()}
 
 
-def _read_csv(path: Path) -> tuple[dict[str, str], ...]:
-    with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
-        return tuple(to_texts(row) for row in csv.DictReader(file))
-
-
-def _read_json(path: Path) -> tuple[dict[str, str], ...]:
+def _read_rows(path: Path) -> list[Any]:
     """Rows, or a single row; empty if another program wrote something else."""
-    try:
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
+            return list(csv.DictReader(file))
+    with suppress(OSError, ValueError, RecursionError):
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return ()
-    rows = [content] if isinstance(content, Mapping) else content
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        return ()
-    return tuple(to_texts(row) for row in rows)
+        rows = [content] if isinstance(content, Mapping) else content
+        if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+            return rows
+    return []

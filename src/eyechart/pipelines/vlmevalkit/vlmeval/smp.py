@@ -56,11 +56,11 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
     if isinstance(f, str) and "://" in f:
         raise UsageError(f"load: {f} is a URL", hint="download it and give the path of the file")
     path = Path(f).expanduser()
-    reader = _by_ending(path, fmt, _READERS)
+    read, _ = _by_ending(path, fmt)
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no such file"
         raise DataError(f"{path}: {what}", hint="check the path; datasets are in $LMUData or ~/LMUData")
-    return reader(path)
+    return read(path)
 
 
 def load_table(path: Path) -> Frame:
@@ -95,14 +95,14 @@ def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str |
 def dump(data: Any, f: str | os.PathLike[str], fmt: str | None = None) -> None:
     """Write a table or an object, whole or not at all."""
     path = Path(f).expanduser()
-    _by_ending(path, fmt, _WRITERS)(data, path)
+    _by_ending(path, fmt)[1](data, path)
 
 
-def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+def _by_ending(path: Path, fmt: str | None) -> tuple[Callable[[Path], Any], Callable[[Any, Path], None]]:
     ending = (fmt or path.suffix).lower().removeprefix(".")
-    if ending not in known:
-        raise UsageError(f"{path.name}: unknown extension", hint=f"use .{', .'.join(known)}")
-    return known[ending]
+    if ending not in _FILES:
+        raise UsageError(f"{path.name}: unknown extension", hint=f"use .{', .'.join(_FILES)}")
+    return _FILES[ending]
 
 
 def _read_table(path: Path, separator: str = "\t") -> Frame:
@@ -191,12 +191,12 @@ def _cell(value: Any) -> Cell:
 
 def _write_json(data: Any, path: Path) -> None:
     with open_text_file(path) as file:
-        json.dump(_records(data), file, indent=4, ensure_ascii=False, default=to_json_value)
+        json.dump(data, file, indent=4, ensure_ascii=False, default=to_json_value)
 
 
 def _write_jsonl(data: Any, path: Path) -> None:
     with open_text_file(path) as file:
-        for item in _records(data):
+        for item in to_json_value(data) if is_frame(data) else data:
             file.write(json.dumps(item, ensure_ascii=False, default=to_json_value) + "\n")
 
 
@@ -204,14 +204,10 @@ def _as_frame(data: Any) -> Frame:
     return data if is_frame(data) else import_pandas().DataFrame(data)
 
 
-def _records(data: Any) -> Any:
-    return data.to_dict("records") if is_frame(data) else data
-
-
 def to_json_value(value: Any) -> Any:
-    """Values without a JSON form: numpy's as plain ones, others as text."""
+    """Values without a JSON form: tables as lists of rows, numpy's as plain ones, others as text."""
     if is_frame(value):
-        return _records(value)
+        return value.to_dict("records")
     for method in ("tolist", "to_dict"):
         if callable(found := getattr(value, method, None)):
             return found()
@@ -278,21 +274,14 @@ def _unwrapped(value: Any) -> Any:
     return _KINDS[kind](_unwrapped(items) if kind != "dict" else map(tuple, _unwrapped(items)))
 
 
-_READERS: Mapping[str, Callable[[Path], Any]] = {
-    "tsv": _read_table,
-    "csv": partial(_read_table, separator=","),
-    "xlsx": _read_xlsx,
-    "json": _read_json,
-    "jsonl": _read_jsonl,
-    "pkl": read_values,
-}
-_WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
-    "tsv": _write_table,
-    "csv": partial(_write_table, separator=","),
-    "xlsx": _write_sheet,
-    "json": _write_json,
-    "jsonl": _write_jsonl,
-    "pkl": write_values,
+# By the ending of a file: its reader and its writer.
+_FILES: Mapping[str, tuple[Callable[[Path], Any], Callable[[Any, Path], None]]] = {
+    "tsv": (_read_table, _write_table),
+    "csv": (partial(_read_table, separator=","), partial(_write_table, separator=",")),
+    "xlsx": (_read_xlsx, _write_sheet),
+    "json": (_read_json, _write_json),
+    "jsonl": (_read_jsonl, _write_jsonl),
+    "pkl": (read_values, write_values),
 }
 
 
@@ -309,12 +298,12 @@ _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3
 _LETTER = re.compile(r"[A-Z]")
 
 
-def import_pandas() -> Any:
+def import_pandas(needed_for: str = "the dataset classes of vlmeval") -> Any:
     """The library, or an error with the command that installs it."""
     try:
         return import_module("pandas")
     except ImportError as err:
-        raise MissingExtra.named("pandas", needed_for="the dataset classes of vlmeval") from err
+        raise MissingExtra.named("pandas", needed_for=needed_for) from err
 
 
 def is_frame(value: Any) -> bool:
