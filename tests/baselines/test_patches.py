@@ -1,44 +1,9 @@
-"""Connected patches: checked against a slow and simple count."""
+"""Connected patches of one colour."""
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from eyechart.baselines.patches import find_patches, label_areas
-
-
-def label_slowly(grid: list[list[int]]) -> list[list[int]]:
-    """Flood fill, one area after the other in reading order."""
-    height, width = len(grid), len(grid[0])
-    labels = [[-1] * width for _ in range(height)]
-    number = 0
-    for y in range(height):
-        for x in range(width):
-            if labels[y][x] >= 0:
-                continue
-            todo = [(y, x)]
-            while todo:
-                j, i = todo.pop()
-                if 0 <= j < height and 0 <= i < width and labels[j][i] < 0 and grid[j][i] == grid[y][x]:
-                    labels[j][i] = number
-                    todo += [(j + 1, i), (j - 1, i), (j, i + 1), (j, i - 1)]
-            number += 1
-    return labels
-
-
-@st.composite
-def grids(draw: st.DrawFn) -> list[list[int]]:
-    width = draw(st.integers(1, 9))
-    row = st.lists(st.integers(0, 2), min_size=width, max_size=width)
-    return draw(st.lists(row, min_size=1, max_size=9))
-
-
-@pytest.mark.slow
-@given(grid=grids())
-def test_label_agrees_with_flood_fill(grid: list[list[int]]) -> None:
-    assert label_areas(np.array(grid, dtype=np.int32)).tolist() == label_slowly(grid)
+from eyechart.baselines.patches import find_patches
 
 
 def test_patches_of_a_drawing() -> None:
@@ -54,7 +19,7 @@ def test_patches_of_a_drawing() -> None:
         (60, 20, 110, 30, 500),
     ]
     assert all(patch.fill == 1 for patch in figures)
-    assert seen.mask(figures[0]).all()
+    assert figures[0].mask.all()
 
 
 def test_smoothed_edges_are_no_patches() -> None:

@@ -89,7 +89,9 @@ def test_a_worker_that_dies_in_a_dialogue_loses_only_the_request_in_flight(
     async def script(request: Request) -> Reply:
         nonlocal has_died
         asked[f"{request.sample.id} {len(request.messages)}"] += 1
-        await asyncio.sleep(0.05)  # so that the rounds before have reached the driver
+        n_said = sum(turn.role == "assistant" for turn in request.messages)
+        while len(list(journal.calls(request.sample.id, 0))) < n_said:  # noqa: ASYNC110 not yet at the driver
+            await asyncio.sleep(0.01)
         if request.sample.id == "q1" and len(request.messages) == 6 and not has_died:
             has_died = True
             me = asyncio.current_task()

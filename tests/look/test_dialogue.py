@@ -111,6 +111,15 @@ def test_a_model_that_never_answers_is_cut_off() -> None:
     assert (outcome.stop, n, len(outcome.crops)) == ("max_assistant_turns", 11, 10)
 
 
+def test_a_dialogue_without_a_valid_reply_ends_with_the_last_one() -> None:
+    for rules, n_turns in ((Rules(attempts=2), 5), (Rules(attempts=2, max_looks=1), 5)):
+        said = ["Hm."] if rules.max_looks > 1 else [CALL, "Hm."]
+        outcome, _ = play(search_one("Q?", (900, 900), rules, WORDS), said, [(0, 0, 500, 500)])
+        assert outcome.is_critical
+        assert [turn.role for turn in outcome.turns][-2:] == ["user", "assistant"]
+        assert (outcome.turns[-1].parts, len(outcome.turns)) == (("Hm.",), n_turns)
+
+
 def test_only_the_questions_images_have_numbers_if_so_chosen() -> None:
     box = {"bbox_2d": [0, 0, 500, 500], "label": "", "img_idx": 1}
     first = View(source=0, original=(900, 900), box=(0, 0, 900, 900), sizes=((225, 225),))

@@ -157,6 +157,14 @@ def test_players_in_every_protocol(tmp_path: Path, name: str) -> None:
         assert figures.get("evidence") == (None if name == "several" else player is stuck)
 
 
+def test_equal_crops_of_different_images_make_no_cluster(tmp_path: Path) -> None:
+    with Server(Table(write_cards(tmp_path, 3), perfect)) as server:
+        run = look(server, tmp_path, "search")
+    crops = {images_of(result)[1]["sha256"] for result in run.samples()}
+    assert len(crops) == 1, "the cards' marks are all drawn alike"
+    assert run.clusters == {}
+
+
 # -- Bad behaviour
 
 

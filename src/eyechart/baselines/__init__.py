@@ -47,16 +47,16 @@ def make_baseline(name: str, settings: ModelSettings) -> Model:
         from eyechart.baselines.guess import Majority, RandomGuess
 
         return RandomGuess(seed or 0) if name == "random" else Majority(seed or 0)
-    if not has_numpy():
+    if not can_look():
         raise MissingExtra.named("ocr", needed_for=f"baselines that look at images (baseline/{name})")
     from eyechart.baselines.look import Look, OcrOnly
 
     return Look(seed or 0) if name == "look" else OcrOnly(seed or 0)
 
 
-def has_numpy() -> bool:
-    """Whether numpy is installed, which the `ocr` extra brings."""
-    return importlib.util.find_spec("numpy") is not None
+def can_look() -> bool:
+    """Whether numpy and OpenCV are installed, which the `ocr` extra brings."""
+    return all(importlib.util.find_spec(name) is not None for name in ("numpy", "cv2"))
 
 
 @dataclass(frozen=True, slots=True)

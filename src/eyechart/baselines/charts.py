@@ -228,11 +228,10 @@ def read_line(sight: Sight) -> list[Fact]:
     if to_value is None or len(below) < 2:
         return []
     first_row = min(w.cy for w in below)
-    mask = sight.patches.mask(curve)
     facts = []
     for word in (w for w in below if w.cy - first_row < 0.7 * (w.y1 - w.y0)):
-        column = int(np.clip(round(word.cx) - curve.x0, 0, mask.shape[1] - 1))
-        ys = np.flatnonzero(mask[:, column])
+        column = int(np.clip(round(word.cx) - curve.x0, 0, curve.width - 1))
+        ys = np.flatnonzero(curve.mask[:, column])
         if len(ys):
             value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
             colour = name_colour(curve.rgb)

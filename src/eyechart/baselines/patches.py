@@ -6,9 +6,11 @@ patches have no meaning (`Patches.flatness` is the share of the image that the f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import cv2
 import numpy as np
 
 from eyechart.data.images.ocr import decode_page, shrink, to_array
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
     Pixels = NDArray[np.uint8]
     Labels = NDArray[np.int32]
-    Mask = NDArray[np.bool_]
-    Colour = NDArray[np.float64]
 
 
 RGB = tuple[int, int, int]
@@ -57,6 +57,7 @@ def decode(data: bytes) -> DecodedImage:
 
 # -- Connected patches of one colour: what a drawing is made of
 
+FLAT = 0.8  # of the image in a few colours makes a drawing; photographs and noise have less
 MAX_COLOURS = 24
 MIN_SHARE = 0.0012  # of the image, for a colour to be one of its colours
 NEAR = 26  # channels that differ by less are the same colour: JPEG rings and paper grain stay below
@@ -64,11 +65,10 @@ MAX_PATCHES = 400
 BLENDED = -1  # pixels between two colours that belong to neither
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Patch:
     """One connected patch. The box is half-open: x0 <= x < x1."""
 
-    label: int
     rgb: RGB
     area: int
     x0: int
@@ -77,6 +77,7 @@ class Patch:
     y1: int
     cx: float
     cy: float
+    mask: Pixels  # 1 at its own pixels, within its box
     is_background: bool  # of the background's colour, the background itself or a hole onto it
 
     @property
@@ -95,28 +96,38 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """All patches of an image, largest first, and the label of every pixel."""
+    """All patches of a drawing, largest first."""
 
     patches: tuple[Patch, ...]
-    labels: Labels
     background: RGB
     flatness: float
 
-    def mask(self, patch: Patch) -> Mask:
-        """The patch's own pixels, within its box."""
-        box = self.labels[patch.y0 : patch.y1, patch.x0 : patch.x1]
-        return np.asarray(box == patch.label)
+    @property
+    def is_drawing(self) -> bool:
+        """Whether a few colours make up the image; if not, it has no patches."""
+        return self.flatness >= FLAT
 
 
 def find_patches(pixels: Pixels) -> Patches:
     """Split an image into patches of one colour."""
     colours, index, flatness = _palette(pixels)
     border = np.concatenate([index[0], index[-1], index[:, 0], index[:, -1]])
-    border = border[border != BLENDED]
-    ground = int(np.bincount(border).argmax()) if border.size else 0
-    labels = label_areas(index)
-    patches = _measure(labels, index, colours, ground)
-    return Patches(tuple(patches), labels, colours[ground], flatness)
+    ground = int(np.bincount(border[border != BLENDED], minlength=1).argmax())
+    smallest, patches = max(6, 0.00004 * index.size), list[Patch]()
+    if flatness < FLAT:
+        return Patches((), colours[ground], flatness)
+    if flatness < 1:
+        _settle_blends(pixels, index, colours)
+    for number, rgb in enumerate(colours):
+        of_colour = (index == number).astype(np.uint8)
+        _, labels, stats, middles = cv2.connectedComponentsWithStats(of_colour, connectivity=4)
+        for label in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= smallest) + 1:
+            x, y, width, height, area = map(int, stats[label])
+            mask = (labels[y : y + height, x : x + width] == label).astype(np.uint8)
+            cx, cy = map(float, middles[label])
+            patches.append(Patch(rgb, area, x, y, x + width, y + height, cx, cy, mask, number == ground))
+    patches.sort(key=lambda patch: -patch.area)
+    return Patches(tuple(patches[:MAX_PATCHES]), colours[ground], flatness)
 
 
 def _palette(pixels: Pixels) -> tuple[list[RGB], Labels, float]:
@@ -144,108 +155,18 @@ def _palette(pixels: Pixels) -> tuple[list[RGB], Labels, float]:
     of_code = np.full(1 << 15, BLENDED, dtype=np.int32)
     of_code[used] = owner
     index = of_code[codes]
-    flatness = float((index != BLENDED).mean())
-    _free_blends(index, centres)
-    return centres, _settle_blends(pixels, index, centres), flatness
+    return centres, index, float((index != BLENDED).mean())
 
 
-def _free_blends(index: Labels, centres: list[RGB]) -> None:
-    """Undo colours that are only the smoothed edge between two others: never two pixels wide."""
-    solid = np.zeros(index.shape, dtype=bool)
-    same = (index[1:, 1:] == index[:-1, 1:]) & (index[1:, 1:] == index[1:, :-1])
-    solid[1:, 1:] = same & (index[1:, 1:] == index[:-1, :-1])
-    counts = np.bincount(index[index != BLENDED], minlength=len(centres))
-    solids = np.bincount(index[solid & (index != BLENDED)], minlength=len(centres))
-    palette = np.asarray(centres, dtype=np.float64)
-    for n, centre in enumerate(palette):
-        firm = [m for m in range(len(centres)) if m != n and counts[m] > counts[n]]
-        is_thin = solids[n] < 0.12 * counts[n]
-        if is_thin and any(
-            _lies_between(centre, palette[a], palette[b]) for a in firm for b in firm if a < b
-        ):
-            index[index == n] = BLENDED
-
-
-def _lies_between(colour: Colour, one: Colour, other: Colour) -> bool:
-    line = other - one
-    along = float((colour - one) @ line) / max(float(line @ line), 1.0)
-    return 0.03 < along < 0.97 and float(np.abs(one + along * line - colour).max()) < NEAR
-
-
-def _settle_blends(pixels: Pixels, index: Labels, centres: list[RGB]) -> Labels:
-    """Give each smoothed edge pixel to the neighbouring colour it is most like."""
-    palette = np.asarray(centres, dtype=np.int32)
-    height, width = index.shape
-    for _ in range(3):
-        ys, xs = np.nonzero(index == BLENDED)
-        if not len(ys):
-            break
-        own = pixels[ys, xs].astype(np.int32)
-        best = np.full(len(ys), BLENDED, dtype=np.int32)
-        best_distance = np.full(len(ys), 1 << 20)
-        for dy, dx in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-            other = index[np.clip(ys + dy, 0, height - 1), np.clip(xs + dx, 0, width - 1)]
-            distance = np.abs(own - palette[other]).sum(axis=1)
-            better = (other != BLENDED) & (distance < best_distance)
-            best[better], best_distance[better] = other[better], distance[better]
-        index = index.copy()
-        index[ys, xs] = best
-    return index
-
-
-def label_areas(index: Labels) -> Labels:
-    """Number the connected areas of equal value (four neighbours), from 0.
-
-    Rows are cut into runs; runs that touch are joined by hooking the higher root to the lower and
-    following parents until nothing moves: a handful of passes over arrays, no loop over pixels.
-
-    >>> label_areas(np.array([[1, 1, 0], [0, 1, 0], [2, 0, 0]], dtype=np.int32)).tolist()
-    [[0, 0, 1], [2, 0, 1], [3, 1, 1]]
-    """
-    starts = np.ones(index.shape, dtype=bool)
-    starts[:, 1:] = index[:, 1:] != index[:, :-1]
-    runs = np.cumsum(starts).reshape(index.shape) - 1
-    touch = index[1:] == index[:-1]
-    above, below = runs[:-1][touch], runs[1:][touch]
-    parent = np.arange(int(runs[-1, -1]) + 1)
-    while True:
-        roots_a, roots_b = parent[above], parent[below]
-        differ = roots_a != roots_b
-        if not differ.any():
-            break
-        above, below, roots_a, roots_b = above[differ], below[differ], roots_a[differ], roots_b[differ]
-        np.minimum.at(parent, np.maximum(roots_a, roots_b), np.minimum(roots_a, roots_b))
-        while (parent[parent] != parent).any():
-            parent = parent[parent]
-    _, dense = np.unique(parent, return_inverse=True)
-    return np.asarray(dense[runs], dtype=np.int32)
-
-
-def _measure(labels: Labels, index: Labels, colours: list[RGB], ground: int) -> list[Patch]:
-    flat = labels.ravel()
-    areas = np.bincount(flat)
-    smallest = max(6, 0.00004 * flat.size)
-    kept = [int(n) for n in np.argsort(-areas, kind="stable")[:MAX_PATCHES] if areas[n] >= smallest]
-    ys, xs = np.divmod(np.arange(flat.size), labels.shape[1])
-    first = np.full(len(areas), flat.size)
-    np.minimum.at(first, flat, np.arange(flat.size))
-    limits = np.full((4, len(areas)), -1)
-    limits[:2] = flat.size
-    for row, values in ((0, xs), (1, ys)):
-        np.minimum.at(limits[row], flat, values)
-        np.maximum.at(limits[row + 2], flat, values)
-    mean_x = np.bincount(flat, xs) / areas
-    mean_y = np.bincount(flat, ys) / areas
-    patches = []
-    for n in kept:
-        colour = int(index.ravel()[first[n]])
-        if colour == BLENDED:
-            continue
-        x0, y0, x1, y1 = (int(limits[row, n]) for row in range(4))
-        patches.append(
-            Patch(
-                label=n, rgb=colours[colour], area=int(areas[n]), x0=x0, y0=y0, x1=x1 + 1, y1=y1 + 1,
-                cx=float(mean_x[n]), cy=float(mean_y[n]), is_background=colour == ground,
-            )
-        )  # fmt: skip
-    return patches
+def _settle_blends(pixels: Pixels, index: Labels, colours: Sequence[RGB]) -> None:
+    """Give pixels of smoothed edges, which have no colour of their own, the most similar one around them."""
+    masks = [(index == number).astype(np.uint8) for number in range(len(colours))]
+    for mask in masks:
+        if cv2.erode(mask, np.ones((2, 2), np.uint8)).sum() < 0.12 * mask.sum():
+            index[mask == 1], mask[:] = BLENDED, 0  # never two pixels wide
+    blended = index == BLENDED
+    least = np.full(index.shape, np.inf)
+    for number, (rgb, mask) in enumerate(zip(colours, masks, strict=True)):
+        distance = np.abs(pixels.astype(np.int32) - rgb).sum(axis=2)
+        nearest = blended & (cv2.dilate(mask, np.ones((5, 5), np.uint8)) == 1) & (distance < least)
+        index[nearest], least[nearest] = number, distance[nearest]

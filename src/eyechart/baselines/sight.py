@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
-from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
+from eyechart.baselines.shapes import Outline, name_colour, name_outline
 from eyechart.data.images import ocr
 
-FLAT = 0.8  # of the image in a few colours makes a drawing; photographs and noise have less
 MIN_THING = 0.0004  # of the image's area
 
 
@@ -64,8 +63,8 @@ class Sight:
 
     @property
     def is_drawing(self) -> bool:
-        """Whether a few colours make up the image, so that patches are meaningful."""
-        return self.measures and self.patches.flatness >= FLAT
+        """Whether patches are meaningful, and wanted."""
+        return self.measures and self.patches.is_drawing
 
     @property
     def background(self) -> RGB:
@@ -85,9 +84,7 @@ class Sight:
     def things(self) -> tuple[Thing, ...]:
         """Figures with a shape and a colour; letters and lines are left out."""
         if self._things is None:
-            outlines = (name_outline(fill_holes(self.patches.mask(patch))) for patch in self.figures)
-            named = zip(self.figures, outlines, strict=True)
-            found = [Thing(patch, name_colour(patch.rgb), outline) for patch, outline in named]
+            found = [Thing(one, name_colour(one.rgb), name_outline(one.mask)) for one in self.figures]
             found = [thing for thing in found if not self._is_line(thing)]
             if not all(thing.shape for thing in found):
                 found = [thing for thing in found if not self._is_letter(thing.patch)]

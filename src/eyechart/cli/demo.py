@@ -69,9 +69,9 @@ def execute(args: argparse.Namespace) -> int:
     """Run the three baselines and show them side by side."""
     if args.files:
         return _write_files(Path(args.files))
-    from eyechart.baselines import has_numpy
+    from eyechart.baselines import can_look
 
-    models = BASELINES if has_numpy() else BASELINES[:-1]
+    models = BASELINES if can_look() else BASELINES[:-1]
     runs = list(evaluate_all(["demo"], models, read_given_options(Options, args)))
     print_runs(runs, as_json=args.json)
     if models != BASELINES:

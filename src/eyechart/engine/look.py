@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -43,11 +43,10 @@ from eyechart.store.journal import Ask as Asked
 from eyechart.types import Image, Message, Model, Reply, Request
 
 _THREADS = 4  # that cut and encode
-_BYTES_PER_PIXEL = 6  # of a decoded original, with what cutting and resizing it takes besides
-_MAX_DECODED_BYTES = (
-    1024 * 2**20
-)  # three originals of 50 megapixels; others wait, one larger than it is decoded alone
-_MAX_HELD_BYTES = 512 * 2**20  # of images that dialogues keep for their next requests
+_BYTES_PER_PIXEL = 10  # of a decoded original: Pillow takes four, as many to convert it, its file the rest
+_MAX_DECODED_BYTES = 1024 * 2**20  # two originals of 50 megapixels; one larger than it is decoded alone
+_MAX_HELD_BYTES = 512 * 2**20  # of images that dialogues keep for their next requests, and of these
+_HELD_PER_PIXEL = 8  # at most, of an encoded image: base64 of three bytes, and again in a request
 
 
 class LookSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,6 +196,7 @@ class _Conversation:
                 n += 1
                 asked = search.send(Heard(reply.content, reply.finish_reason))
         except StopIteration as end:
+            self.looker.held.free(self, _count_held(drawn.values()))
             found: Found | None = end.value
             return found
 
@@ -210,10 +210,11 @@ class _Conversation:
     ) -> Reply:
         views = dict.fromkeys(part for turn in asked.turns for part in turn.parts if isinstance(part, View))
         if new := [view for view in views if view not in drawn]:
+            at_most = sum(_HELD_PER_PIXEL * math.prod(view.size) for view in new)
+            await self.looker.held.add(self, at_most)
             images = await self.looker.draw(new, self.request)
+            self.looker.held.free(self, at_most - _count_held(images))
             drawn |= dict(zip(new, images, strict=True))
-            if drawn is self._drawn:
-                await self.looker.held.add(self, sum(len(image.base64) for image in images))
         request = replace(
             self.request, messages=tuple(_write_message(turn, drawn) for turn in asked.turns), tools=tools
         )
@@ -263,7 +264,7 @@ def _write_message(turn: Turn, drawn: Mapping[View, Image]) -> Message:
     """A turn for the model. A result of a call that was written as text is the user's, as templates do it."""
     parts = tuple(drawn[part] if isinstance(part, View) else part for part in turn.parts)
     if turn.role == "tool" and not turn.answers:
-        return Message("user", ("<tool_response>", *parts, "</tool_response>"))
+        return Message("user", ("<tool_response>\n", *parts, "\n</tool_response>"))
     return Message(turn.role, parts, turn.calls, turn.answers)
 
 
@@ -280,8 +281,12 @@ def _write(turns: Sequence[Turn], drawn: Mapping[View, Image]) -> list[dict[str,
     return written
 
 
+def _count_held(images: Iterable[Image]) -> int:
+    return 2 * sum(len(image.base64) for image in images)
+
+
 class HeldBytes:
-    """The images that dialogues keep for their next requests, within a limit.
+    """The images that dialogues keep for their next requests, and these, within a limit.
 
     A dialogue that would exceed it waits for others to end. The one that came first never waits, so that one
     of them can always go on.
@@ -297,6 +302,10 @@ class HeldBytes:
         while sum(self._held.values()) > self._max_bytes and next(iter(self._held)) is not owner:
             self._changed.clear()
             await self._changed.wait()
+
+    def free(self, owner: object, n_bytes: int) -> None:
+        self._held[owner] -= n_bytes
+        self._changed.set()
 
     def release(self, owner: object) -> None:
         self._held.pop(owner, None)

@@ -193,7 +193,7 @@ def cut_region(
     if min(sizes[-1]) < min_side:
         sizes.append(_truncate_size(sizes[-1], min_side / min(sizes[-1])))
     if math.prod(sizes[-1]) < min_area:
-        sizes.append(_truncate_size(sizes[-1], math.sqrt(min_area / math.prod(sizes[-1]))))
+        sizes.append(_truncate_size(sizes[-1], (min_area / math.prod(sizes[-1])) ** 0.5))
     if (limited := limit_area(sizes[-1], max_area)) != sizes[-1]:
         sizes.append(limited)
     return View(source=0, original=size, box=cut, sizes=tuple(sizes[1:]), parent=0)

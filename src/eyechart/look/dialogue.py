@@ -223,7 +223,11 @@ def _ask_round(
 ) -> Generator[Ask | Locate, Any, _Round]:
     """Ask until `read` has nothing against a reply. `is_reset`: bad replies are forgotten, without a hint."""
     reasons: list[str] = []
+    bad: list[Turn] = []  # the last reply, before it is known whether there is another attempt
     for _ in range(rules.attempts):
+        if bad and not is_reset:
+            turns += [*bad, Turn("user", (hint,))]
+            bad = []
         heard: Heard | None = yield Ask(tuple(turns))
         if heard is None:
             reasons.append("query_api_failed")
@@ -234,8 +238,8 @@ def _ask_round(
             turns.append(said)
             return replace(found, reasons=reasons)
         reasons += found.reasons
-        if not is_reset:
-            turns += [said, Turn("user", (hint,))]
+        bad = [said]
+    turns += bad
     return _Round(reasons=reasons)
 
 
@@ -338,7 +342,7 @@ def _first_turn(views: Sequence[View], question: str, separator: str) -> Turn:
 
 def search_several(question: str, sizes: Sequence[Size], rules: Rules, words: Wording) -> Dialogue:
     """InSight-o3's later form: a description and the number of an image or a crop."""
-    views, first = _present(sizes, question, rules, words["separator"])
+    views, first = _present(sizes, f"\n\n{question}", rules, words["separator"])
     turns, n_calls = [Turn("system", (words["system"],)), first], 0
     while True:
         read = partial(_read_indexed, is_strict=rules.strict, is_last=n_calls >= rules.max_looks)
@@ -348,7 +352,7 @@ def search_several(question: str, sizes: Sequence[Size], rules: Rules, words: Wo
             return _end(stop, current, turns, n_calls=n_calls, views=views)
         n_calls += 1
         parts = yield from _follow(current.call, views, rules, words)
-        last = (words["last"],) if n_calls >= rules.max_looks else ()
+        last = ("\n\n" + words["last"],) if n_calls >= rules.max_looks else ()
         turns.append(Turn("user", (*parts, *last)))
 
 
@@ -386,7 +390,7 @@ def _follow(
     crop = replace(show(crop, crop.size, rules.png_max_area), label=call.description)
     views.append(crop)
     number = len(views) - 1
-    return f"Image {number}:", crop, _fill(words["crop_n"], number)
+    return f"Image {number}:", crop, "\n\n" + _fill(words["crop_n"], number)
 
 
 # -- Protocols B and C: the model names boxes itself.
@@ -417,7 +421,7 @@ def zoom_by_tool(
     """InSight-doc and Qwen: calls of the zoom tool, as text. The reply without a call is the answer."""
     views, first = _present(sizes, question, rules, "\n---\n")
     n_shrunk = 0
-    while limits and limits.total([first]) > limits.context and n_shrunk < 4:
+    while limits and views and limits.total([first]) > limits.context and n_shrunk < 4:
         n_shrunk += 1
         views = [show(view, shrink_to_half(view.size, rules.max_area)) for view in views]
         first = _first_turn(views, question, "\n---\n")

@@ -92,6 +92,7 @@ class Belonging(msgspec.Struct, kw_only=True):
 class _SentImage(msgspec.Struct):
     sha256: str = ""  # none where a URL was sent
     origin: str = ""
+    look: dict[str, Any] = {}  # of a look run: the region that it shows, with a `parent` if it is a crop
 
 
 class _SentPart(msgspec.Struct):
@@ -103,13 +104,14 @@ class _SentTurn(msgspec.Struct):
 
 
 def _list_sent(images: Sequence[ImageRef], turns: Sequence[_SentTurn]) -> tuple[str, ...]:
-    """Digests of the sample's own images; examples and blank images that a prompt adds are not among them.
+    """Digests of the sample's own images: no examples or blank images that a prompt adds, no crops of a look.
 
     Examples come before the question, so the last ones count where several have the same origin.
     """
     own = {str(image) for image in images}
     sent = [part.image for turn in turns for part in turn.parts if part.image and part.image.origin in own]
-    return tuple(image.sha256 for image in sent[-len(images) :] if image.sha256)
+    whole = [image.sha256 for image in sent if "parent" not in image.look]
+    return tuple(filter(None, whole[-len(images) :]))
 
 
 class PaidTotals(msgspec.Struct, frozen=True, kw_only=True):
