@@ -12,24 +12,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import Clause, Token, ends_sentence, find_clauses, find_tokens, lower, to_plain
-from eyechart.readers.containers import find_contained, read_json_object
+from eyechart.readers.containers import find_contained
 from eyechart.readers.decide import decide_tokens, read_choice
 from eyechart.readers.languages import load_languages
-from eyechart.readers.mentions.dates import Clock, Date, find_clocks, find_dates, is_same_clock, is_same_date
-from eyechart.readers.mentions.options import Options, is_other_number, mark_words, prepare_options
+from eyechart.readers.mentions.dates import Clock, find_clocks, find_dates, is_same_clock, is_same_date
+from eyechart.readers.mentions.options import Options, is_other_number, join_tokens, mark_words, prepare_options
 from eyechart.readers.mentions.quantities import (
     TOLERANCE,
     Quantity,
     find_quantities,
-    is_close,
     is_same_quantity,
     parse_quantity,
     parse_range,
@@ -84,41 +84,25 @@ def judge_answer(reply: str, golds: Sequence[str], question: str = "") -> Verdic
     kinds: dict[str, list[str]] = {}
     for gold in golds:
         kinds.setdefault(find_kind(gold) if len(gold) <= MAX_GOLD_CHARS else "text", []).append(gold)
-    if len(kinds) > 1 and "yes-no" in kinds:  # "no" beside "none" is a word
-        kinds.setdefault("text", []).extend(kinds.pop("yes-no"))
     if _BLANK.search(reply):
         return Verdict(Reading(None, "text:no-statement"))
-    slots = find_slots(reply)
     verdicts = []
-    for kind, some in kinds.items():
-        verdict = _judge(kind, slots, reply, some, question)
+    for kind, some in (kinds or {"text": []}).items():
+        verdict = judge_kind(kind, reply, some, question=question)
         if verdict.is_right:
             return verdict
         verdicts.append(verdict)
-    if verdicts:
-        return verdicts[0]
-    return Verdict(slots[0].read("text") if slots else Reading(None, "text:empty"))
+    return verdicts[0]
 
 
-def judge_kind(kind: str, reply: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> Verdict:
-    """The same for golds that are all read as one kind: number or text."""
-    return _judge(kind, find_slots(reply), reply, golds, "", tolerance)
-
-
-def _judge(
-    kind: str,
-    slots: Sequence[Slot],
-    reply: str,
-    golds: Sequence[str],
-    question: str,
-    tolerance: float = TOLERANCE,
+def judge_kind(
+    kind: str, reply: str, golds: Sequence[str], tolerance: float = TOLERANCE, question: str = ""
 ) -> Verdict:
+    """The same for golds that are all read as one kind."""
     if kind == "yes-no":
         return judge_yes_no(reply, golds, question)
-    if not slots:
-        return Verdict(Reading(None, f"{kind}:empty"))
     verdict = Verdict(Reading(None, f"{kind}:empty"))
-    for slot in slots:
+    for slot in find_slots(reply):
         verdict = _read_number(slot, golds, tolerance) if kind == "number" else _READERS[kind](slot, golds)
         if verdict.reading.answer is not None or slot.kind in ("json", "tag", "boxed"):
             break  # what a box holds is the answer, readable or not
@@ -139,17 +123,13 @@ def find_slots(reply: str) -> list[Slot]:
     if not body:
         return []
     slots: list[Slot] = []
-    answers = read_json_object(reply, begin)
-    if answers is not None and isinstance(answers[0], str | int | float):
-        return [Slot("json", str(answers[0]).strip(), begin, len(reply))]
     contained = [place for place in find_contained(reply, begin) if place.text(reply).strip()]
     if contained:
         last = contained[-1]
         held = last.text(reply).strip()
         is_raw = held.endswith("!")  # a factorial
         slots.append(Slot(last.kind, held if is_raw else _unwrap(held), last.start, last.end))
-    slots += find_stated(reply, begin)
-    slots += find_marked(reply, begin)
+    slots += [*find_stated(reply, begin), *find_marked(reply, begin)]
     start = begin + reply[begin:].find(body[0])
     return [*slots, Slot("whole", body, start, start + len(body))]
 
@@ -186,60 +166,48 @@ def _unwrap(text: str) -> str:
 
 def find_stated(reply: str, begin: int = 0) -> list[Slot]:
     """What follows "the answer is", "Answer:", "答案是", the last one first; not what is only supposed."""
-    text = to_plain(reply)
-    tokens, _ = find_tokens(text[begin:])
-    clauses = find_clauses(tokens)
+    tokens, _ = find_tokens(to_plain(reply)[begin:])
     found: list[Slot] = []
-    stated = [number for number, clause in enumerate(clauses) if clause.roles & r.ANSWER]
-    for number in stated[-MAX_STATED:]:
-        clause = clauses[number]
-        if clause.carried & (r.IF | r.REPORT | r.FIRST | r.ELSE):
+    stated = [clause for clause in find_clauses(tokens) if clause.roles & r.ANSWER]
+    for clause in stated[-MAX_STATED:]:
+        place = _find_cue_end(tokens, clause)
+        if clause.carried & (r.IF | r.REPORT | r.FIRST) or place is None or place >= len(tokens):
             continue
-        place = _find_cue_end(tokens, clauses, number)
-        if place is None or place >= len(tokens):
-            continue
-        stop = place
+        stop = place + 1
         while stop < min(len(tokens), place + MAX_SLOT_CHARS) and not _ends_slot(tokens, stop):
             stop += 1
-        start, end = tokens[place].start + begin, tokens[stop - 1].end + begin if stop > place else 0
+        start, end = tokens[place].start + begin, tokens[stop - 1].end + begin
         answer = reply[start : min(end, start + MAX_SLOT_CHARS)].strip()
-        if answer and (any(map(str.isalnum, answer)) or not found):
+        if any(map(str.isalnum, answer)) or not found:
             line = reply[start : start + MAX_SLOT_CHARS].partition("\n")[0]
             found.append(Slot("stated", _unwrap(answer), start, end, line.strip()))
     return found[::-1][:3]
 
 
-def _find_cue_end(tokens: Sequence[Token], clauses: Sequence[Clause], number: int) -> int | None:
+def _find_cue_end(tokens: Sequence[Token], clause: Clause) -> int | None:
     """Where what an answer clause states begins: after "is", a colon, or a line break after a heading."""
-    clause = clauses[number]
-    place = next(at for at in range(clause.start, clause.end) if tokens[at].roles & r.ANSWER)
-    at = place + 1
-    while at < clause.end and not tokens[at].roles & (r.BE | r.BE_LAST):
-        if tokens[at].is_mark and tokens[at].word not in "*_\"'()`":
-            return at + 1 if tokens[at].word in "=-" else None
-        if at - place > 8 or tokens[at].roles & (r.NOT | r.CHOOSE):
+    part = tokens[clause.start : clause.end]
+    first = next(at for at, token in enumerate(part, clause.start) if token.roles & r.ANSWER)
+    is_heading = all(token.is_mark or token.roles & _HEADING for token in part)
+    for at in range(first + 1, min(first + 9, len(tokens))):
+        token = tokens[at]
+        if token.roles & (r.NOT | r.CHOOSE) or (token.is_end and not (is_heading and token.word == "\n")):
             return None
-        at += 1
-    if at < clause.end:
-        at += 1
-        while at < len(tokens) and (
-            tokens[at].word in ":,\n*"
-            or (tokens[at].roles & (r.SO | r.SMALL) and not tokens[at].roles & r.NO)
-        ):
+        if token.roles & (r.BE | r.BE_LAST) or token.word in _CUES:
             at += 1
-        return at
-    if at < len(tokens) and at - place <= 6 and tokens[at].is_mark:
-        while at < len(tokens) and tokens[at].is_mark and tokens[at].word in "*_#`\"')":
-            at += 1
-        if at < len(tokens) and (tokens[at].word in ":=→\n" or tokens[at].word == "-"):
-            is_heading = tokens[at].word != "\n" or all(
-                token.roles & (r.ANSWER | r.RIGHT | r.SMALL | r.ARTICLE | r.SO) or token.is_mark
-                for token in tokens[clause.start : clause.end]
-            )
-            while at < len(tokens) and tokens[at].is_mark and tokens[at].word in ":=→\n-*_#":
+            while at < len(tokens) and (tokens[at].word in _SKIPPED or _is_small(tokens[at])):
                 at += 1
-            return at if is_heading else None
+            return at
     return None
+
+
+_HEADING = r.ANSWER | r.RIGHT | r.SMALL | r.ARTICLE | r.SO
+_CUES = frozenset(":=→-\n")
+_SKIPPED = frozenset(":,\n*_#=→`\"'")
+
+
+def _is_small(token: Token) -> bool:
+    return bool(token.roles & (r.SO | r.SMALL)) and not token.roles & r.NO
 
 
 def _ends_slot(tokens: Sequence[Token], place: int) -> bool:
@@ -300,10 +268,7 @@ def read_polarity(gold: str) -> str | None:
     >>> read_polarity("yes"), read_polarity("False"), read_polarity("Nein"), read_polarity("none")
     ('Yes', 'No', 'No', None)
     """
-    word = unwrap(normalise_characters(gold)).lower()
-    if not word or len(word) > 12:
-        return None
-    return _list_polar_words().get(word)
+    return _list_polar_words().get(unwrap(normalise_characters(gold)).lower())
 
 
 @lru_cache(maxsize=1)
@@ -364,9 +329,7 @@ def _read_number_within(
     if reading.answer is None or is_change or is_unsure:
         return Verdict(Reading(None, reading.rule))
     said = labels[int(reading.answer)]
-    is_right = any(
-        is_same_quantity(said, gold, tolerance) or _is_same_bare(said, gold, tolerance) for gold in wanted
-    )
+    is_right = any(is_same_quantity(said, gold, tolerance) for gold in wanted)
     answer = text[slice(*said.span)].strip()
     return Verdict(slot.read("number", answer, rule if slot.kind == "whole" else ""), is_right)
 
@@ -397,33 +360,15 @@ def _says_none(text: str) -> bool:
     return found is not None and found.answer == "No" and len(text) < MAX_SLOT_CHARS
 
 
-def _is_same_bare(said: Quantity, gold: Quantity, tolerance: float) -> bool:
-    """A number in a sentence may count another noun than a bare gold has: "There are 2 cars" for 2."""
-    is_plain = not (gold.units or gold.noun or said.units) and said.noun != "decade"
-    return (
-        is_plain
-        and is_close(said.value, gold.value, tolerance)
-        and (said.value != said.face) == (gold.value != gold.face)
-    )
-
-
 def _decide_spans(
     text: str, tokens: Sequence[Token], spans: Sequence[tuple[int, int, str]], kind: str
 ) -> Reading:
     """Which of some places in a text is asserted; its label."""
-    merged: list[Token] = []
-    at = 0
-    for start, end, label in sorted(spans):
-        while at < len(tokens) and tokens[at].end <= start:
-            merged.append(tokens[at])
-            at += 1
-        last = at
-        while last < len(tokens) and tokens[last].start < end:
-            last += 1
-        if last > at:
-            merged.append(Token(start, end, lower(text[start:end]), letters=(label,), keys=(label,)))
-            at = last
-    merged += tokens[at:]
+    made = (
+        Token(start, end, lower(text[start:end]), letters=(label,), keys=(label,))
+        for start, end, label in sorted(spans)
+    )
+    merged = join_tokens(text, list(tokens), made)
     if kind == "number":
         plain = list(merged)
         for place, token in enumerate(plain):
@@ -434,57 +379,34 @@ def _decide_spans(
     return Reading(reading.answer, f"{kind}:{reading.rule.partition(':')[2]}", reading.span)
 
 
-def _read_time(slot: Slot, golds: Sequence[str]) -> Verdict:
-    wanted = [clock for gold in golds for clock in find_clocks(normalise_characters(gold))]
+def _read_moment(slot: Slot, golds: Sequence[str], kind: str) -> Verdict:
+    """The one time or date that a place asserts; one that can be read two ways is right if one way is."""
+    is_time = kind == "time"
+    find: Callable[[str], Sequence[Any]] = find_clocks if is_time else find_dates
+    is_same: Callable[[Any, Any], bool] = is_same_clock if is_time else is_same_date
+    wanted = [one for gold in golds for one in find(normalise_characters(gold))]
     text = to_plain(slot.text)
-    dotted = re.sub(r"(?<![\d.])(\d{1,2})\.([0-5]\d)(?![\d.])", r"\1:\2", text)  # 9.15 for 9:15
-    found = find_clocks(dotted)
-    hour = parse_quantity(slot.text)
-    if not found and hour and not hour.units and not hour.bound and hour.value in range(1, 13):
+    found = find(_DOTTED.sub(r"\1:\2", text) if is_time else text)
+    hour = parse_quantity(slot.text) if is_time and not found else None
+    if hour and not hour.units and not hour.bound and hour.value in range(1, 13):
         found = [Clock(int(hour.value) * 60, "", (0, len(text)))]  # 10 for 10 am
-    return _read_moment(
-        slot, text, found, lambda one: any(is_same_clock(one, gold) for gold in wanted), "time", golds
-    )
-
-
-def _read_date(slot: Slot, golds: Sequence[str]) -> Verdict:
-    wanted = [date for gold in golds for date in find_dates(normalise_characters(gold))]
-    text = to_plain(slot.text)
-    found = find_dates(text)
-    return _read_moment(
-        slot, text, found, lambda one: any(is_same_date(one, gold) for gold in wanted), "date", golds
-    )
-
-
-def _read_moment(
-    slot: Slot,
-    text: str,
-    found: Sequence[Clock] | Sequence[Date],
-    is_gold: Callable[..., bool],
-    kind: str,
-    golds: Sequence[str],
-) -> Verdict:
-    """The one moment that a place asserts; a moment that can be read two ways is right if one way is."""
-    by_span: dict[tuple[int, int], bool] = {}
+    labels: dict[tuple[int, int], str] = {}
     for one in found:
-        by_span[one.span] = by_span.get(one.span, False) or is_gold(one)
-    spans = [(*span, "gold" if is_right else lower(text[slice(*span)])) for span, is_right in by_span.items()]
-    if (
-        len(spans) == 1
-        and not text[: spans[0][0]].strip(" (*\"'")
-        and not text[spans[0][1] :].strip(" .)*\"'!")
-    ):
-        reading = Reading(spans[0][2], f"{kind}:{slot.kind}")
-    else:
-        reading = _decide_spans(text, find_tokens(text)[0], spans, kind)
+        if labels.get(one.span) != "gold":
+            is_gold = any(is_same(one, gold) for gold in wanted)
+            labels[one.span] = "gold" if is_gold else lower(text[slice(*one.span)])
+    spans = [(*span, label) for span, label in labels.items()]
+    reading = _decide_spans(text, find_tokens(text)[0], spans, kind)
     if reading.answer is None:
         return _read_text(slot, golds)
     answer = next(text[start:end] for start, end, label in spans if label == reading.answer)
     return Verdict(slot.read(kind, answer), reading.answer == "gold")
 
 
+_DOTTED = re.compile(r"(?<![\d.])(\d{1,2})\.([0-5]\d)(?![\d.])")  # 9.15 for 9:15
 _LEAD = re.compile(
-    r"(?:(?:it|the \w+|they|there)\s(?:is|was|are|were)\s|about\s|approximately\s|around\s|roughly\s){1,2}",
+    r"(?:(?:according to|based on|in|judging by) the [a-z]+(?: [a-z]+)?, "
+    r"|(?:it|the \w+|they|there)\s(?:is|was|are|were)\s|about\s|approximately\s|around\s|roughly\s){1,2}",
     re.IGNORECASE,
 )
 
@@ -524,7 +446,6 @@ _HEAD_END = re.compile(
     r"|, which | \U0001f1e6",
     re.IGNORECASE,
 )
-_LEADING = re.compile(r"(?:according to|based on|in|judging by) the [a-z]+(?: [a-z]+)?, ", re.IGNORECASE)
 
 
 def _list_heads(text: str) -> Iterator[str]:
@@ -535,8 +456,6 @@ def _list_heads(text: str) -> Iterator[str]:
         yield text[: end.start()]
     if (lead := _LEAD.match(plain)) and len(plain) <= MAX_SLOT_CHARS:
         yield text[lead.end() :]
-    if start := _LEADING.match(plain):
-        yield text[start.end() :]
 
 
 def _list_bare(text: str) -> Iterator[str]:
@@ -590,8 +509,6 @@ def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     """Where a sentence asserts a gold in whole words; None if it does not, or asserts something else, too."""
     golds = [gold for gold in golds if _WORD.search(to_plain(gold))]
     golds += [name for gold in golds for name in list_other_names(gold)]
-    if not golds:
-        return None
     plain = to_plain(text)
     options = prepare_options({f"{place}": gold for place, gold in enumerate(golds) if normalise(gold)})
     tokens, codes = find_tokens(plain)
@@ -606,7 +523,9 @@ def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     if reading.answer is None:
         return None
     place = next((at for at, token in enumerate(tokens) if token.start == reading.span[0]), None)
-    if place is None or _is_beside_another(tokens, place) or not _is_same_case(text, reading.span, golds):
+    said = text[slice(*reading.span)]
+    is_other = all(len(gold) < 4 and gold.isupper() and said != gold for gold in golds)  # "us" for "US"
+    if place is None or is_other or _is_beside_another(tokens, place):
         return None
     if reading.rule.endswith("option-text"):
         first, last = _find_sentence(tokens, place)
@@ -653,12 +572,6 @@ def _is_beside_complement(sentence: Sequence[Token], place: int) -> bool:
 _NEAR = r.words("to near beside behind above below from with of by under over") | {"next to", "close to"}
 
 
-def _is_same_case(text: str, span: tuple[int, int], golds: Sequence[str]) -> bool:
-    """A short gold that is a name must be written as one: "US" is not "us"."""
-    said = text[slice(*span)]
-    return any(not (len(gold) < 4 and gold.isupper() and said != gold) for gold in golds)
-
-
 def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
     """Whether another answer stands beside: "the roof is green and the door is white"."""
     first, last = _find_sentence(tokens, place)
@@ -668,7 +581,8 @@ def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
         return True  # "India (China is second)"
     if len(after) > 1 and after[0].word == "," and any(token.roles & (r.AND | r.OR) for token in after):
         return True
-    if _is_turned_away(tokens, place, last):
+    is_named_again = any(token.letters for token in tokens[place + 1 :])
+    if not is_named_again and any(token.roles & r.BUT for token in after):
         return True
     verbs = [at for at in range(first, last + 1) if tokens[at].roles & (r.BE | r.PRESENT)] or [0]
     is_turn = any(token.roles & _TURNING for token in tokens[first : last + 1])
@@ -689,18 +603,6 @@ def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
 
 
 _TURNING = r.NOT | r.FIRST | r.BUT | r.SO | r.REPORT
-
-
-def _is_turned_away(tokens: Sequence[Token], place: int, last: int) -> bool:
-    """Whether what follows turns to another answer: "Norway is at 20. So it's Sweden."."""
-    for at in range(place + 1, len(tokens)):
-        token = tokens[at]
-        if token.letters:
-            return False
-        is_first = at > last and tokens[at - 1].is_mark
-        if (token.roles & r.BUT and at <= last + 1) or (is_first and token.roles & (r.SO | r.BUT | r.WAIT)):
-            return True
-    return False
 
 
 # -- Yes and no
@@ -724,9 +626,6 @@ def read_yes_no(reply: str, question: str = "") -> Reading:
     if alone := _list_lone_words().get(words.replace(",", "")):
         return Reading(alone, "yes-no:whole", (0, len(reply)), is_whole=True)
     found = read_choice(reply, {"Yes": "Yes", "No": "No"}, polar_options())
-    answers = {_list_polar_words().get(word) for word in re.findall(r"\w+", lower(reply[:MAX_SLOT_CHARS]))}
-    if {"Yes", "No"} <= answers and found.answer is None:
-        return Reading(None, "yes-no:ambiguous")
     rule = found.rule.partition(":")[2]
     said = read_polarity(found.evidence(reply)) if rule == "denied" else None
     if said:  # "The answer is not yes."
@@ -765,5 +664,6 @@ def polar_options() -> Options:
 
 
 _READERS: dict[str, Callable[[Slot, Sequence[str]], Verdict]] = {
-    "time": _read_time, "date": _read_date, "range": _read_range, "text": _read_text,
+    "time": partial(_read_moment, kind="time"), "date": partial(_read_moment, kind="date"),
+    "range": _read_range, "text": _read_text,
 }  # fmt: skip

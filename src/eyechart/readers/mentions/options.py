@@ -8,7 +8,7 @@ operators and units do ("-5" is not "5", "p/q" is not "p*q"). A number has one k
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -88,23 +88,9 @@ def merge_numbers(
     text: str, tokens: list[Token], codes: tuple[str, ...], *, is_whole: bool = False
 ) -> list[Token]:
     """The tokens with every number as one, however it is written: "two thousand", "-5", "$5", "25%"."""
-    merged: list[Token] = []
-    at = 0
+    made: list[Token] = []
     for number in find_numbers(text, codes, is_whole=is_whole):
-        while at < len(tokens) and tokens[at].end <= number.span[0]:
-            merged.append(tokens[at])
-            at += 1
-        last = at
-        while last < len(tokens) and tokens[last].start < number.span[1]:
-            last += 1
-        if last == at or tokens[at].start < number.span[0]:
-            continue
         start, end = number.span
-        if tokens[last - 1].end > end:  # 三十 + 一个
-            if not r.is_unspaced(text[end]):
-                continue
-            last -= 1
-            tokens[last] = Token(end, tokens[last].end, lower(text[end : tokens[last].end]))
         sign = next((char for char in text[start:end] if char in "$€£¥₹"), "")
         face = f"{number.face:.12g}"
         is_fraction = "/" in text[start:end]
@@ -112,9 +98,31 @@ def merge_numbers(
         is_raw = is_fraction or is_code
         keys: Keys = (to_key(text[start:end].replace(" ", "")),) if is_raw else (face,)
         keys += ("%",) if number.value != number.face else (sign,) if sign else ()
-        merged.append(Token(start, end, lower(text[start:end]), keys=keys))
+        made.append(Token(start, end, lower(text[start:end]), keys=keys))
+    return join_tokens(text, tokens, made)
+
+
+def join_tokens(text: str, tokens: list[Token], made: Iterable[Token]) -> list[Token]:
+    """The tokens, those within one of `made` replaced by it."""
+    joined: list[Token] = []
+    at = 0
+    for token in made:
+        while at < len(tokens) and tokens[at].end <= token.start:
+            joined.append(tokens[at])
+            at += 1
+        last = at
+        while last < len(tokens) and tokens[last].start < token.end:
+            last += 1
+        if last == at or tokens[at].start < token.start:
+            continue
+        if tokens[last - 1].end > token.end:  # 三十 + 一个
+            if not r.is_unspaced(text[token.end]):
+                continue
+            last -= 1
+            tokens[last] = Token(token.end, tokens[last].end, lower(text[token.end : tokens[last].end]))
+        joined.append(token)
         at = last
-    return [*merged, *tokens[at:]]
+    return [*joined, *tokens[at:]]
 
 
 class Options(msgspec.Struct, frozen=True):
