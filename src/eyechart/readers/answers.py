@@ -25,7 +25,13 @@ from eyechart.readers.containers import find_contained
 from eyechart.readers.decide import decide_tokens, read_choice
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.dates import Clock, find_clocks, find_dates, is_same_clock, is_same_date
-from eyechart.readers.mentions.options import Options, is_other_number, join_tokens, mark_words, prepare_options
+from eyechart.readers.mentions.options import (
+    Options,
+    is_other_number,
+    join_tokens,
+    mark_words,
+    prepare_options,
+)
 from eyechart.readers.mentions.quantities import (
     TOLERANCE,
     Quantity,

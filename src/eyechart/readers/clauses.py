@@ -245,8 +245,6 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
         if ends:
             if clauses and not clauses[-1].is_last:
                 clauses[-1].is_last, clauses[-1].ends_with = True, mark
-            elif clauses and mark in QUESTIONS:
-                clauses[-1].ends_with = mark
             starts = True
         start = place + skip
 
@@ -271,8 +269,6 @@ def ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool)
     mark = tokens[place].word
     previous = tokens[place - 1] if place else None
     following = tokens[place + 1] if place + 1 < len(tokens) else None
-    if mark == "\n":
-        return not (previous is not None and previous.word in (",", "،"))
     if mark != "." or previous is None or following is None:
         return True
     if following.start == tokens[place].end and not following.is_mark:

@@ -2,28 +2,23 @@ r"""Answers in containers made for them: a tag, a box, a JSON key. Everything he
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from eyechart.replies import MAX_BOX_CHARS
 
-MAX_JSON_CHARS = 100_000
 MAX_CONTAINERS = 64  # the last ones; no real reply states an answer this often
 _NAMES = r"(?:answer|final_answer|final|response|conclusion|output|ans|choice|option)"
 _TAG = re.compile(rf"<\s{{0,3}}{_NAMES}\s{{0,3}}>", re.IGNORECASE)
 _TAG_END = re.compile(rf"<\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s{0,3}\{")
 _KEY = r"(?:final[_ ]?|correct[_ ]?|selected[_ ]?|predicted[_ ]?)?(?:answer|choice|option|letter|答案|选项)"
-_JSON_KEY = re.compile(_KEY, re.IGNORECASE)
 _JSON_PAIR = re.compile(
     rf"""["']{_KEY}["']\s{{0,8}}:\s{{0,8}}(?:"([^"\n]{{0,400}})"|'([^'\n]{{0,400}})'|(-?[\w.]{{1,40}}))""",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"```[a-zA-Z]{0,12}[ \t]*\n?")
 
 
 class Contained(msgspec.Struct, frozen=True):
@@ -72,25 +67,3 @@ def _find_boxes(text: str, start: int) -> Iterator[Contained]:
             if depth == 0:
                 yield Contained("boxed", box.end(), place)
                 break
-
-
-def read_json_object(text: str, start: int = 0) -> tuple[Any, list[Any]] | None:
-    """The value under the one answer key of a reply that is a JSON object, and the values of its other keys.
-
-    >>> read_json_object('{"answer": "B", "text": "dog"}')
-    ('B', ['dog'])
-    """
-    body = text[start:].strip()
-    if len(body) > MAX_JSON_CHARS:
-        return None
-    if body.endswith("```") and (fence := _FENCE.match(body)):
-        body = body[fence.end() : -3].strip()
-    if not (body.startswith("{") and body.endswith("}")):
-        return None
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    values = [value for key, value in parsed.items() if _JSON_KEY.fullmatch(key.strip())]
-    others = [value for key, value in parsed.items() if not _JSON_KEY.fullmatch(key.strip())]
-    return (values[0], others) if len(values) == 1 else None

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, mark_quoted, to_plain
-from eyechart.readers.containers import find_contained, read_json_object
+from eyechart.readers.containers import find_contained
 from eyechart.readers.mentions.options import Options, mark_mentions, prepare_options
 from eyechart.readers.polarity import read_statement
 from eyechart.readers.stance import (
@@ -41,7 +41,7 @@ from eyechart.replies import (
     unwrap_span,
 )
 
-MAX_CONTRADICTED_CHARS = 300
+SHORT = 300
 MAX_BESIDE_CHARS = 40  # between containers that stand side by side
 MIN_RESTATED = 7  # words of a sentence that says what was asked, without a yes or no
 MAX_NAMED_CHARS = 400  # a longer reply may speak of an option without choosing it
@@ -52,11 +52,6 @@ _BARE = re.compile(
     r"(?:definitely|probably|likely|clearly|certainly|100\s?%)\s|选项?|答案)?"
     r"[\s\"'*`$(\[=>→•-]*([A-Za-z])[)\]\"'*`$\s.]*(?:选项|项)?",
     re.IGNORECASE,
-)
-_STATED = re.compile(
-    r"(?:(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore),? )?(?:[Tt]he|[Mm]y) (?:correct |right |best |final ){0,2}"
-    r"(?:answer|option|choice) (?:is|must be|would be|should be):? (?:option )?"
-    r"[*\"'`(\[]{0,4}([A-Z])[)\]\"'*`.]{0,5}"
 )
 _NOT_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[ ?\].*$", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[[xX✓✔]\]", re.MULTILINE)
@@ -86,7 +81,7 @@ def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None
         return Reading(letter, "choice:option-text" if letter else "choice:empty")
     held = find_contained(reply, begin)
     whole = None if held else _by_whole(text, start, end, options)
-    reading = whole or _by_json(reply, begin, options) or _by_statements(reply, text, begin, options)
+    reading = whole or _by_statements(reply, text, begin, options)
     if reading.rule != "choice:unread" or not options.polar:
         return reading
     stated = read_statement(reply, "")
@@ -124,38 +119,16 @@ def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | No
         return None
     named = options.find_all(words) if len(words) <= options.n_chars + 30 else ()
     if letter := options.find_letter(words):
-        if named and letter not in named and words not in options.labels:
-            return _reading(None, "ambiguous", span)
         return _reading(letter, "bare-letter", span, is_whole=True)
     if named and not (start and words[0].isdecimal() and text[start - 1] in "<>≥≤≠~±#-$€£§№"):
         is_one = len(named) == 1
         return _reading(named[0] if is_one else None, "option-text" if is_one else "ambiguous", span)
-    if len(words) <= 60 and (found := _STATED.fullmatch(words)) and not options.find_all(found.group(1)):
-        letter = options.find_letter(found.group(1))
-        return _reading(letter, "stated", (start + found.start(1), start + found.end(1))) if letter else None
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):
         return None
     at = (start + found.start(1), start + found.end(1))
     if letter := options.find_letter(found.group(1)):
         return _reading(letter, "bare-letter", at, is_whole=True)
     return _reading(None, "not-an-option", at)
-
-
-def _by_json(text: str, begin: int, options: Options) -> Reading | None:
-    answers = read_json_object(text, begin) if "{" in text else None
-    if answers is None:
-        return None
-    value, others = answers
-    span = (begin, len(text))
-    if value is None:
-        return _reading(None, "empty", span)
-    inner = read_content(", ".join(map(str, value)) if isinstance(value, list) else str(value), options)
-    for other in others:
-        if inner.letter and isinstance(other, str) and len(other) < 1000:
-            named = options.find_all(other) or (read_content(other, options).letter or inner.letter)
-            if inner.letter not in named:
-                return _reading(None, "contradiction", span)
-    return Reading(inner.letter, "choice:json" if inner.letter else inner.rule, span)
 
 
 def read_content(content: str, options: Options) -> Reading:
@@ -175,9 +148,7 @@ def _by_statements(reply: str, text: str, begin: int, options: Options) -> Readi
         span = (place.start, place.end)
         if inner.letter:
             held.append(Statement("asserted", (inner.letter,), span, HELD, is_letter=True, rule=place.kind))
-        elif inner.rule in ("choice:ambiguous", "choice:contradiction"):
-            held.append(Statement("several", (), span, HELD))
-        elif inner.rule != "choice:empty":
+        elif inner.rule != "choice:empty" or place.kind == "json":
             held.append(Statement("not-an-option", (), span, HELD))
     return _decide(text, begin, options, held)
 
@@ -249,7 +220,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
     denied: set[str] = set()
     reason, where = "unread", (0, 0)
     turned = is_none = False
-    is_short = len(text) - begin < MAX_CONTRADICTED_CHARS
+    is_short = len(text) - begin < SHORT
     for one in statements:
         kind = one.kind
         if turned and kind == "mentioned":  # "The answer is A. Wait, no: B."
@@ -292,8 +263,6 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
     doubt = _find_doubt(current, statements, text[begin:], options) or ("withdrawn" if is_stray else "")
     if not doubt and is_short and options.n_chars and _leaves_open(current, statements, text):
         doubt = "ambiguous"
-    if not doubt and _is_contradicted(current, statements, n_chars):
-        doubt = "contradiction"
     if not doubt and current.kind == "asserted" and len(current.letters) == 1:
         return _reading(current.letters[0], current.rule or _name_rule(current, text, begin), current.span)
     is_several = current.kind in ("several", "asserted")
@@ -355,16 +324,6 @@ def _name_rule(statement: Statement, text: str, begin: int) -> str:
     if statement.strength == CONCLUDED and statement.is_letter and unwrap_span(text, begin)[0] >= start:
         return "lettered"
     return ("option-text", "implied", "stated", "stated", "stated")[statement.strength]
-
-
-def _is_contradicted(current: Statement, statements: Sequence[Statement], n_chars: int) -> bool:
-    """Whether a letter is chosen and the only option that a short reply names in words is another one."""
-    if not current.is_letter or current.is_pair or n_chars > MAX_CONTRADICTED_CHARS:
-        return False
-    words = [one for one in statements if one.kind == "asserted" and not one.is_letter and one.letters]
-    named = {one.letters for one in words}
-    is_stated = any(one.strength >= IMPLIED for one in words)
-    return is_stated and len(named) == 1 and current.letters not in named
 
 
 def _choose(current: Statement | None, later: Statement, turned: bool, *, is_short: bool) -> Statement:

@@ -26,6 +26,7 @@ from eyechart.readers.mentions.dates import (
     is_same_clock,
     is_same_date,
 )
+from eyechart.readers.mentions.quantities import Quantity, is_same_quantity, parse_quantity
 
 Status = Literal["right", "wrong", "missing", "extra"]
 Kind = Literal["number", "date", "boolean", "text", "ordered"]  # the last one: of a list
@@ -463,6 +464,8 @@ def is_same_value(gold: Any, said: Any, kind: Kind | None = None) -> bool:
         return False
     if _normalise_text(gold) == _normalise_text(said):
         return True
+    if _CLOCK.fullmatch(f"{gold} {said}"):
+        return False  # with both hours in two digits, 04:10 is not 16:10
     if (
         kind in (None, "date")
         and isinstance(gold, str)
@@ -471,9 +474,10 @@ def is_same_value(gold: Any, said: Any, kind: Kind | None = None) -> bool:
         read = _read_moments(str(said).strip()[:_MAX_DATE])
         return any(_is_same_moment(one, wanted) for one in read for wanted in moments)
     amounts = [] if kind == "date" else _read_amounts(gold)
-    return any(_is_same_amount(one, wanted) for one in _read_amounts(said) for wanted in amounts)
+    return any(_is_same_amount(one, wanted, str(said)) for one in _read_amounts(said) for wanted in amounts)
 
 
+_CLOCK = re.compile(r"\d\d:\d\d \d\d:\d\d")
 _YES = "true yes y ja oui sí si sim да 是 はい wahr vrai verdadero vero checked x ✓ ☑"
 _NO = "false no n nein non não нет 否 いいえ falsch faux falso unchecked ☐"
 _TRUTHS = {**dict.fromkeys(_YES.split(), True), **dict.fromkeys(_NO.split(), False)}
@@ -544,90 +548,45 @@ def _is_same_moment(said: _Moment, gold: _Moment) -> bool:
     return gold_clock is None or (clock is not None and is_same_clock(clock, gold_clock))
 
 
-_MIDNIGHT = re.compile(r"[T ,]*\b00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?$")  # a date as programs print it
+_MIDNIGHT = re.compile(
+    r"[T ,]*(?<![\d:])00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?$"
+)  # a date as programs print it
 _SECONDS = re.compile(r"(?:\.0+)?(?:Z|[+-]00:?00)\s*$")
 _MAX_DATE = 100  # characters of a value that may be a date
 _MAX_AROUND_DATE = 14  # characters: a weekday, "on", a full stop
 
 
-@dataclass(frozen=True, slots=True)
-class _Amount:
-    """A number with its currency or unit."""
-
-    value: float
-    unit: str
-
-
-_CURRENCIES = {
-    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "€": "eur", "eur": "eur",
-    "euro": "eur", "euros": "eur", "£": "gbp", "gbp": "gbp", "pound": "gbp", "pounds": "gbp", "¥": "¥",
-    "jpy": "jpy", "cny": "cny", "rmb": "cny", "元": "cny", "円": "jpy", "₹": "inr", "inr": "inr",
-    "rs": "inr", "chf": "chf", "sfr": "chf", "₩": "krw", "krw": "krw", "kr": "kr", "sek": "sek",
-    "nok": "nok", "dkk": "dkk", "zł": "pln", "pln": "pln", "a$": "aud", "aud": "aud", "c$": "cad",
-    "ca$": "cad", "cad": "cad", "r$": "brl", "brl": "brl", "₽": "rub", "rub": "rub",
-}  # fmt: skip
-_CODES = frozenset(_CURRENCIES.values())
-_ALIKE = {"¥": {"jpy", "cny"}, "kr": {"sek", "nok", "dkk"}, "usd": {"aud", "cad"}}  # signs of several
-_AMOUNT = re.compile(
-    r"(?P<paren>\()?\s*(?P<sign1>[-+])?\s*(?P<before>[^\d\s().,+-]{1,8})?\s*(?P<sign2>[-+])?\s*"
-    r"(?P<number>\d[\d.,' ]*(?:[eE][-+]?\d{1,3})?|[.,]\d+)\s*(?P<after>[^\d()]{0,24}?)\s*(?P<close>\))?",
-)
-_GROUPED = {  # in threes, and as in India
-    mark: re.compile(rf"\d{{1,3}}(?:{sep}\d{{3}})+|\d{{1,2}}(?:{sep}\d{{2}})*{sep}\d{{3}}")
-    for mark, sep in ((",", ","), (".", r"\."), (" ", " "), ("'", "'"))
-}
+_CODE = re.compile(r"\D*0\d")  # digits that begin with 0 are no amount
+_ATTACHED = re.compile(r"\d[^\W\d_]")  # "5x" is a name
+_OTHER_MARKS = str.maketrans(",.", ".,")
+_NO_CENTS = re.compile(r"[.,]-(?!\d)")  # 12,- €
+_NEGATIVE = re.compile(r"(.*\d)-|- (\d.*)")  # 12-
+_GAPS = re.compile(r"(?<=\d)[ '](?=\d{3}(?!\d))")
+_MAX_AMOUNT = 60
 
 
-def _read_amounts(value: Any) -> list[_Amount]:
-    """The number that a value is, in each way to read its separators; empty if it is not just a number.
+def _read_amounts(value: Any) -> list[Quantity]:
+    """The number that a value is, with its unit, in each way to read its separators.
 
-    >>> _read_amounts("1.234"), _read_amounts("(12.50)"), _read_amounts("007")
-    ([_Amount(value=1.234, unit=''), _Amount(value=1234.0, unit='')], [_Amount(value=-12.5, unit='')], [])
+    >>> [amount.value for amount in _read_amounts("1.234")], _read_amounts("(12.50)")[0].value
+    ([1.234, 1234.0], -12.5)
     """
     if isinstance(value, int | float):
-        return [] if isinstance(value, bool) or value != value else [_Amount(float(value), "")]
+        return [] if isinstance(value, bool) or value != value else [Quantity(float(value), float(value))]
     text = unicodedata.normalize("NFKC", str(value)).translate(_PLAIN).strip()
-    match = _AMOUNT.fullmatch(text) if len(text) <= 60 else None
-    if match is None or bool(match["paren"]) != bool(match["close"]):
+    if len(text) > _MAX_AMOUNT or _CODE.match(text):
         return []
-    before, after = (_normalise_unit(match[part] or "") for part in ("before", "after"))
-    if (before and before not in _CODES) or (before and after and before != after):
-        return []  # words before a number change what it says: "not 5"
-    if after and after not in _CODES and match["after"][:1].isalpha() and not match["number"].endswith(" "):
-        after = f"({after})"  # attached, so part of a name: "5x"
-    digits = match["number"].rstrip(" ',.")
-    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
-        return []  # a number that begins with 0 is a code
-    signs = [match["sign1"], match["sign2"]]
-    if not match["number"].endswith(","):  # 12- is negative, 12,- is not
-        signs.append(match["after"].strip())
-    sign = -1 if "-" in signs or match["paren"] else 1
-    return [_Amount(sign * number, before or after) for number in dict.fromkeys(_read_separators(digits))]
+    text = _GAPS.sub("", _NO_CENTS.sub("", text))
+    if found := _NEGATIVE.fullmatch(text):
+        text = f"-{found[1] or found[2]}"
+    amounts = map(parse_quantity, (text, text.translate(_OTHER_MARKS)))
+    return [amount for amount in amounts if amount is not None and not amount.bound]
 
 
-def _read_separators(digits: str) -> Iterator[float]:
-    """The number with a decimal point, and with a decimal comma, where its groups allow either."""
-    mantissa, letter, exponent = digits.partition("e" if "e" in digits else "E")
-    for decimal, groups in ((".", ", '"), (",", ". '")):
-        whole, _, fraction = mantissa.rpartition(decimal) if decimal in mantissa else (mantissa, "", "")
-        used = {mark for mark in groups if mark in whole}
-        is_grouped = not used or (len(used) == 1 and _GROUPED[next(iter(used))].fullmatch(whole) is not None)
-        if not is_grouped or decimal in whole or (fraction and not fraction.isdecimal()):
-            continue
-        plain = "".join(char for char in whole if char.isdecimal())
-        yield float(f"{plain or '0'}.{fraction or '0'}{'e' + exponent if letter else ''}")
-
-
-def _normalise_unit(text: str) -> str:
-    unit = " ".join(text.casefold().split()).rstrip(".,:-/ ").lstrip("-/ ")
-    return _CURRENCIES.get(unit, unit)
-
-
-def _is_same_amount(said: _Amount, gold: _Amount) -> bool:
-    """Numbers must be equal. Units are compared where both have one; "5 kg" is 5, but "5x" is a name."""
-    if not isclose(said.value, gold.value, rel_tol=1e-9, abs_tol=1e-12):
+def _is_same_amount(said: Quantity, gold: Quantity, said_as: str) -> bool:
+    """Numbers must be equal, with their percent signs. Units and nouns are compared where both have one."""
+    if said.units and gold.units:
+        return is_same_quantity(said, gold)
+    if (said.noun and gold.noun and said.noun != gold.noun) or (said.units and _ATTACHED.search(said_as)):
         return False
-    units = {said.unit.strip("()"), gold.unit.strip("()")}
-    if "" in units:
-        return "(" not in said.unit
-    return len(units) == 1 or any(other in _ALIKE.get(one, ()) for one in units for other in units)
+    return isclose(said.face, gold.face, rel_tol=1e-9, abs_tol=1e-12)

@@ -103,7 +103,7 @@ def _share_word(one: str, other: str) -> bool:
 # -- Reading quantities
 
 _MONEY = re.compile(
-    r"(?:(?:\b(?:us|ca|au|hk|r|nz|s)\s?)?[$]|[€£¥₹₽₩]|\b(?:usd|eur|gbp|rmb|cny|jpy|inr|chf|rs\.?))\s?$"
+    r"(?:(?:\b(?:us|ca|au|hk|r|nz|s)\s?)?[$]|[€£¥₹₽₩]|\b(?:usd|eur|gbp|rmb|cny|jpy|inr|chf|sek|nok|dkk|kr|pln|zł|rs\.?))\s?$"
 )
 _MONEY_INSIDE = re.compile(r"^[-+]?((?:us)?[$]|[€£¥₹]|usd|eur|rmb)", re.IGNORECASE)
 _UNIT_WORDS = re.compile(
@@ -111,7 +111,7 @@ _UNIT_WORDS = re.compile(
     r"(?:/[A-Za-z\u0400-\u04ff]+(?:[²³]|\^?\s?[23](?![\d.]))?)?"
     r"(?:[ -][A-Za-z]+(?:[²³]|\^?\s?[23](?![\d.]))?){0,3}"
 )
-_SIGN = re.compile(r"°\s?[CFcf](?![a-z])|[°º℃℉%€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])")
+_SIGN = re.compile(r"°\s?[CFcf](?![a-z])|(?:US|us)\$|[°º℃℉%€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])")
 _OF_ONE = re.compile(r"\s(?:of\s)?an?(?=\s[a-z])")  # "half an hour", "three quarters of an hour"
 _AND_A_PART = re.compile(r"\sand\sa\s(half|quarter)\b")
 _COMPOUND_GAP = re.compile(r",?\s{0,2}(?:and\s|&\s?)?")
@@ -281,6 +281,8 @@ def _parse(text: str) -> Quantity | None:
         start -= 1
     if plain[end : end + 1] in ("'", '"') and not plain.lstrip().startswith(plain[end]):
         end += 2 if plain[end : end + 2] == "''" else 1  # 5'10"
+    if plain[end : end + 1] == "$" and plain.count("$") == 1:
+        end += 1  # US$
     if start >= end or _SENTENCE.search(plain, start, end):
         return None
     part = plain[start:end]

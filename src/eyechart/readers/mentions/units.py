@@ -84,6 +84,7 @@ _TABLE: Mapping[str, Mapping[float, str]] = {
     "eur": {1: "€ eur euro euros 欧元 ユーロ евро 유로", 0.01: "cent cents eurocents"},
     "gbp": {1: "£ gbp pound pounds quid pounds-sterling 英镑 ポンド", 0.01: "p pence penny"},
     "cny": {1: "¥ cny rmb yuan 元 人民币 块钱 块 块錢 yuans"}, "jpy": {1: "¥ jpy yen 円 日元"}, "inr": {1: "₹ inr rs rs. rupee rupees 卢比"},
+    "sek": {1: "sek kr"}, "nok": {1: "nok kr"}, "dkk": {1: "dkk kr"}, "pln": {1: "pln zł"},
     "rub": {1: "₽ rub rouble roubles ruble rubles рублей руб"}, "krw": {1: "₩ krw won 원"}, "chf": {1: "chf francs"}, "cad": {1: "c$ cad canadian-dollars"},
     "aud": {1: "a$ aud australian-dollars"}, "hkd": {1: "hk$ hkd 港元"}, "brl": {1: "r$ brl real reais"}, "mxn": {1: "mxn pesos"},
     "ordinal": {1: "st nd rd th º ª"},
