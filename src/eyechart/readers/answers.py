@@ -29,6 +29,7 @@ from eyechart.readers.mentions.options import (
     Options,
     is_other_number,
     join_tokens,
+    list_polar_words,
     mark_words,
     prepare_options,
 )
@@ -274,17 +275,7 @@ def read_polarity(gold: str) -> str | None:
     >>> read_polarity("yes"), read_polarity("False"), read_polarity("Nein"), read_polarity("none")
     ('Yes', 'No', 'No', None)
     """
-    return _list_polar_words().get(unwrap(normalise_characters(gold)).lower())
-
-
-@lru_cache(maxsize=1)
-def _list_polar_words() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for table in load_languages().values():
-        for role, answer in (("yes", "Yes"), ("true", "Yes"), ("no", "No"), ("false", "No")):
-            for word in table.get(role, ())[: 5 if role in ("yes", "no") else 1]:
-                found.setdefault(word, answer)
-    return found
+    return list_polar_words().get(unwrap(normalise_characters(gold)).lower())
 
 
 # -- Numbers, times and dates: the ones that a place names are its options
@@ -458,7 +449,7 @@ def _list_heads(text: str) -> Iterator[str]:
     """An answer before what only adds to it: "China: 45%", "Titanic (1997)", "a dog, not a cat"."""
     plain = to_plain(text)
     end = _HEAD_END.search(plain) if len(plain) <= MAX_SLOT_CHARS else None
-    if end and not _list_polar_words().get(normalise(plain[end.end() :])):
+    if end and not list_polar_words().get(normalise(plain[end.end() :])):
         yield text[: end.start()]
     if (lead := _LEAD.match(plain)) and len(plain) <= MAX_SLOT_CHARS:
         yield text[lead.end() :]
@@ -631,7 +622,7 @@ def read_yes_no(reply: str, question: str = "") -> Reading:
     words = normalise(reply[find_answer_start(reply) :])
     if alone := _list_lone_words().get(words.replace(",", "")):
         return Reading(alone, "yes-no:whole", (0, len(reply)), is_whole=True)
-    found = read_choice(reply, {"Yes": "Yes", "No": "No"}, polar_options())
+    found = read_choice(reply, {"Yes": "Yes", "No": "No"})
     rule = found.rule.partition(":")[2]
     said = read_polarity(found.evidence(reply)) if rule == "denied" else None
     if said:  # "The answer is not yes."
@@ -651,22 +642,10 @@ _CONCLUDES = re.compile(r"(?:therefore|so|thus|hence|consequently|in conclusion|
 @lru_cache(maxsize=1)
 def _list_lone_words() -> dict[str, str]:
     """What is a yes or a no where nothing else is said: "It is.", "Not at all."."""
-    found = dict(_list_polar_words())
+    found = dict(list_polar_words())
     for role, answer in (("yes_alone", "Yes"), ("no_alone", "No")):
         found |= dict.fromkeys(map(normalise, load_languages()["en"][role]), answer)
     return found
-
-
-@lru_cache(maxsize=1)
-def polar_options() -> Options:
-    """The words for yes and no of all languages, as options."""
-    by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
-    for word, answer in _list_polar_words().items():
-        keys = tuple(found.group() for found in r.split_words(word))
-        by_first.setdefault(keys[0], []).append((keys, (answer,)))
-    ordered = {first: tuple(sorted(known, key=lambda one: -len(one[0]))) for first, known in by_first.items()}
-    texts = {word: (answer,) for word, answer in _list_polar_words().items()}
-    return Options({"YES": "Yes", "NO": "No"}, texts, by_first=ordered, n_chars=6)
 
 
 _READERS: dict[str, Callable[[Slot, Sequence[str]], Verdict]] = {

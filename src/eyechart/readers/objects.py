@@ -561,7 +561,6 @@ _ATTACHED = re.compile(r"\d[^\W\d_]")  # "5x" is a name
 _OTHER_MARKS = str.maketrans(",.", ".,")
 _NO_CENTS = re.compile(r"[.,]-(?!\d)")  # 12,- €
 _NEGATIVE = re.compile(r"(.*\d)-|- (\d.*)")  # 12-
-_GAPS = re.compile(r"(?<=\d)[ '](?=\d{3}(?!\d))")
 _MAX_AMOUNT = 60
 
 
@@ -576,7 +575,7 @@ def _read_amounts(value: Any) -> list[Quantity]:
     text = unicodedata.normalize("NFKC", str(value)).translate(_PLAIN).strip()
     if len(text) > _MAX_AMOUNT or _CODE.match(text):
         return []
-    text = _GAPS.sub("", _NO_CENTS.sub("", text))
+    text = _NO_CENTS.sub("", text)
     if found := _NEGATIVE.fullmatch(text):
         text = f"-{found[1] or found[2]}"
     amounts = map(parse_quantity, (text, text.translate(_OTHER_MARKS)))

@@ -290,8 +290,6 @@ def _open_roles(part: Sequence[Token]) -> int:
     """How a clause turns from what was said before, by its first words."""
     roles = 0
     for place, token in enumerate(part[:3]):
-        if token.letters is not None:
-            break
         is_only_no = token.roles & r.NOT and place + 1 < len(part) and not part[place + 1].is_mark
         roles |= token.roles & ~r.WAIT if is_only_no else token.roles
     return roles & _TURNS
@@ -364,7 +362,6 @@ def _extend(group: Group, part: Sequence[Token], place: int, token: Token) -> bo
 def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
     """Mark the groups of a clause that are denied."""
     by_place = {group.places[0]: group for group in groups}
-    inside = {place for group in groups for place in group.places}
     is_denied = is_wrong = is_except = False
     since: list[Group] = []  # what a verdict would be about
     last_not, has_noun = -1, False
@@ -373,8 +370,6 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
         if place in by_place:
             by_place[place].is_denied = is_denied or is_wrong
             since.append(by_place[place])
-        if place in inside or roles & r.NEUTRAL:
-            continue
         if roles & r.NOT_LAST:
             _deny_all(since)
             since = []
@@ -399,7 +394,7 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
         elif roles & r.BE and 0 <= last_not < place - 1 and has_noun and _is_in_phrase(part, last_not):
             is_denied, last_not = False, -1  # "the functions with no zeros are B"
         has_noun = has_noun or (last_not >= 0 and not token.is_mark and not roles)
-    if last_not > max(inside) and since:
+    if last_not > groups[-1].places[-1] and since:
         _deny_all(since)
 
 

@@ -44,10 +44,8 @@ def list_keys(tokens: Sequence[Token]) -> list[tuple[str, int]]:
             found += [(key, place) for key in token.keys]
         elif token.is_mark and word not in SIGNIFICANT:
             continue
-        elif " " in word or (len(word) > 1 and r.is_unspaced(word[0])):
-            found += [(to_key(part.group()), place) for part in r.split_words(word)]
         else:
-            found.append((to_key(word), place))
+            found += [(to_key(part.group()), place) for part in r.split_words(word)]
     return found
 
 
@@ -130,7 +128,6 @@ class Options(msgspec.Struct, frozen=True):
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
     texts: Mapping[str, tuple[str, ...]] = {}  # text as compared whole (lower case, unwrapped) -> letters
-    cased: Mapping[str, str] = {}  # the same with case, where that tells two options apart
     by_first: Mapping[str, tuple[tuple[Keys, tuple[str, ...]], ...]] = {}  # first key -> keys, letters
     bare: frozenset[Keys] = frozenset()  # numbers that stand for numbers with a unit
     n_chars: int = 0
@@ -154,8 +151,6 @@ class Options(msgspec.Struct, frozen=True):
 
     def find_all(self, text: str) -> tuple[str, ...]:
         words = _compared(text)
-        if words in self.cased:
-            return (self.cased[words],)
         if found := self.texts.get(words.lower()):
             return found
         keys = _keys_of(text)
@@ -187,7 +182,7 @@ def _find_keys(text: str) -> Keys:
     tokens, codes = find_tokens(plain)
     tokens = merge_numbers(plain, tokens, codes, is_whole=len(tokens) == 1)
     is_apart = len(tokens) > 1 and tokens[1].start > tokens[0].end  # not the A of "A380"
-    if is_apart and tokens[0].word in _ARTICLES and not tokens[1].is_mark:
+    if is_apart and tokens[0].roles & r.ARTICLE and not tokens[1].is_mark:
         tokens = tokens[1:]
     keys = tuple(key for key, _ in list_keys(tokens))
     while len(keys) > 1 and keys[-1] == "'":
@@ -200,13 +195,11 @@ _short_keys = lru_cache(maxsize=4096)(_find_keys)
 
 def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
     texts: dict[str, tuple[str, ...]] = {}
-    cased: dict[str, tuple[str, ...]] = {}
     by_keys: dict[Keys, tuple[str, ...]] = {}
     for letter, text in items:
         words = _compared(text)
         if words:
             texts[words.lower()] = (*texts.get(words.lower(), ()), letter)
-            cased[words] = (*cased.get(words, ()), letter)
         if keys := _keys_of(text):
             by_keys[keys] = (*by_keys.get(keys, ()), letter)
     aliases: dict[Keys, tuple[str, ...]] = {}
@@ -224,11 +217,6 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
     return Options(
         labels={letter.strip().upper(): letter for letter, _ in items},
         texts=texts,
-        cased={
-            words: letters[0]
-            for words, letters in cased.items()
-            if len(letters) == 1 and len(texts[words.lower()]) > 1
-        },
         by_first={
             first: tuple(sorted(known, key=lambda one: -len(one[0]))) for first, known in by_first.items()
         },
@@ -252,15 +240,9 @@ _prepared_long = lru_cache(maxsize=64)(_prepare)
 def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Keys]:
     """Other ways to write an option: its plural, a number without the unit of all options, yes and no."""
     found: list[Keys] = []
-    if len(keys) == 1:
-        word = keys[0]
-        for polar in _list_polar():
-            if word == polar[0]:
-                found += [tuple(other.split()) for other in polar]
-        if len(word) > 2 and word.isalpha() and word.isascii():
-            found += [(word[:-1],)] if word[-1] == "s" and len(word) > 3 else [(f"{word}s",)]
-    elif (
-        keys[0][0].isdecimal()
+    if (
+        len(keys) > 1
+        and keys[0][0].isdecimal()
         and not set(keys) & set("+-×/=")
         and len({other[1:] for other in known if other[0][0].isdecimal()}) == 1
     ):
@@ -271,8 +253,10 @@ def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Key
         found.append(("-".join(keys),))
     if len(keys) > 2 and keys[1] == "=" and len({other[:2] for other in known}) == 1:
         found.append(keys[2:])  # "2" for "x = 2", if all are of x
-    if len(keys) > 1 and keys[0] in _list_articles():
-        found.append(keys[1:])
+    polar = list_polar_words()
+    if len(keys) == 1 and keys[0] in polar:
+        same = (word for word, answer in polar.items() if answer == polar[keys[0]])
+        found += [tuple(part.group() for part in r.split_words(word)) for word in same]
     return [alias for alias in found if alias not in known]
 
 
@@ -291,18 +275,14 @@ def _list_short_names(items: tuple[tuple[str, str], ...]) -> dict[Keys, tuple[st
 
 
 @lru_cache(maxsize=1)
-def _list_polar() -> tuple[tuple[str, ...], ...]:
-    """The words for yes, no, true and false of every language, the usual one first."""
-    tables = load_languages().values()
-    return tuple(
-        table[role][:3] for table in tables for role in ("yes", "no", "true", "false") if table.get(role)
-    )
-
-
-@lru_cache(maxsize=1)
-def _list_articles() -> frozenset[str]:
-    words = (word for table in load_languages().values() for word in table.get("article", ()))
-    return frozenset(word for word in words if len(word) > 1 and word.isascii())
+def list_polar_words() -> dict[str, str]:
+    """The words for yes, no, true and false of every language, and which of Yes and No they are."""
+    found: dict[str, str] = {}
+    for table in load_languages().values():
+        for role, answer in (("yes", "Yes"), ("true", "Yes"), ("no", "No"), ("false", "No")):
+            for word in table.get(role, ())[: 5 if role in ("yes", "no") else 1]:
+                found.setdefault(word, answer)
+    return found
 
 
 # -- Mentions in a reply
@@ -469,9 +449,6 @@ def _answers(tokens: Sequence[Token], place: int) -> bool:
     previous = tokens[place - 1] if place else EDGE
     following = tokens[place + 1] if place + 1 < len(tokens) else EDGE
     is_unspaced = r.is_unspaced(tokens[place].word[0])
-    is_first = all(token.is_mark for token in tokens[:place])
-    if is_first and not is_unspaced and following.roles & (r.IT | r.SMALL | r.SELF) and len(tokens) < 8:
-        return True  # "yes it is", "no way"
     ends = r.BECAUSE | r.AND | r.OR | r.BUT | r.BE_LAST | r.SO | r.IT
     if not (following.is_mark or following.roles & ends):
         return False
@@ -533,9 +510,8 @@ def _mark_letters(text: str, tokens: list[Token], options: Options, codes: tuple
         is_joined = endings and token.word[1:2] == "'" and token.word[2:] in endings
         if not (token.end - token.start == 1 or is_joined) or token.letters is not None:
             continue
-        if char in _ALIKE:
-            char = _ALIKE[char]
-        elif not (char.isascii() and char.isalpha()):
+        char = _CYRILLIC.get(char, char)
+        if not (char.isascii() and char.isalpha()):
             continue
         if not _is_option_letter(text, tokens, place, options):
             continue
@@ -548,7 +524,7 @@ def _mark_letters(text: str, tokens: list[Token], options: Options, codes: tuple
     _mark_positions(tokens, options, codes)
 
 
-_ALIKE = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))  # capitals of Cyrillic typed for Latin ones
+_CYRILLIC = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))  # typed for Latin capitals
 
 
 def _is_wrapped(text: str, start: int) -> bool:
@@ -567,13 +543,9 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
         return False
     if before.isdecimal() or (before in "._" and before and text[start - 2 : start - 1].isalnum()):
         return False  # "3D", "U.S", is_A_correct
-    if after == "." and text[start + 2 : start + 3].isalpha() and text[start + 3 : start + 4] == ".":
-        return False  # "a.m."
     if before == "/" or after == "/":
         other = text[start - 2 : start - 1] if before == "/" else text[start + 2 : start + 3]
         return other in options.labels and char.isupper()
-    if before in ('"', "'") and after == before and text[start + 2 : start + 5].lstrip()[:1] == ":":
-        return False  # a key: {"A": 0.1}
     if _is_wrapped(text, start):
         return True
     previous = tokens[place - 1] if place else EDGE
@@ -596,10 +568,6 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
         for beside in (previous, following)
     ):
         return False  # 点B在圆上
-    if following.word in "=×<>≤≥" and following.is_mark:
-        return False
-    if after == "(" and text[token.end + 2 : token.end + 3] == ")" and text[token.end + 1].isascii():
-        return False  # f(x)
     if char not in "AI" or following.is_mark:
         return True
     if len(following.word) == 1 and following.word.upper() in options.labels and following.is_capital:

@@ -115,9 +115,7 @@ _SIGN = re.compile(r"°\s?[CFcf](?![a-z])|(?:US|us)\$|[°º℃℉%€£¥₹₽�
 _OF_ONE = re.compile(r"\s(?:of\s)?an?(?=\s[a-z])")  # "half an hour", "three quarters of an hour"
 _AND_A_PART = re.compile(r"\sand\sa\s(half|quarter)\b")
 _COMPOUND_GAP = re.compile(r",?\s{0,2}(?:and\s|&\s?)?")
-_LETTER_AFTER = re.compile(r"\s?([A-Z])(?![\w'])")  # an unknown unit, or a part of a code
 _NOUN = re.compile(r"\s?([a-z]+(?:[ -][a-z]+){0,2})")
-_INCH_AFTER = re.compile(r"\s*(?:$|[.,;:)x×*]|tall\b|long\b|wide\b|high\b|deep\b|thick\b|by\b|and\b)")
 _NOT_NOUNS = r.words(
     "in on at of and or is are was were be to for with by from the a an total altogether overall more"
     " here there because as since but so which that this it i we you they he she per out left right each"
@@ -188,8 +186,6 @@ def _add_unit(text: str, number: Number) -> Quantity:
         part = 0.0 if more is None else 0.5 if more[1] == "half" else 0.25
         span = (first, more.end() if more else stop)
         return Quantity(number.value + part, number.face + part, units, span=span)
-    if letter := _LETTER_AFTER.match(text, last):
-        return replace(plain, noun=letter[1].lower())
     kept: list[str] = []
     noun = _NOUN.match(text, last)
     for word in re.split("[ -]", noun[1]) if noun else []:
@@ -208,8 +204,6 @@ def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
         return None
     if sign := _SIGN.match(text, at):
         name = sign.group().replace(" ", "").lower()
-        if name == '"' and text.count('"', max(0, last - 100), last) % 2:
-            return None  # the end of a quotation
         units = UNITS.get("°" if name == "º" and at > last else name)
         return (units, sign.end()) if units else None
     words = _UNIT_WORDS.match(text, at)
@@ -225,10 +219,9 @@ def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
             units
             and is_ordinal == (is_attached and name.lower() in ("st", "nd", "rd", "th"))
             and not (is_attached and name == "A")
+            and not (name == "in" and text[at - 1] == " " and text[at + 3 : at + 4].isalpha())
         ):
             stop = at + len(phrase)
-            if name.lower() == "in" and not is_attached and not _INCH_AFTER.match(text, stop):
-                return None
             return units, stop
         cut = max(phrase.rfind(" "), phrase.rfind("-"))
         phrase = phrase[:cut] if cut > 0 else phrase[:-1] if phrase.endswith(".") else ""
@@ -253,6 +246,7 @@ _LEADING = re.compile(
     r"|aproximadamente|cerca de|около|примерно|약)\s?",
     re.IGNORECASE,
 )
+_GAPS = re.compile(r"(?<=\d)[ '](?=\d{3}(?!\d))")  # 1 234,5
 _MARKS = " .,;:!?*\"'`)]}|。，、；：！？~\\$"
 _NEGATIVE = re.compile(r"\s*\(\s?[$€£¥]?\s?\d[\d,.]*\s?%?\s?\)\s*")
 _SENTENCE = re.compile(r"\b(?:is|are|was|were|there|it|because|i|see|costs?|picture|image)\b", re.IGNORECASE)
@@ -286,13 +280,12 @@ def _parse(text: str) -> Quantity | None:
     if start >= end or _SENTENCE.search(plain, start, end):
         return None
     part = plain[start:end]
-    if re.fullmatch(r"\d{1,3}(?: \d{3})+", part):
-        part = part.replace(" ", "")
+    part = _GAPS.sub("", part)
     if re.match(r"an?\s[a-z]", part) and (unit := _read_unit(part, part.index(" "))) and unit[0]:
         part = "1" + part[part.index(" ") :]  # "an hour"
     codes = find_languages([word.group() for word in r.split_words(lower(part))])
     found_all = find_quantities(part, codes, is_whole=True)
-    if len({one.value for one in found_all}) != 1 or len(found_all) > 2:
+    if len(found_all) != 1:
         return None
     quantity = found_all[0]
     bound, span = read_bound(part, quantity.span)
@@ -301,11 +294,7 @@ def _parse(text: str) -> Quantity | None:
         begin = lead.end()
     if part[begin : span[0]].strip(" *\"'"):
         return None
-    rest = part[span[1] :]
-    if len(found_all) == 2:  # "8 (eight)"
-        is_again = re.fullmatch(r"\s?[(=]\s?", part[span[1] : found_all[1].span[0]])
-        rest = part[found_all[1].span[1] :] if is_again else "?0"
-    if not _is_noun(rest, quantity.noun):
+    if not _is_noun(part[span[1] :], quantity.noun):
         return None
     return replace(quantity, bound=bound, span=(span[0] + start, span[1] + start))
 
