@@ -44,7 +44,7 @@ from eyechart.readers.mentions.quantities import (
 )
 from eyechart.readers.mentions.units import ORDINAL
 from eyechart.readers.polarity import read_statement
-from eyechart.readers.wording import is_same_wording, list_other_names, normalise
+from eyechart.readers.wording import is_same_wording, list_other_names, list_signs, normalise
 from eyechart.replies import Reading, find_answer_start, is_abstention, normalise_characters, unwrap
 
 MAX_SLOT_CHARS = 300
@@ -429,7 +429,8 @@ def _read_text(slot: Slot, golds: Sequence[str]) -> Verdict:
         if any(is_same_wording(head, gold) for gold in golds):
             return Verdict(slot.read("text", head.strip(), f"{slot.kind}-within"), is_right=True)
     is_answer = _is_answer(slot.text)
-    if is_answer and any(is_same_wording(bare, gold) for bare in _list_bare(slot.text) for gold in golds):
+    like = [gold for gold in golds if list_signs(gold) == list_signs(slot.text)]
+    if is_answer and any(is_same_wording(bare, gold) for bare in _list_bare(slot.text) for gold in like):
         return Verdict(slot.read("text"), is_right=True)
     if not (is_answer and _is_name(slot.text)) and (found := _find_statement(slot.text, golds)) is not None:
         return Verdict(slot.read("text", slot.text[slice(*found)], f"{slot.kind}-within"), is_right=True)
@@ -623,6 +624,9 @@ def read_yes_no(reply: str, question: str = "") -> Reading:
     if alone := _list_lone_words().get(words.replace(",", "")):
         return Reading(alone, "yes-no:whole", (0, len(reply)), is_whole=True)
     found = read_choice(reply, {"Yes": "Yes", "No": "No"})
+    answers = {list_polar_words().get(word) for word in re.findall(r"\w+", lower(reply[:MAX_SLOT_CHARS]))}
+    if {"Yes", "No"} <= answers and found.answer is None:
+        return Reading(None, "yes-no:ambiguous")
     rule = found.rule.partition(":")[2]
     said = read_polarity(found.evidence(reply)) if rule == "denied" else None
     if said:  # "The answer is not yes."

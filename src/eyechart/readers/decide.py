@@ -148,6 +148,8 @@ def _by_statements(reply: str, text: str, begin: int, options: Options) -> Readi
         span = (place.start, place.end)
         if inner.letter:
             held.append(Statement("asserted", (inner.letter,), span, HELD, is_letter=True, rule=place.kind))
+        elif inner.rule in ("choice:ambiguous", "choice:contradiction"):
+            held.append(Statement("several", (), span, HELD))
         elif inner.rule != "choice:empty" or place.kind == "json":
             held.append(Statement("not-an-option", (), span, HELD))
     return _decide(text, begin, options, held)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.numbers import find_numbers, parse_chinese
@@ -65,102 +66,69 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _IN_THE = re.compile(r"\s(?:in the\s(?P<part>morning|afternoon|evening)|at\snight)\b", re.IGNORECASE)
-_HOURS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "eleven": 11, "twelve": 12,
-}  # fmt: skip
+_MAY_BE_SPOKEN = re.compile(r" (?:past|to|after|before|till|[ap]m)\b|clock", re.IGNORECASE)
 
 
-def find_clocks(text: str, start: int = 0, end: int | None = None) -> list[Clock]:
+def find_clocks(text: str) -> list[Clock]:
     """The times of day in a text of plain characters, in order.
 
     >>> [(clock.minutes, clock.half) for clock in find_clocks("10:30 pm, half past ten, 15:00, 下午3点")]
     [(1350, 'pm'), (630, ''), (900, 'pm'), (900, 'pm')]
     """
-    end = len(text) if end is None else end
-    found: list[Clock] = []
-    for match in _CLOCK.finditer(text, start, end):
-        clock = _read_clock(text, match, end)
-        if clock is not None:
-            found.append(clock)
-        if len(found) > MAX_FOUND:
-            return []
-    lower = text[start:end].lower()
-    if (
-        any(word in lower for word in (" past ", " to ", "clock", " after ", " before ", " till "))
-        or " am" in lower
-        or " pm" in lower
-    ):
+    found = [clock for match in _CLOCK.finditer(text) if (clock := _read_clock(text, match))]
+    if len(found) <= MAX_FOUND and _MAY_BE_SPOKEN.search(text):
         taken = [clock.span for clock in found]
-        for match in _SPOKEN.finditer(text, start, end):
+        for match in _SPOKEN.finditer(text):
             is_free = all(match.end() <= first or match.start() >= last for first, last in taken)
-            if is_free and (clock := _read_spoken(text, match, end)):
+            if is_free and (clock := _read_spoken(text, match)):
                 found.append(clock)
-                if len(found) > MAX_FOUND:
-                    return []
-    return sorted(found, key=lambda clock: clock.span)
+    return sorted(found, key=lambda clock: clock.span) if len(found) <= MAX_FOUND else []
 
 
-def _read_clock(text: str, match: re.Match[str], end: int) -> Clock | None:
+def _read_clock(text: str, match: re.Match[str]) -> Clock | None:
     if match["word"]:
         is_night = match["word"].lower() == "midnight"
         return Clock(0 if is_night else 720, "am" if is_night else "pm", match.span())
-    hour = _read_small(match["hour"] or match["hour2"] or match["hour3"] or match["hour4"] or match["hour5"])
-    minute = _read_small(match["minute"] or match["minute4"] or "0")
-    if hour is None or minute is None or hour > 24 or minute > 59:
+    hour = parse_chinese(
+        match["hour"] or match["hour2"] or match["hour3"] or match["hour4"] or match["hour5"]
+    )
+    minute = parse_chinese(match["minute"] or match["minute4"] or "0")
+    is_decimal = match["dot"] == "." and not match["half"]
+    if hour is None or minute is None or hour > 24 or minute > 59 or is_decimal:
         return None
-    if match["dot"] == "." and not match["half"]:
-        return None  # a decimal
-    if match["halfpast"]:
-        minute = 30
-    elif match["quarter"]:
-        minute = 15
+    if match["halfpast"] or match["quarter"]:
+        minute = 30 if match["halfpast"] else 15
     half = (match["half"] or match["half2"] or "")[:1].lower()
-    last = match.end()
     if period := match["period"]:
         half = "a" if period in ("上午", "早上", "凌晨", "午前", "오전") else "p"
-    elif not half and (part := _IN_THE.match(text, last, end)):
-        half, last = _DAYTIME[(part["part"] or "night").lower()][0], part.end()
-    return _make_clock(
-        hour, minute, half, (match.start(), last), is_padded=(match["hour"] or "").startswith("0")
-    )
+    return _make_clock(text, match, int(hour), int(minute), half)
 
 
-def _read_spoken(text: str, match: re.Match[str], end: int) -> Clock | None:
-    hour = _HOURS.get(match["hour"].lower()) or _read_small(match["hour"])
+def _read_spoken(text: str, match: re.Match[str]) -> Clock | None:
+    hours = find_numbers(match["hour"], is_whole=True)
     half = (match["half"] or "")[:1].lower()
-    if hour is None or not 1 <= hour <= 12 or not (match["part"] or match["sharp"] or half):
+    if not hours or not 1 <= hours[0].value <= 12 or not (match["part"] or match["sharp"] or half):
         return None
     minute = 0
     if match["part"]:
         part = match["part"].lower().removeprefix("a ")
-        spelled = find_numbers(part) if part not in ("half", "quarter") else []
-        amount = (
-            30 if part == "half" else 15 if part == "quarter" else int(spelled[0].value) if spelled else None
-        )
-        if amount is None or amount > 59:
+        spelled = [number.value for number in find_numbers(part)]
+        amount = {"half": 30, "quarter": 15}.get(part, spelled[0] if spelled else 60)
+        if amount > 59:
             return None
-        minute = amount if match["way"].lower() in ("past", "after") else -amount
+        minute = int(amount) if match["way"].lower() in ("past", "after") else -int(amount)
+    return _make_clock(text, match, int(hours[0].value), minute, half)
+
+
+def _make_clock(text: str, match: re.Match[str], hour: int, minute: int, half: str) -> Clock:
     last = match.end()
-    if not half and (part_of_day := _IN_THE.match(text, last, end)):
-        half, last = _DAYTIME[(part_of_day["part"] or "night").lower()][0], part_of_day.end()
-    return _make_clock(hour, minute, half, (match.start(), last), is_padded=False)
-
-
-def _make_clock(hour: int, minute: int, half: str, span: tuple[int, int], *, is_padded: bool) -> Clock:
-    if half and hour <= 12:
+    if not half and (part := _IN_THE.match(text, last)):
+        half, last = _DAYTIME[(part["part"] or "night").lower()][0], part.end()
+    if not half and (hour > 12 or hour == 0):
+        half = "a" if hour in (0, 24) else "p"
+    elif half and hour <= 12:
         hour = hour % 12 + (12 if half == "p" else 0)
-        return Clock((hour * 60 + minute) % 1440, f"{half}m", span)
-    if hour > 12 or hour == 0:
-        return Clock((hour * 60 + minute) % 1440, "am" if hour in (0, 24) else "pm", span)
-    return Clock((hour * 60 + minute) % 1440, "", span)
-
-
-def _read_small(text: str) -> int | None:
-    if text.isdecimal():
-        return int(text)
-    value = parse_chinese(text)
-    return None if value is None else int(value)
+    return Clock((hour * 60 + minute) % 1440, f"{half}m" if half else "", (match.start(), last))
 
 
 def is_same_clock(said: Clock, gold: Clock) -> bool:
@@ -191,19 +159,15 @@ _DATE = (  # compiled at its first use, which takes as long as three dozen quest
 )  # fmt: skip
 
 
-def find_dates(text: str, start: int = 0, end: int | None = None) -> list[Date]:
+def find_dates(text: str) -> list[Date]:
     """The dates in a text of plain characters, in order; one of figures alone with each way to read it.
 
     >>> [(date.year, date.month, date.day) for date in find_dates("March 5, 2021; 2021-03-05; 5. März 2021")]
     [(2021, 3, 5), (2021, 3, 5), (2021, 3, 5)]
     """
-    found: list[Date] = []
-    pattern = re.compile(_DATE, re.IGNORECASE)
-    for match in pattern.finditer(text, start, len(text) if end is None else end):
-        found += _read_date(match)
-        if len(found) > MAX_FOUND:
-            return []
-    return found
+    matches = re.finditer(_DATE, text, re.IGNORECASE)
+    found = [date for match in islice(matches, MAX_FOUND + 1) for date in _read_date(match)]
+    return found if len(found) <= MAX_FOUND else []
 
 
 def _read_date(match: re.Match[str]) -> Iterator[Date]:

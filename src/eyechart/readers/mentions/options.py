@@ -44,8 +44,10 @@ def list_keys(tokens: Sequence[Token]) -> list[tuple[str, int]]:
             found += [(key, place) for key in token.keys]
         elif token.is_mark and word not in SIGNIFICANT:
             continue
-        else:
+        elif " " in word or (len(word) > 1 and r.is_unspaced(word[0])):
             found += [(to_key(part.group()), place) for part in r.split_words(word)]
+        else:
+            found.append((to_key(word), place))
     return found
 
 
@@ -127,7 +129,9 @@ class Options(msgspec.Struct, frozen=True):
     """Letters and texts of one question, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
-    texts: Mapping[str, tuple[str, ...]] = {}  # text as compared whole (lower case, unwrapped) -> letters
+    texts: Mapping[
+        str, tuple[str, ...]
+    ] = {}  # text as compared whole (as written and in lower case) -> letters
     by_first: Mapping[str, tuple[tuple[Keys, tuple[str, ...]], ...]] = {}  # first key -> keys, letters
     bare: frozenset[Keys] = frozenset()  # numbers that stand for numbers with a unit
     n_chars: int = 0
@@ -151,7 +155,7 @@ class Options(msgspec.Struct, frozen=True):
 
     def find_all(self, text: str) -> tuple[str, ...]:
         words = _compared(text)
-        if found := self.texts.get(words.lower()):
+        if found := self.texts.get(words) or self.texts.get(words.lower()):
             return found
         keys = _keys_of(text)
         for known, letters in self.by_first.get(keys[0], ()) if keys else ():
@@ -199,7 +203,8 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
     for letter, text in items:
         words = _compared(text)
         if words:
-            texts[words.lower()] = (*texts.get(words.lower(), ()), letter)
+            for form in {words, words.lower()}:
+                texts[form] = (*texts.get(form, ()), letter)
         if keys := _keys_of(text):
             by_keys[keys] = (*by_keys.get(keys, ()), letter)
     aliases: dict[Keys, tuple[str, ...]] = {}
@@ -546,6 +551,8 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
     if before == "/" or after == "/":
         other = text[start - 2 : start - 1] if before == "/" else text[start + 2 : start + 3]
         return other in options.labels and char.isupper()
+    if before in ('"', "'") and after == before and text[start + 2 : start + 5].lstrip()[:1] == ":":
+        return False  # a key: {"A": 0.1}
     if _is_wrapped(text, start):
         return True
     previous = tokens[place - 1] if place else EDGE

@@ -266,7 +266,7 @@ def parse_quantity(text: str) -> Quantity | None:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Quantity | None:
-    plain = to_plain(text)
+    plain = _GAPS.sub("", to_plain(text))
     if _NEGATIVE.fullmatch(plain):  # in accounts, (5) is -5
         found = _parse(plain.strip().strip("()"))
         return found and replace(found, value=-found.value, face=-found.face)
@@ -280,7 +280,6 @@ def _parse(text: str) -> Quantity | None:
     if start >= end or _SENTENCE.search(plain, start, end):
         return None
     part = plain[start:end]
-    part = _GAPS.sub("", part)
     if re.match(r"an?\s[a-z]", part) and (unit := _read_unit(part, part.index(" "))) and unit[0]:
         part = "1" + part[part.index(" ") :]  # "an hour"
     codes = find_languages([word.group() for word in r.split_words(lower(part))])
