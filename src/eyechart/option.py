@@ -179,13 +179,22 @@ _READERS: Mapping[type, Callable[[str], Any]] = {int: read_whole, float: read_nu
 def expand_numbers(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """The same values, with texts such as 250k as numbers where an option is one."""
     declared = list_options(cls)
-    found = dict(given)
-    for name, value in given.items():
-        if isinstance(value, str) and name in declared and declared[name].kind in _READERS:
-            number = _expand(value)
-            if number is not None:
-                found[name] = int(number) if number == int(number) else float(number)
-    return found
+    return {
+        name: expand_number(value) if name in declared and declared[name].kind in _READERS else value
+        for name, value in given.items()
+    }
+
+
+def expand_number(value: Any) -> Any:
+    """The number that a text such as 250k stands for; any other value as it is.
+
+    >>> expand_number("0.25M"), expand_number("1.0005k"), expand_number("250 km")
+    (250000, 1000.5, '250 km')
+    """
+    number = _expand(value) if isinstance(value, str) else None
+    if number is None:
+        return value
+    return int(number) if number == int(number) else float(number)
 
 
 _declared: dict[type, Mapping[str, Option]] = {}

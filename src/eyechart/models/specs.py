@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from eyechart.errors import UnknownName, UsageError
+from eyechart.option import expand_number
 from eyechart.registry import models, suggest_name
 from eyechart.types import Capabilities, Model, ModelSettings, MultiReply, Reply, Request, read_capabilities
 
@@ -185,6 +186,8 @@ def parse_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
 
     >>> parse_parameters({"top_p": "0.9", "stop": "###", "extra_body.skip": "true"}, who="--param")
     {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
+    >>> parse_parameters({"max_completion_tokens": "8k", "image_size": "4K"}, who="--param")
+    {'max_completion_tokens': 8000, 'image_size': '4K'}
     """
     import msgspec
 
@@ -193,7 +196,7 @@ def parse_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
         try:
             value = msgspec.json.decode(text)
         except msgspec.DecodeError:
-            value = text
+            value = expand_number(text) if name.endswith("tokens") else text
         *path, last = name.split(".")
         place = found
         for step in path:

@@ -78,19 +78,22 @@ def make_rules(
 ) -> Rules:
     """The usual settings of a protocol, with those that are given.
 
-    >>> make_rules("zoom", 3, {"scale": "0.5", "unit": "pixels"}).scale
-    0.5
+    >>> rules = make_rules("zoom", 3, {"scale": "0.5", "unit": "pixels", "crop_max_area": "800k"})
+    >>> rules.scale, rules.crop_max_area
+    (0.5, 800000.0)
     """
     import msgspec
 
     from eyechart.look.dialogue import Rules, usual_rules
     from eyechart.models.specs import refuse_unknown
+    from eyechart.option import expand_number
 
     usual = usual_rules(protocol)
     names = {one.name for one in fields(Rules)} - set(_OWN)
     refuse_unknown(set(given), names, who="--look-param")
     try:
-        read = msgspec.convert(dict(given), Rules, strict=False)
+        numbers = {name: expand_number(value) for name, value in given.items()}
+        read = msgspec.convert(numbers, Rules, strict=False)
     except msgspec.ValidationError as err:
         raise UsageError(f"--look-param: {err}", hint="see: eyechart docs look") from err
     for name in given:
