@@ -5,6 +5,7 @@ from pathlib import Path
 
 from eyechart.store import sqlite
 from eyechart.store.journal import Ask, Journal
+from eyechart.store.reader import StoredCalls
 from eyechart.types import Reply, Usage
 from support.parts import samples
 
@@ -54,7 +55,7 @@ def test_the_first_format_is_read_as_it_is(tmp_path: Path) -> None:
     journal = Journal.open(path)
     assert [result.reply and result.reply.text for result in journal.results("x")] == ["0", None]
     assert journal.calls("q0", 0) == []
-    kept = journal.open_calls()
+    kept = StoredCalls(journal.path)
     assert kept.reply("q0", 0, "c") is None
     kept.close()
     assert journal.judged_totals() == []
@@ -69,7 +70,7 @@ def test_the_first_format_is_brought_up_to_date_with_all_its_replies(tmp_path: P
     assert version(path) == sqlite.VERSION
     again = Journal.open(path)
     assert [call.reply.text for call in again.calls("q0", 0)] == ["CORRECT"]
-    kept = again.open_calls()
+    kept = StoredCalls(again.path)
     assert kept.reply("q0", 0, "c") == Reply(text="CORRECT")
     assert kept.reply("q1", 0, "c") is None
     kept.close()

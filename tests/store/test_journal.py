@@ -896,5 +896,5 @@ def test_a_judge_that_has_answered_is_known(journal: Journal) -> None:
     journal.append_call("q0", 0, asked, "round:0", Reply(text="go on"), model="openai/m")
     journal.append_call("q0", 0, asked, "judge:verdict", Reply(text="CORRECT"), model="openai/j")
     journal.flush()
-    assert journal.has_judged("openai/j")
-    assert not journal.has_judged("openai/m")
+    assert journal.count_calls(["openai/j"]) == {"judge:verdict": 1}
+    assert not journal.count_calls(["openai/m"])

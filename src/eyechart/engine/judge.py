@@ -348,7 +348,7 @@ class Judge:
         self._calls = calls
         self._clients = []  # one per judge
         for role, model in setup.roles.items():
-            is_proven = journal.has_judged(model.name)
+            is_proven = bool(journal.count_calls([model.name]))
             client = RetryingClient.open(model, settings, stop, gate=gate, role=role, is_proven=is_proven)
             self._clients.append(client)
 

@@ -21,7 +21,7 @@ from eyechart.memory import mark_claim_idle
 from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import EarlierRuns
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.reader import Task
+from eyechart.store.reader import StoredCalls, Task
 from eyechart.types import (
     MODELS_TURN,
     Failure,
@@ -318,7 +318,7 @@ class JournalCalls:
     def __init__(self, journal: Journal, on_append: Callable[[], None] = lambda: None) -> None:
         self._journal = journal
         self._on_append = on_append
-        self._kept = journal.open_calls()
+        self._kept = StoredCalls(journal.path)
         self._latest: dict[tuple[str, int, str], Reply] = {}  # which the disk may not have yet
 
     def find(self, sample: str, trial: int, key: str) -> Reply | None:

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 _JUDGES = "judge_prices"  # the name in the journal's table `meta`
 
 
-def is_free(model: Model) -> bool:
-    """Whether a model runs on this machine and uses no tokens."""
-    return read_capabilities(model).is_free
-
-
 def find_prices(model: Model, judges: Mapping[str, Model], options: Options) -> dict[str, Price | None]:
     """The prices of a run's model and of its judges by role; None for a price that is not known.
 
@@ -58,7 +53,7 @@ def find_unpriced(plan: Plan) -> list[str]:
     return [
         _called(one, who)
         for who, one in {"model": plan.model, **plan.helpers}.items()
-        if plan.options.prices and plan.prices.get(who) is None and not is_free(one)
+        if plan.options.prices and plan.prices.get(who) is None and not read_capabilities(one).is_free
     ]
 
 
@@ -158,7 +153,7 @@ def _refuse_unpriced(
     models: Mapping[str, Model], prices: Mapping[str, Price | None], options: Options
 ) -> None:
     for who, model in models.items() if options.max_cost is not None else ():
-        if prices[who] is not None or is_free(model):
+        if prices[who] is not None or read_capabilities(model).is_free:
             continue
         hosts = ", ".join(sorted(find_hosts(_served(model))))
         where = f" at {hosts}" if hosts else ""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from eyechart.data.images.loading import Measurer
 from eyechart.models.environment import NO_KEY
 from eyechart.models.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
-from eyechart.runs.cost import is_free
 from eyechart.runs.evaluate import open_earlier
 from eyechart.runs.inputs import make_loader
 from eyechart.runs.models import choose_models
@@ -206,7 +205,7 @@ def _prepared(
     n = 0
     with contextlib.ExitStack() as stack:
         runs = [None if options.fresh else EarlierRuns([plan.folder / FILE_NAME])]
-        if not is_free(plan.model):
+        if not read_capabilities(plan.model).is_free:
             journals = () if options.fresh else plan.earlier
             runs.append(open_earlier(plan.folder, options, plan.model.identity, journals))
         kept = [stack.enter_context(contextlib.closing(run)) for run in runs if run is not None]
@@ -278,7 +277,6 @@ class Workload:
 
     def __init__(self, plan: Plan, images: Measurer) -> None:
         identity = plan.model.identity
-        self._is_free = is_free(plan.model)
         self.rule = find_image_rule(plan.model.name)
         self._plan = plan
         self._images = images
@@ -286,6 +284,7 @@ class Workload:
         limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
         self._limit: int | None = limits[0] if limits else None
         capabilities = read_capabilities(plan.model)
+        self._is_free = capabilities.is_free
         self._takes_rounds = capabilities.takes_rounds
         self._is_endpoint = capabilities.is_endpoint
         most = plan.options.concurrency

@@ -131,21 +131,17 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
     )
     known = open_known_replies(plan.options, earlier, plan.model, *plan.helpers.values())
     try:
-        with _open_cluster(plan) as cluster:
+        with contextlib.ExitStack() as stack:
+            cluster: RayCluster | None = None
+            if plan.options.executor == "ray":
+                from eyechart.runs.cluster import open_cluster
+
+                cluster = stack.enter_context(open_cluster(plan))
             run_async(_drive(plan, journal, n_samples, known, session, cluster, callbacks))
     finally:
         known.close()
         session.cache_trouble = known.trouble
     return session
-
-
-def _open_cluster(plan: Plan) -> contextlib.AbstractContextManager[RayCluster | None]:
-    """The cluster of a run; None for one in this process."""
-    if plan.options.executor == "local":
-        return contextlib.nullcontext()
-    from eyechart.runs.cluster import open_cluster
-
-    return open_cluster(plan)
 
 
 async def _drive(

@@ -25,7 +25,7 @@ from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_preparer
 from eyechart.runs.results import Run
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.reader import Answered, Task
+from eyechart.store.reader import Answered, StoredCalls, Task
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def recheck(plan: Plan, journal: Journal, executor: LocalExecutor) -> int:
     """Ask the drawn questions again, those that were not yet at this concurrency; returns how many were."""
     concurrency = plan.options.concurrency
     names = list_names(concurrency, int(journal.meta(LOAD) or concurrency))
-    kept = journal.open_calls()
+    kept = StoredCalls(journal.path)
     preparer = make_preparer(plan)
     n_asked = 0
 

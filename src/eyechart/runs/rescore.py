@@ -81,7 +81,9 @@ def rescore(
     with folders.lock_folder(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
-            before = _list_outcomes(old.verdicts())
+            # Equal ones share one object: a run has few different ones.
+            seen: dict[_Outcome, _Outcome] = {}
+            before = [seen.setdefault(outcome, outcome) for _, outcome in old.verdicts()]
             kept = _keep_scoring(old, journal, scorers)
             session = score_run(old, journal, scorers, options, prices, progress)
             given = find_corrections(options, scorers.judge_setup is not None)
@@ -119,12 +121,6 @@ def _keep_scoring(old: Run, journal: Journal, scorers: RunScorers) -> dict[str, 
 def compare_scorers(run: Run, scorer: str) -> list[Change]:
     """The samples on which a further scorer of a run disagrees with its own."""
     return _list_changes((outcome for _, outcome in run.verdicts()), run.verdicts(scorer))
-
-
-def _list_outcomes(verdicts: Iterable[Verdict]) -> list[_Outcome]:
-    """Outcomes and values in the run's order. Equal ones share one object: a run has few different ones."""
-    seen: dict[_Outcome, _Outcome] = {}
-    return [seen.setdefault(outcome, outcome) for _, outcome in verdicts]
 
 
 def _list_changes(before: Iterable[_Outcome], after: Iterable[Verdict]) -> list[Change]:

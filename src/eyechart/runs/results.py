@@ -413,12 +413,7 @@ class Run:
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
 
     def to_polars(self, trial: int | None = None) -> Any:
-        """Every sample as a row of a polars DataFrame, with the columns of the exports.
-
-        `eyechart docs report` explains the columns.
-
-        One row per trial, or the rows of one `trial` (from 0). Needs ``eyechart[polars]``.
-        """
+        """As `to_pandas`, a polars DataFrame. Needs ``eyechart[polars]``."""
         try:
             import polars
         except ImportError as err:

@@ -287,10 +287,6 @@ class JournalReader:
         with store_errors(self.path):
             return [] if row is None else _asked.decode(row[0])
 
-    def open_calls(self) -> StoredCalls:
-        """The calls on disk, for looking them up one by one."""
-        return StoredCalls(self.path)
-
     def calls(self, sample: str, trial: int) -> list[Call]:
         """Earlier rounds and judge calls of one trial of one sample, in order."""
         sql = """SELECT key, purpose, asked, body, model FROM calls WHERE sample = ? AND trial = ?
@@ -370,11 +366,6 @@ class JournalReader:
     def has_answers(self) -> bool:
         """Whether anything was ever answered in this run, by the model or by a judge."""
         return bool(self._first("SELECT EXISTS (SELECT 1 FROM replies) OR EXISTS (SELECT 1 FROM calls)")[0])
-
-    def has_judged(self, judge: str) -> bool:
-        """Whether this judge has ever answered in this run."""
-        sql = "SELECT EXISTS (SELECT 1 FROM calls WHERE purpose LIKE 'judge:%' AND model = ?)"
-        return bool(self._first(sql, judge)[0])
 
     def find_judged(self, judges: Sequence[str]) -> set[tuple[str, int]]:
         """Sample and trial of every reply that one of these judges was asked about, but not aside."""
