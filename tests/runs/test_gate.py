@@ -194,6 +194,15 @@ def test_a_gate_keeps_what_was_decided(folder: Path) -> None:
     assert (found.result, found.value) == ("failed", 0.8)
 
 
+@pytest.mark.parametrize("cluster", ["none", "image", "page"])
+def test_rotations_of_a_question_count_once(folder: Path, cluster: str) -> None:
+    """Right in one of three rotations is wrong."""
+    run = ask(write(folder, 20), "a", circular=True, cluster=cluster)
+    assert count_asked(folder) == 60
+    found = ec.gate(run, at_least=0.5, stop_when="decided")
+    assert (found.n, found.value) == (20, run.score) == (20, 0.0)
+
+
 def test_failures_with_stop_when(folder: Path) -> None:
     """A third has failed: neither that 60 % is reached nor that it is missed is sure."""
     file = write(folder, 300)

@@ -304,7 +304,7 @@ def _shuffle(run: Run, goal: Goal) -> tuple[list[list[int]], float]:
     weights: dict[str | int, dict[str, float]] = {}
     is_shared = goal.baseline is None
     for where, sample in zip(run.journal.belongings(with_sent=False), run.journal.samples(), strict=True):
-        cluster = clusters.get(where.position, where.position)
+        cluster = clusters.get(where.position, sample.circle or where.position)
         groups.setdefault(cluster, []).append(where.position)
         weights.setdefault(cluster, {})[sample.circle or sample.id] = sample.weight
         theirs = None if goal.baseline is None else goal.baseline.get(sample.id)
