@@ -10,7 +10,8 @@ import pytest
 
 import eyechart as ec
 from eyechart.errors import EyechartError, UsageError
-from eyechart.runs.watch import name_checkpoint
+from eyechart.runs.plan import make_plan
+from eyechart.runs.watch import Watch, name_checkpoint
 from runs.test_checkpoints import write_checkpoint
 from support.command import eyechart
 from support.files import choice_tsv
@@ -234,6 +235,28 @@ def test_the_command(place: Path) -> None:
     ):
         refused = eyechart(*bad, cwd=place)
         assert (refused.code, why in refused.err) == (2, True), refused.err
+
+
+def test_a_half_written_one_waits_while_others_are_evaluated(place: Path) -> None:
+    """As while a trainer writes: looked at again and again, and read only when it is whole."""
+    save(place / "ckpt", 10, 0.3)
+    save(place / "ckpt", 20, 0.5)
+    half = place / "ckpt" / "checkpoint-20" / "model.safetensors"
+    whole = half.read_bytes()
+    half.write_bytes(whole[:-2])
+    watching = Watch(
+        folder=place / "ckpt", source="q", model=MODEL, options={"progress": False},
+        make_plans=lambda model, options: [make_plan("q.tsv", model, options)],
+    )  # fmt: skip
+    evaluated = watching.run(once=False, every_s=0, settle_s=0)
+    assert next(evaluated).step == 10
+    save(place / "ckpt", 30, 0.9)
+    assert next(evaluated).step == 30
+    assert dict(watching.waiting) == {"checkpoint-20": "model.safetensors is not complete"}
+    half.write_bytes(whole)
+    assert next(evaluated).step == 20
+    evaluated.close()
+    assert [point.step for point in watching.curves()[0].points] == [10, 20, 30]
 
 
 def test_a_suite_has_a_curve_per_benchmark(place: Path) -> None:
