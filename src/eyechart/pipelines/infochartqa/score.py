@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from rapidfuzz.distance import LCSseq
 
@@ -55,8 +56,13 @@ def compute_verdict(answer: object, response: object, qtype: object) -> Official
     OfficialVerdict(method='Exact Numeric', is_correct=False, oddity='aborts')
     """
     gold, reply = to_official_text(answer), to_reply_text(response)
-    rule = RULES[qtype] if is_known_type(qtype) else _exact_value
-    return rule(gold, reply)
+    method, is_same = RULES[qtype] if is_known_type(qtype) else _EXACT_VALUE
+    if is_same is is_same_value_or_text and not is_mostly_digits(gold):
+        method = "Vague String"
+    try:
+        return OfficialVerdict(method, is_same(gold, reply))
+    except OfficialOddity as err:
+        return OfficialVerdict(method, is_correct=False, oddity=err.oddity)
 
 
 def is_known_type(qtype: object) -> bool:
@@ -118,73 +124,9 @@ def _show_read(reply: str, golds: tuple[str, ...], method: Method, qtype: object
         if amount.value is None:
             return None
         return f"{amount.value:.15g}" + (f" x {amount.unit:g}" if amount.unit != 1 else "")
-    if RULES.get(qtype if isinstance(qtype, int | float) else None) is _choice:
+    if is_known_type(qtype) and RULES[qtype][1] is is_same_choice:
         return ",".join(sorted(filter(None, read_reply(reply)))) or None
     return reply.strip() or None
-
-
-# -- The rules
-
-EXACT = 0.001  # of the gold, which accepts 2018 to 2022 for 2020
-VAGUE = 0.05
-Rule = Callable[[str, str], OfficialVerdict]
-
-
-def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialVerdict:
-    if not has_digit(gold):
-        return OfficialVerdict(method, is_same_text(gold, reply))
-    try:
-        return OfficialVerdict(method, is_same_amount(gold, reply, tolerance))
-    except OfficialCrash:
-        return OfficialVerdict(method, is_correct=False, oddity="aborts")
-
-
-def _exact_value(gold: str, reply: str) -> OfficialVerdict:
-    return _value("Exact Numeric", gold, reply, EXACT)
-
-
-def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
-    return _exact_value(gold, reply) if is_mostly_digits(gold) else _fuzzy_string(gold, reply)
-
-
-def _contained(gold: str, reply: str) -> OfficialVerdict:
-    if gold.lower() in reply.lower():
-        return OfficialVerdict("Exact String", is_correct=True)
-    return _value("Exact String", gold, reply, EXACT)
-
-
-def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague String", is_same_text(gold, reply))
-
-
-def _choice(gold: str, reply: str) -> OfficialVerdict:
-    wanted, said = _read(gold.upper()), read_reply(reply)
-    # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
-    if None in wanted and None in said:
-        oddity: Oddity = "random" if wanted == said else ""
-        return OfficialVerdict("Exact String", is_correct=False, oddity=oddity)
-    return OfficialVerdict("Exact String", is_correct=wanted == said)
-
-
-# Ids are compared as numbers: 72.0 is 72, but the text "72" is unknown. An unknown type is an exact value.
-RULES: Mapping[object, Rule] = {
-    **dict.fromkeys((1, 2, 101, 102), _value_or_string),
-    **dict.fromkeys((54, 72), _exact_value),
-    **dict.fromkeys(
-        (10, 11, 12, 50, 51, 52, 110), lambda gold, reply: _value("Vague Numeric", gold, reply, VAGUE)
-    ),
-    **dict.fromkeys((13, 14, 15, 103, 113), _contained),
-    **dict.fromkeys(
-        (40, 41, 42, 43, 44),
-        lambda gold, reply: OfficialVerdict("Vague Unordered Sequence", is_same_set(gold, reply)),
-    ),
-    **dict.fromkeys((60, 61, 70, 80, 90), _fuzzy_string),
-    71: lambda gold, reply: OfficialVerdict("Vague Ordered Sequence", is_same_order(gold, reply)),
-    30: lambda gold, reply: OfficialVerdict(
-        "Vague Ordered Sequence", is_same_order_by_character(gold, reply)
-    ),
-    **dict.fromkeys((202, 300, 1919810, 1919811, 1919812), _choice),
-}
 
 
 # -- Amounts
@@ -193,6 +135,8 @@ RULES: Mapping[object, Rule] = {
 # token or the next one. Units are optional on both sides, and amounts a hundred, a thousand, a million or a
 # billion times apart are equal.
 
+EXACT = 0.001  # of the gold, which accepts 2018 to 2022 for 2020
+VAGUE = 0.05
 # Case matters, and nothing else is known; a crore is 1e7, but not here.
 UNITS = {
     "K": 1e3, "k": 1e3, "M": 1e6, "m": 1e6, "million": 1e6, "b": 1e9, "B": 1e9, "bn": 1e9, "Bn": 1e9,
@@ -207,8 +151,12 @@ _EU = re.compile(r"[+-]?[0-9]{1,3}(?:.[0-9]{3})*(?:,[0-9]*)?")
 _COUNTED_AS_DIGITS = str.maketrans(dict.fromkeys(".,$BTK", "1"))
 
 
-class OfficialCrash(Exception):
-    """Raised where the authors' checker stops the whole evaluation with a TypeError."""
+class OfficialOddity(Exception):
+    """Raised where the authors' checker stops the whole evaluation with a TypeError, or draws a number."""
+
+    def __init__(self, oddity: Oddity) -> None:
+        super().__init__(oddity)
+        self.oddity = oddity
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +165,21 @@ class OfficialAmount:
 
     value: float | None
     unit: float = 1.0
+
+
+def is_same_value(gold: str, reply: str, tolerance: float = EXACT) -> bool:
+    """Amounts where the gold has a digit, texts elsewhere."""
+    return is_same_amount(gold, reply, tolerance) if has_digit(gold) else is_same_text(gold, reply)
+
+
+def is_same_value_or_text(gold: str, reply: str) -> bool:
+    """Values where most of the gold is digits."""
+    return is_same_value(gold, reply) if is_mostly_digits(gold) else is_same_text(gold, reply)
+
+
+def is_contained(gold: str, reply: str) -> bool:
+    """Whether the reply contains the gold, ignoring case, or has its value."""
+    return gold.lower() in reply.lower() or is_same_value(gold, reply)
 
 
 def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
@@ -230,7 +193,7 @@ def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
         return False
     wanted = read_amount(gold)
     if wanted.value is None:
-        raise OfficialCrash(f"{gold!r} is not a number")
+        raise OfficialOddity("aborts")
     g, r = wanted.value, said.value
     for factor in {wanted.unit, 1.0}:
         for other in {said.unit, 1.0}:
@@ -417,6 +380,17 @@ _LONG = 50
 _TAIL = 10  # the last characters, all that is read of a longer reply
 
 
+def is_same_choice(gold: str, reply: str) -> bool:
+    """Whether the reply names the gold's letters."""
+    wanted, said = _read(gold.upper()), read_reply(reply)
+    # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
+    if None in wanted and None in said:
+        if wanted == said:
+            raise OfficialOddity("random")
+        return False
+    return wanted == said
+
+
 def read_reply(reply: str) -> frozenset[str | None]:
     """The letters of a reply, one per part between commas; for an unread part, None.
 
@@ -442,3 +416,24 @@ def _letter(part: str) -> str | None:
         if places[last] >= 0:
             return last
     return None
+
+
+# -- The rules
+#
+# Ids are compared as numbers: 72.0 is 72, but the text "72" is unknown. An unknown type is an exact value.
+
+Rule: TypeAlias = tuple[Method, Callable[[str, str], bool]]
+_EXACT_VALUE: Rule = ("Exact Numeric", is_same_value)
+RULES: Mapping[object, Rule] = {
+    **dict.fromkeys((1, 2, 101, 102), ("Exact Numeric", is_same_value_or_text)),
+    **dict.fromkeys((54, 72), _EXACT_VALUE),
+    **dict.fromkeys(
+        (10, 11, 12, 50, 51, 52, 110), ("Vague Numeric", partial(is_same_value, tolerance=VAGUE))
+    ),
+    **dict.fromkeys((13, 14, 15, 103, 113), ("Exact String", is_contained)),
+    **dict.fromkeys((40, 41, 42, 43, 44), ("Vague Unordered Sequence", is_same_set)),
+    **dict.fromkeys((60, 61, 70, 80, 90), ("Vague String", is_same_text)),
+    71: ("Vague Ordered Sequence", is_same_order),
+    30: ("Vague Ordered Sequence", is_same_order_by_character),
+    **dict.fromkeys((202, 300, 1919810, 1919811, 1919812), ("Exact String", is_same_choice)),
+}
