@@ -255,7 +255,6 @@ def test_a_half_written_one_waits_while_others_are_evaluated(place: Path) -> Non
     assert dict(watching.waiting) == {"checkpoint-20": "model.safetensors is not complete"}
     half.write_bytes(whole)
     assert next(evaluated).step == 20
-    evaluated.close()
     assert [point.step for point in watching.curves()[0].points] == [10, 20, 30]
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +12,10 @@ from eyechart.data.images.pixels import fit_size
 from eyechart.pipelines.insight_o3.score import (
     CROPPED,
     MAX_ANSWER_LENGTH,
-    OFFICIAL_GOLD,
     InsightScorer,
     extract_by_rule,
+    scaled_size,
+    verdict,
 )
 from eyechart.registry import scorers
 from eyechart.types import JudgeCall, JudgeFailed, Judging, Reply, Sample, Score, answer_calls
@@ -32,35 +33,6 @@ text = st.text(max_size=40) | st.lists(
 
 class Broken(Exception):
     pass
-
-
-def decide(
-    judge: Callable[[str, str], str | None],
-    *,
-    answer: object,
-    response: str | None,
-    finish_reason: str | None,
-    options: str | None,
-    question: str = "Which?",
-    max_answer_length: int = MAX_ANSWER_LENGTH,
-) -> dict[str, Any]:
-    """The detail of the score of a reply."""
-    number = {} if isinstance(answer, str) else {OFFICIAL_GOLD: answer}
-    sample = Sample(
-        id="1", question=question, golds=(str(answer),), choices_text=options or "", withheld=number
-    )
-    is_null = {"null_content": True} if response is None else {}
-    reply = Reply(text=response or "", finish_reason=finish_reason or "", evidence=is_null)
-
-    def ask(call: JudgeCall) -> str:
-        try:
-            return cast("str", judge(call.stage, call.values["answer"]))  # or nothing
-        except Broken as err:
-            raise JudgeFailed(str(err)) from err
-
-    return dict(
-        answer_calls(InsightScorer(max_answer_length=max_answer_length).steps(reply, sample), ask).detail
-    )
 
 
 class Script:
@@ -99,27 +71,37 @@ def test_the_verdict_is_the_official_one(line: dict[str, Any]) -> None:
     if line.get("model_http_status"):
         return  # no reply: the exporter's to record, and no verdict
     judge = Script(line["judge_replies"])
-    given = ("question", "options", "answer", "response", "finish_reason", "max_answer_length")
-    found = decide(judge, **{name: line[name] for name in given})
+    found = verdict(
+        question=line["question"],
+        options=line["options"],
+        answer=line["answer"],
+        response=line["response"],
+        finish_reason=line["finish_reason"],
+        judge=judge,
+        max_answer_length=line["max_answer_length"],
+    )
     want = line["expect"]
     if "raises" in want:
-        assert found["official"] == "aborts"
-        assert not found["success"]
-        assert not found["is_correct"]
+        assert found.aborts
+        assert not found.success
+        assert not found.is_correct
         return
     names = ("success", "fail_reason", "extracted_answer", "is_correct")
-    assert found == {name: want[name] for name in names}
+    assert {name: getattr(found, name) for name in names} == {name: want[name] for name in names}
     assert judge.stages == want["stages"]
     assert judge.answers[:1] == ([want["judge_input"]] if want["judge_input"] is not None else [])
+    assert not found.aborts
 
 
 @for_each(vectors("resize"))
 def test_pictures_are_scaled_as_the_official_code_scales(line: dict[str, Any]) -> None:
-    if line["min_pixels"]:
-        return  # no argument of theirs sets it
-    size = fit_size(line["width"], line["height"], line["max_pixels"] or None)
-    # A side of 0, which theirs can have, is one that no library encodes.
-    assert size == (max(1, line["expect"]["width"]), max(1, line["expect"]["height"]))
+    size = scaled_size(
+        line["width"], line["height"], max_pixels=line["max_pixels"], min_pixels=line["min_pixels"]
+    )
+    assert size == (line["expect"]["width"], line["expect"]["height"])
+    if not line["min_pixels"]:  # which no argument of theirs sets; the core makes no side of 0
+        resized = fit_size(line["width"], line["height"], line["max_pixels"] or None)
+        assert resized == (max(1, size[0]), max(1, size[1]))
 
 
 def by_expression(reply: str) -> str:
@@ -142,13 +124,18 @@ def test_extraction_of_a_hostile_reply_takes_no_time() -> None:
 
 @given(text, text, text, st.sampled_from([None, "", OPTIONS]), st.sampled_from(["stop", "length"]))
 def test_a_verdict_never_raises(reply: str, gold: str, said: str, options: str | None, finish: str) -> None:
-    found = decide(
-        lambda stage, answer: said, options=options, answer=gold, response=reply, finish_reason=finish
+    found = verdict(
+        question="Which?",
+        options=options,
+        answer=gold,
+        response=reply,
+        finish_reason=finish,
+        judge=lambda stage, answer: said,
     )
-    assert found["success"] == (found["fail_reason"] is None)
-    assert found["success"] or not found["is_correct"]
+    assert found.success == (found.fail_reason is None)
+    assert found.success or not found.is_correct
     if finish == "stop" and options:
-        assert found["is_correct"] == (extract_by_rule(reply) == gold or said.strip() == gold)
+        assert found.is_correct == (extract_by_rule(reply) == gold or said.strip() == gold)
 
 
 def test_a_scorer_names_what_came_of_it() -> None:

@@ -11,9 +11,11 @@ reply without text), the verdict is invalid and says so.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import gt, lt
+from typing import Any, cast
 
 from eyechart.look.replies import find_pairs
 from eyechart.registry import judge_prompt, scorers
@@ -54,7 +56,7 @@ class InsightScorer:
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
         """The official verdict. A reply that the judge should decide and did not is unscored."""
         if not sample.golds:
-            return _unscored("insight-o3", _Verdict("no_gold"))
+            return _unscored("insight-o3", InsightVerdict("no_gold"))
         found = yield from _judge(reply, sample, self.max_answer_length)
         route = f"insight-o3:{found.stage}"
         if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):
@@ -69,7 +71,7 @@ scorers.record("insight-o3", InsightScorer())
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class InsightVerdict:
     """The official code's verdict on one reply. `aborts`: the official code raises an exception instead."""
 
     fail_reason: str | None = None
@@ -78,9 +80,13 @@ class _Verdict:
     stage: str = "rule"  # what decided: the rule, or the judge's last stage
     aborts: bool = False
 
+    @property
+    def success(self) -> bool:
+        return self.fail_reason is None
+
     def describe(self) -> dict[str, Any]:
         record = {
-            "success": self.fail_reason is None,
+            "success": self.success,
             "fail_reason": self.fail_reason,
             "extracted_answer": self.extracted_answer,
             "is_correct": self.is_correct,
@@ -88,8 +94,48 @@ class _Verdict:
         return record | ({"official": "aborts"} if self.aborts else {})
 
 
-def _unscored(route: str, found: _Verdict) -> Score:
+def _unscored(route: str, found: InsightVerdict) -> Score:
     return Score(outcome="unscored", value=0.0, route=route, detail=found.describe())
+
+
+def verdict(
+    *,
+    question: str,
+    options: str | None,
+    answer: object,
+    response: str | None,
+    finish_reason: str | None = FINISHED,
+    judge: Callable[[str, str], str | None] | None = None,
+    max_answer_length: int = MAX_ANSWER_LENGTH,
+) -> InsightVerdict:
+    """The official verdict on one reply; `judge` decides what the rule leaves open, and may raise.
+
+    It gets the stage and the answer. `answer` is the gold: text, or a number if the official loader reads it
+    as one.
+
+    >>> verdict(question="Which?", options="A. cat", answer="A", response="<answer>A</answer>").is_correct
+    True
+    >>> verdict(question="Which?", options=None, answer="cat", response="a cat").fail_reason
+    'no_judge'
+    """
+    sample = Sample(
+        id="", question=question, choices_text=options or "", golds=("",), withheld={OFFICIAL_GOLD: answer}
+    )
+    reply = Reply(
+        text=response or "",
+        finish_reason=finish_reason or "",
+        evidence={"null_content": True} if response is None else {},
+    )
+
+    def ask(call: JudgeCall) -> str:
+        assert judge is not None
+        try:
+            # A judge may reply without text: the official code goes on with the word None.
+            return cast("str", judge(call.stage, call.values["answer"]))
+        except Exception as err:  # the caller's judge may raise anything
+            raise JudgeFailed(f"{type(err).__name__}: {err}") from err
+
+    return answer_calls(_judge(reply, sample, max_answer_length), ask if judge else None)
 
 
 # -- The rule and the judge's stages
@@ -98,26 +144,26 @@ def _unscored(route: str, found: _Verdict) -> Score:
 class _Undecided(Exception):
     """Raised where the judge gave no reply that can be used."""
 
-    def __init__(self, verdict: _Verdict) -> None:
+    def __init__(self, verdict: InsightVerdict) -> None:
         super().__init__(verdict.fail_reason)
         self.verdict = verdict
 
 
 def _judge(
     reply: Reply, sample: Sample, max_answer_length: int
-) -> Generator[JudgeCall, str | None, _Verdict]:
+) -> Generator[JudgeCall, str | None, InsightVerdict]:
     if reply.evidence.get("role", ASSISTANT) != ASSISTANT:
-        return _Verdict("inference_failed")
+        return InsightVerdict("inference_failed")
     # The text of a refusal stands in for one that is missing; the official code gets null here.
     is_refusal = reply.finish_reason == "refusal"
     if reply.finish_reason != FINISHED and not is_refusal:
-        return _Verdict(f"finish_reason:{reply.finish_reason or None}")
+        return InsightVerdict(f"finish_reason:{reply.finish_reason or None}")
     if is_refusal or reply.evidence.get("null_content"):
-        return _Verdict("null_content", aborts=True)
+        return InsightVerdict("null_content", aborts=True)
     gold = sample.withheld.get(OFFICIAL_GOLD, sample.golds[0])
     answer = extract_by_rule(reply.text)
     if answer == gold:
-        return _Verdict(extracted_answer=answer, is_correct=True)
+        return InsightVerdict(extracted_answer=answer, is_correct=True)
     if len(answer) > max_answer_length:
         answer = CROPPED + answer[-max_answer_length:]
     decide = _choose if sample.choices_text else _compare
@@ -127,7 +173,7 @@ def _judge(
         return err.verdict
 
 
-def _choose(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, _Verdict]:
+def _choose(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
     said = yield from _ask(
         "mcqa",
         "answer_extraction_failed",
@@ -136,19 +182,19 @@ def _choose(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, s
         answer=answer,
     )
     if said is None:
-        return _Verdict("answer_extraction_failed", stage="mcqa", aborts=True)
+        return InsightVerdict("answer_extraction_failed", stage="mcqa", aborts=True)
     letter = said.strip()
-    return _Verdict(extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
+    return InsightVerdict(extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
 
 
-def _compare(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, _Verdict]:
+def _compare(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
     short = yield from _ask("openqa", "answer_extraction_failed", question=sample.question, answer=answer)
     said = yield from _ask(
         "judge", "judge_failed", question=sample.question, gold=str(gold), answer=str(short)
     )
     if said is None:
-        return _Verdict("judge_failed", stage="judge", aborts=True)
-    return _Verdict(extracted_answer=short, is_correct="correct" in said.lower(), stage="judge")
+        return InsightVerdict("judge_failed", stage="judge", aborts=True)
+    return InsightVerdict(extracted_answer=short, is_correct="correct" in said.lower(), stage="judge")
 
 
 def _ask(stage: str, reason: str, **values: str) -> Generator[JudgeCall, str | None, str | None]:
@@ -156,7 +202,9 @@ def _ask(stage: str, reason: str, **values: str) -> Generator[JudgeCall, str | N
     try:
         return (yield JudgeCall(stage=stage, values=values))
     except JudgeFailed as err:
-        raise _Undecided(_Verdict("no_judge" if isinstance(err, NoJudge) else reason, stage=stage)) from err
+        raise _Undecided(
+            InsightVerdict("no_judge" if isinstance(err, NoJudge) else reason, stage=stage)
+        ) from err
 
 
 def extract_by_rule(text: str) -> str:
@@ -176,6 +224,26 @@ def extract_by_rule(text: str) -> str:
 def _last_between(text: str, opening: str, closing: str) -> str | None:
     pairs = list(find_pairs(text, opening, closing))
     return text[slice(*pairs[-1])] if pairs else None
+
+
+# -- The size of images
+
+
+def scaled_size(
+    width: int, height: int, *, max_pixels: int | None = None, min_pixels: int | None = None
+) -> tuple[int, int]:
+    """The size at which the authors send an image; a limit of 0 or None is none.
+
+    Quirk: a thin image can end up with a side of 0, which no library encodes.
+
+    >>> scaled_size(8000, 5125, max_pixels=12_250_000), scaled_size(20, 15, min_pixels=1000)
+    ((4372, 2801), (37, 28))
+    """
+    for limit, is_beyond, whole in ((min_pixels, lt, math.ceil), (max_pixels, gt, math.floor)):
+        if limit and is_beyond(width * height, limit):
+            ratio = math.sqrt(limit / (width * height))
+            width, height = whole(width * ratio), whole(height * ratio)
+    return width, height
 
 
 # -- prompts
