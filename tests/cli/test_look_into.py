@@ -51,7 +51,7 @@ def test_scorers_are_listed(tmp_path: Path) -> None:
     assert {"default", "choice", "text"} <= groups["eyechart's own rules"].keys()
     assert {"anls", "relaxed", "multi"} <= groups["official rules of a benchmark or kit"].keys()
     assert "(version 2, judge optional)" in groups["official rules with a judge"]["choice-vlmevalkit"]
-    assert "(version 1, judge required)" in groups["eyechart's own rules with a judge"]["judge-only"]
+    assert "(version 2, judge required)" in groups["eyechart's own rules with a judge"]["judge-only"]
     lines = {name: line for group in groups.values() for name, line in group.items()}
     assert sorted(lines) == scorers.names()
     assert len(lines) == sum(map(len, groups.values()))

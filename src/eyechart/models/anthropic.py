@@ -20,7 +20,7 @@ from eyechart.models.chat import (
 from eyechart.models.specs import SAMPLING, refuses_sampling
 from eyechart.models.streams import Event, Fields, StreamedAnswer
 from eyechart.registry import model
-from eyechart.types import Capabilities, Image, ImageRef, Message, Part, Reply, ToolCall
+from eyechart.types import Capabilities, Image, Message, Part, Reply, ToolCall
 
 _VERSION = "2026-10-21"
 _VERSION_WITH_SAMPLING = "2023-06-01"  # later ones refuse temperature, top_p and top_k for every model
@@ -140,9 +140,8 @@ class Anthropic(ChatEndpoint):
         turns: list[dict[str, Any]] = []
         after_tool = False
         for turn in messages:
-            if turn.role == "system" or not (
-                content := self._content(turn, attachments, after_tool=after_tool)
-            ):
+            content = self._content(turn, attachments, after_tool=after_tool)
+            if turn.role == "system" or not content:
                 continue
             role = "user" if turn.role == "tool" else turn.role
             if role == "user" and after_tool:  # what follows the result of a tool belongs to the same turn
@@ -163,7 +162,11 @@ class Anthropic(ChatEndpoint):
         if turn.answers:
             return [{"type": "tool_result", "tool_use_id": turn.answers, "content": parts}]
         if turn.calls:
-            return [*parts, *map(_build_call, turn.calls)]
+            calls = (
+                {"type": "tool_use", "id": one.id, "name": one.name, "input": read_arguments(one)}
+                for one in turn.calls
+            )
+            return [*parts, *calls]
         if len(turn.parts) == 1 and isinstance(turn.parts[0], str) and not after_tool:
             return turn.parts[0] if turn.parts[0].strip() else ""
         return parts
@@ -203,17 +206,10 @@ class Anthropic(ChatEndpoint):
 def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    return {"type": "image", "source": _build_source(part, attachments)}
-
-
-def _build_call(call: ToolCall) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": read_arguments(call)}
-
-
-def _build_source(image: Image | ImageRef, attachments: Attachments) -> dict[str, Any]:
-    if isinstance(image, Image):
-        return {"type": "base64", "media_type": image.mime, "data": attachments.base64(image)}
-    return {"type": "url", "url": attachments.url(image)}
+    if isinstance(part, Image):
+        source = {"type": "base64", "media_type": part.mime, "data": attachments.base64(part)}
+        return {"type": "image", "source": source}
+    return {"type": "image", "source": {"type": "url", "url": attachments.url(part)}}
 
 
 # -- what comes back

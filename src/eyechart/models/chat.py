@@ -595,6 +595,8 @@ class ChatEndpoint(ABC):
         """What an OpenAI-compatible server says that it serves; empty if it does not say."""
         import aiohttp
 
+        from eyechart.models.process import read_served
+
         found: list[str] = []
         with contextlib.suppress(aiohttp.ClientError, OSError, ValueError):
             async with (
@@ -607,7 +609,7 @@ class ChatEndpoint(ABC):
                 ) as response,
             ):
                 content = await response.content.read(_MAX_LISTING)
-                found = [one.id for one in msgspec.json.decode(content, type=_Listing).data]
+                found = read_served(content)
         return [self._without_key(name) for name in found]
 
     def _hint_for_404(self) -> str:
@@ -615,16 +617,6 @@ class ChatEndpoint(ABC):
         if not urlsplit(self.base_url).path and (version := urlsplit(self.official_url).path):
             return f"{hint}. Is {version} missing? Try --base-url {self.base_url}{version}"
         return hint
-
-
-class _Listed(msgspec.Struct):
-    id: str
-
-
-class _Listing(msgspec.Struct):
-    """The answer of ``/models``."""
-
-    data: list[_Listed] = []
 
 
 class _Withheld(Exception):

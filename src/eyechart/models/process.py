@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -162,13 +161,22 @@ def is_healthy(port: int, path: str = "/health", timeout_s: float = 5.0) -> bool
 def list_served(port: int, timeout_s: float = 1.0) -> list[str]:
     """The models that a server at a port of this machine lists; empty if there is none."""
     status, content = _get(port, "/v1/models", timeout_s)
-    try:
-        said: Any = msgspec.json.decode(content) if status == 200 else {}
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return []
-    data = said.get("data") if isinstance(said, dict) else None
-    named = (one.get("id") for one in data if isinstance(one, dict)) if isinstance(data, list) else ()
-    return [name for name in named if isinstance(name, str)]
+    with contextlib.suppress(ValueError, RecursionError):
+        return read_served(content) if status == 200 else []
+    return []
+
+
+class _Listed(msgspec.Struct):
+    id: str
+
+
+class _Listing(msgspec.Struct):
+    data: list[_Listed] = []
+
+
+def read_served(content: bytes) -> list[str]:
+    """The names in a server's list of models, the answer of ``/models``; raises `ValueError` for another."""
+    return [one.id for one in msgspec.json.decode(content, type=_Listing).data]
 
 
 def _get(port: int, path: str, timeout_s: float) -> tuple[int, bytes]:
