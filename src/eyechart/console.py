@@ -298,7 +298,8 @@ def print_remarks(done: Run, *, as_json: bool, flags: Mapping[str, str] | None =
         tell(f"report.html could not be written: {done.report_trouble}")
     if done.files_trouble:
         tell(f"the result files could not be written: {done.files_trouble}")
-    if done.summary.score is None and not done.n_failed and not _has_golds(done):
+    has_golds = any(result.sample.golds for result in done.samples()) if done.summary.score is None else True
+    if not done.n_failed and not has_golds:
         is_submission = done.files and has_submission(str(done.manifest["files"]))
         if is_submission:
             tell(f"the answers are not public; submit this file for scoring: {done.files[0]}")
@@ -345,10 +346,6 @@ def draw_tables(runs: Sequence[Run], *, with_groups: bool) -> list[RenderableTyp
         return [make_run_table(summaries[0])]
     below = [part for one in summaries for part in ("", make_run_table(one)) if with_groups]
     return [make_runs_table(summaries), *below]
-
-
-def _has_golds(done: Run) -> bool:
-    return any(result.sample.golds for result in done.samples())
 
 
 def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, with_system
+from eyechart.prompt.default import build_custom_prompt, with_system
+from eyechart.prompt.published import frame
 from eyechart.prompt.template import make_template_prompt
 from eyechart.types import ImageRef, Message, Sample
 
@@ -69,7 +70,7 @@ def test_placeholders_are_filled_where_they_stand() -> None:
         RED,
         f"\nB. neither\n{FRAME}",
     )
-    assert build_framed_prompt(sample)[0].parts[:2] == (BLUE, RED)
+    assert frame()(sample)[0].parts[:2] == (BLUE, RED)
 
 
 def test_a_template_that_places_no_image_leaves_placeholders_to_be_filled() -> None:

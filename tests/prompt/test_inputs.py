@@ -3,8 +3,9 @@
 import pytest
 
 from eyechart.errors import DataError, UsageError
-from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, with_system
+from eyechart.prompt.default import build_custom_prompt, with_system
 from eyechart.prompt.inputs import REWORDINGS, describe_images, drop_images, reword, with_images_only
+from eyechart.prompt.published import ask
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 from support.cases import for_each
 
@@ -46,7 +47,7 @@ def test_rounds_stay_rounds_without_their_pictures() -> None:
 
 
 def test_placeholders_go_with_the_images_whether_filled_or_not() -> None:
-    for prompt in (build_custom_prompt, build_framed_prompt):
+    for prompt in (build_custom_prompt, ask()):
         assert drop_images(prompt)(TWO) == [Message("user", ("Is like?",))]
 
 

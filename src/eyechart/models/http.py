@@ -43,6 +43,7 @@ _UNKNOWN_BYTES = 4 * 2**20  # from here on, an answer without a length is taken 
 _SURELY_SMALL = LARGE_BYTES // 1024  # compressed: nothing unpacks to much more than a thousand times that
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib detects which
 _FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
+_UNTIL_CLOSED = frozenset({"content-length", "transfer-encoding"})  # else an answer ends with its connection
 _IN_A_PATH = "/?:@!$&'()*+,;=%"  # these mean something there; others are written as %XX
 
 
@@ -308,7 +309,7 @@ class Connection(asyncio.BufferedProtocol):
         self._all_open.discard(self)
         if not self.gone.done():
             self.gone.set_result(None)
-        if self._is_head_read and exc is None and self._ends_with_connection():
+        if self._is_head_read and exc is None and _UNTIL_CLOSED.isdisjoint(self._headers):
             self._finish()
         self.fail(describe_os_error(exc) if isinstance(exc, OSError) else "the server closed the connection")
         del self._parser  # it refers to us: the cycle would stay until the next garbage collection
@@ -371,12 +372,10 @@ class Connection(asyncio.BufferedProtocol):
         self._n_allowed = MAX_ANSWER_BYTES
         n_bytes = min(int(length), MAX_ANSWER_BYTES) if length.isdecimal() else MAX_ANSWER_BYTES
         transport = self._transport
-        if transport is not None and not self._claim_room(n_bytes, self._go_on_reading):
+        if transport is not None and not self._claim_room(
+            n_bytes, lambda: None if transport.is_closing() else transport.resume_reading()
+        ):
             transport.pause_reading()
-
-    def _go_on_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
 
     def _claim_room(self, n_bytes: int, go_on: Callable[[], None]) -> bool:
         self._claim = self._claim or Claim("answer")
@@ -387,10 +386,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._loop.call_soon_threadsafe(go_on)
 
         return self._claim.acquire(COPIES * n_bytes, granted)
-
-    def _ends_with_connection(self) -> bool:
-        """Whether the length of the answer is known from the end of the connection alone."""
-        return "content-length" not in self._headers and "transfer-encoding" not in self._headers
 
     def _finish(self) -> None:
         answer = self._answer

@@ -79,7 +79,9 @@ class Fleet:
         )
         self._turns = itertools.cycle(self.members)
         self._has_places = "endpoint" in self.members[0].identity
-        self.addresses = sorted(_find_address(member) for member in self.members)
+        self.addresses = sorted(
+            str(member.identity.get("endpoint") or getattr(member, "address", "")) for member in self.members
+        )
         if twice := {one for one in self.addresses if self.addresses.count(one) > 1}:
             raise UsageError(f"a URL is given twice: {min(twice)}", hint="give every --base-url once")
 
@@ -109,10 +111,6 @@ class Fleet:
         import asyncio  # names of models are read at every start, and this takes its time to import
 
         await asyncio.gather(*(member.close() for member in self.members))
-
-
-def _find_address(member: Model) -> str:
-    return str(member.identity.get("endpoint") or getattr(member, "address", ""))
 
 
 def split_spec(spec: str) -> tuple[str, str]:

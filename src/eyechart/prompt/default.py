@@ -48,11 +48,6 @@ def build_chat_prompt(sample: Sample) -> list[Message]:
     return messages
 
 
-def build_framed_prompt(sample: Sample) -> list[Message]:
-    """The same with all images first and placeholders unchanged."""
-    return [Message("user", (*sample.images, _text(sample)))]
-
-
 def fill_placeholders(text: str, images: Sequence[ImageRef]) -> tuple[str | ImageRef, ...]:
     """The text with images for placeholders; without placeholders, the images come first."""
     placed = place_images(text, len(images)) if images else None

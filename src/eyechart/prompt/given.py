@@ -39,17 +39,15 @@ def make_prompt(given: Any, columns: Iterable[str] = ()) -> Prompt:
             f"{given!r} is not a prompt",
             hint="give a function of a sample, a template such as '{{ question }}', or a list of messages",
         )
-    turns = [_read_turn(turn) for turn in given]
-    last = max((place for place, (role, _) in enumerate(turns) if role == "user"), default=-1)
     names = list(columns)
-    asks = [(role, make_template_prompt(text, columns=names)) for role, text in turns]
+    asks = [
+        (role, make_template_prompt(text, columns=names), has_images)
+        for role, text, has_images in _read_turns(given)
+    ]
 
     def prompted(sample: Sample) -> list[Message]:
         bare = replace(sample, images=())
-        return [
-            Message(role, ask(sample if place == last else bare)[0].parts)
-            for place, (role, ask) in enumerate(asks)
-        ]
+        return [Message(role, ask(sample if has_images else bare)[0].parts) for role, ask, has_images in asks]
 
     return prompted
 
@@ -61,12 +59,17 @@ def _read_result(found: Any, sample: Sample) -> Sequence[Message]:
     turns: list[Any] = [found] if isinstance(found, Message | Mapping) else list(found)
     if all(isinstance(turn, Message) for turn in turns):
         return turns
-    read = [_read_turn(turn) for turn in turns]
-    last = max((place for place, (role, _) in enumerate(read) if role == "user"), default=-1)
     return [
-        Message(role, fill_placeholders(text, sample.images) if place == last else (text,))
-        for place, (role, text) in enumerate(read)
+        Message(role, fill_placeholders(text, sample.images) if has_images else (text,))
+        for role, text, has_images in _read_turns(turns)
     ]
+
+
+def _read_turns(given: Sequence[Any]) -> list[tuple[Role, str, bool]]:
+    """Role and text of each message, and whether it gets the images: the last one of the user."""
+    turns = [_read_turn(turn) for turn in given]
+    last = max((place for place, (role, _) in enumerate(turns) if role == "user"), default=-1)
+    return [(role, text, place == last) for place, (role, text) in enumerate(turns)]
 
 
 def _read_turn(turn: Any) -> tuple[Role, str]:
