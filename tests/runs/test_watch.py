@@ -1,7 +1,6 @@
 """Watching checkpoints: each is evaluated once, the curve is that of the runs, and faults are survived."""
 
 import json
-import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from eyechart.runs.watch import Watch, name_checkpoint
 from runs.test_checkpoints import write_checkpoint
 from support.command import eyechart
 from support.files import choice_tsv
+from support.pages import read_blocks
 
 MINE = """
 import pathlib, random, re, struct
@@ -200,17 +200,18 @@ def test_not_improving_since(place: Path) -> None:
         watch(place, points=0)
 
 
-def test_the_page_renews_itself_and_escapes_names(place: Path) -> None:
+def test_the_page_renews_itself_and_shows_names_as_text(place: Path) -> None:
     for step, ability in ((10, 0.3), (20, 0.9)):
         save(place / "ckpt", step, ability)
     found = watch(place, name="<b>mine</b>")
-    page = found.page.read_text(encoding="utf-8")
-    assert '<meta http-equiv="refresh" content="30">' in page
-    assert "<b>" not in page
-    assert "&lt;b&gt;mine" in page
-    assert len(re.findall("<circle", page)) == 2
-    assert "http" not in page.replace("http-equiv", "")
-    assert str(place) not in page
+    data = read_blocks(found.page)["data"]
+    [curve] = data["curves"]
+    assert data["renew_s"] == 30
+    assert "<b>" not in found.page.read_text(encoding="utf-8").partition("<script>")[0]
+    assert curve["benchmark"] == "<b>mine</b>"
+    assert [point["step"] for point in curve["points"]] == [10, 20]
+    assert curve["rows"][0][0] == "step"
+    assert str(place) not in str(data)
 
 
 def test_the_command(place: Path) -> None:

@@ -34,7 +34,7 @@ ASSETS = Path(__file__).parent / "assets"
 # In the order of their imports; the last one starts the page.
 MODULES = (
     "dom.js", "charts.js", "text.js", "card.js", "columns.js", "samples.js", "run_page.js", "runs_page.js",
-    "compare_page.js", "audit_page.js", "sweep_page.js", "start.js",
+    "compare_page.js", "audit_page.js", "sweep_page.js", "watch_page.js", "start.js",
 )  # fmt: skip
 # The style that Observable Plot puts into every drawing; a test in a browser shows that it is the right one.
 PLOT_STYLE = "sha256-jSYQUrW7J0b3jPqhZP9C2Xh1PyJKHKXd4s0fpGGKrww="

@@ -1,30 +1,22 @@
-"""The page of a watched training: curves with bands, a sentence, a table. It renews itself while open."""
+"""The page of a watched training: curves with intervals, a sentence, a table. It renews itself while open."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from eyechart.files import atomic_write, to_json_value
+from eyechart import __version__
+from eyechart.files import to_json_value
 from eyechart.report.compare import format_signed
+from eyechart.report.conditions import hide_all_folders
+from eyechart.report.page import open_page
 from eyechart.report.table import format_percent, format_range
 from eyechart.stats.curves import Gain
 
 RENEW_S = 30
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 260, 48, 28
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
-svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: currentColor; }
-.band { fill: #4a90d9; opacity: .22; } .line { fill: none; stroke: #2563a8; stroke-width: 2; }
-.dot { fill: #2563a8; } .best { fill: #b4540a; } .axis { stroke: #8888; }
-@media (prefers-color-scheme: dark) { body { background: #16181c; color: #e6e6e6; } }
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,58 +94,8 @@ def format_points(curve: WatchedCurve) -> list[tuple[str, ...]]:
 
 
 def write_watch_page(path: Path, title: str, curves: Sequence[WatchedCurve]) -> None:
-    """Write the page: one file, no network, no script."""
-    head = (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
-        f'<meta http-equiv="refresh" content="{RENEW_S}">'
-        f'<meta name="viewport" content="width=device-width"><title>{escape(title)} · eyechart</title>'
-        f"<style>{_STYLE}</style><h1>{escape(title)}</h1>"
-    )
-    with atomic_write(path) as place:
-        place.write_text(head + "".join(map(_render, curves)) + "</html>\n", encoding="utf-8")
-
-
-def _render(curve: WatchedCurve) -> str:
-    heading, *rows = format_points(curve)
-    table = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f"<h2>{escape(curve.benchmark)}</h2><p>{escape(curve.verdict)}</p>{_draw(curve)}"
-        f"<table><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in heading)}</tr>{table}</table>"
-        f"<p>{curve.n:,} questions in {curve.n_clusters:,} clusters: those with a score at every checkpoint. "
-        "Band and gains: intervals that hold for all checkpoints together with 95 %, however many follow.</p>"
-    )
-
-
-def _draw(curve: WatchedCurve) -> str:
-    """The scores, and the band of the gains since the first."""
-    first = curve.points[0].score
-    ends = [(first + one.since_first.low, first + one.since_first.high) for one in curve.points]
-    low = max(0.0, min(end for pair in ends for end in pair) - 0.02)
-    high = min(1.0, max(end for pair in ends for end in pair) + 0.02)
-    steps = [one.step for one in curve.points]
-
-    def place(step: int, value: float) -> str:
-        across = (step - steps[0]) / max(1, steps[-1] - steps[0])
-        up = (min(max(value, low), high) - low) / max(1e-9, high - low)
-        x = _LEFT + across * (_WIDTH - _LEFT - 12)
-        return f"{x:.1f},{8 + (1 - up) * (_HEIGHT - _BOTTOM - 8):.1f}"
-
-    upper = [place(step, pair[1]) for step, pair in zip(steps, ends, strict=True)]
-    lower = [place(step, pair[0]) for step, pair in zip(steps, ends, strict=True)]
-    line = [place(one.step, one.score) for one in curve.points]
-    dots = "".join(
-        '<circle class="{}" r="4" cx="{}" cy="{}"/>'.format(
-            "best" if at == curve.best else "dot", *at_xy.split(",")
-        )
-        for at, at_xy in enumerate(line)
-    )
-    base = _HEIGHT - _BOTTOM
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="score by step">'
-        f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH}" y2="{base}"/>'
-        f'<text x="0" y="14">{100 * high:.1f}</text><text x="0" y="{base}">{100 * low:.1f}</text>'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">{steps[0]:,}</text>'
-        f'<text x="{_WIDTH}" y="{_HEIGHT - 6}" text-anchor="end">step {steps[-1]:,}</text>'
-        f'<polygon class="band" points="{" ".join([*upper, *reversed(lower)])}"/>'
-        f'<polyline class="line" points="{" ".join(line)}"/>{dots}</svg>'
-    )
+    """Write the page: one file, no network."""
+    with open_page(path, f"{title} · eyechart") as page:
+        told = [{**curve.to_json(), "rows": format_points(curve)} for curve in curves]
+        data = {"kind": "watch", "title": title, "renew_s": RENEW_S, "curves": told, "eyechart": __version__}
+        page.add_json("data", hide_all_folders(data, {}))

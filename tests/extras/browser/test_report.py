@@ -13,10 +13,12 @@ from playwright.sync_api import expect
 import eyechart as ec
 from extras.browser.conftest import find_violations
 from eyechart.report.conditions import hide_folders
+from eyechart.report.watch_page import CurvePoint, WatchedCurve, write_watch_page
 from eyechart.runs.api import run
 from eyechart.runs.comparison import compare
 from eyechart.runs.pages import write_audit_html, write_comparison_html, write_runs_html
 from eyechart.runs.results import Run
+from eyechart.stats.curves import Gain
 from eyechart.types import Message
 from support.files import jsonl, picture
 
@@ -188,6 +190,29 @@ def test_an_audit_shows_its_verdict_and_the_questions_solved_blind(open_page: Op
     assert page.locator(".rows a").count() == 3
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert find_violations(page) == []
+
+
+def test_a_watched_training_has_a_curve_and_a_table(open_page: Open, tmp_path: Path) -> None:
+    gains = [Gain(0.0, 0.0, 0.0), Gain(0.2, 0.1, 0.3)]
+    points = tuple(
+        CurvePoint(
+            step=10 * k, name=f"c-{k}", run="r", score=0.4 + gain.difference, ci95=(0.3, 0.7),
+            since_first=gain, since_best=gain,
+        )
+        for k, gain in enumerate(gains, 1)
+    )  # fmt: skip
+    curve = WatchedCurve(
+        benchmark="<b>mine", points=points, best=1, plateau=None, margin=0.01, n=80, n_clusters=80
+    )
+    write_watch_page(tmp_path / "watch.html", "ckpt", [curve])
+    for width in (375, 1280):
+        page = open_page(tmp_path / "watch.html", width=width, scheme="dark")
+        assert page.locator("h2").inner_text() == "<b>mine"
+        assert page.locator(".verdict").inner_text() == curve.verdict
+        assert page.locator("tbody tr").count() == 2
+        page.locator(".plot svg").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert find_violations(page) == []
 
 
 def test_one_sample_and_no_score(open_page: Open, tmp_path: Path) -> None:

@@ -115,6 +115,23 @@ export function frontierChart(points, label, name) {
   }));
 }
 
+/** Scores by step, with the intervals of the gains since the first checkpoint; the best one in another colour. */
+export function curveChart(points, best) {
+  const first = points[0].score;
+  const rows = points.map((one) => ({ step: one.step, y: 100 * one.score, low: Math.max(0, 100 * (first + one.since_first.low)), high: Math.min(100, 100 * (first + one.since_first.high)), isBest: one.step === best }));
+  const joints = rows.slice(1).map((row, place) => ({ from: rows[place], to: row }));
+  return figure("Score by step; the numbers are in the table", (width) => Plot.plot({
+    width, style: TYPE, height: 280, inset: 10, marginLeft: 48, marginRight: 26, marginTop: 12, marginBottom: 40,
+    x: { label: "step", ticks: Math.max(3, Math.floor(width / 110)) }, y: { label: "score %", grid: true },
+    marks: [
+      Plot.ruleX(rows, { x: "step", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 5, strokeOpacity: 0.35, strokeLinecap: "round" }),
+      Plot.link(joints, { x1: (one) => one.from.step, y1: (one) => one.from.y, x2: (one) => one.to.step, y2: (one) => one.to.y, stroke: "var(--accent)", strokeWidth: 2 }),
+      Plot.dot(rows, { x: "step", y: "y", r: 4.5, fill: (row) => (row.isBest ? "var(--side-b)" : "var(--accent)"), title: (row) => `step ${formatCount(row.step)}: ${formatTenths(row.y)} %` }),
+    ],
+    color: { type: "identity" },
+  }));
+}
+
 /** How often each letter was chosen, beside how often it is right. */
 export function lettersChart(letters) {
   const rows = Object.entries(letters).map(([letter, share]) => ({ letter, chosen: 100 * share.chosen, gold: 100 * share.gold }));
